@@ -1,0 +1,10 @@
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: ["src/index.ts", "src/file.ts", "src/ai-sdk.ts", "src/testing.ts"],
+  format: "esm",
+  target: "node20",
+  dts: true,
+  clean: true,
+  sourcemap: true,
+});
