@@ -1,0 +1,20 @@
+/** Where time comes from. Injected, so that tests move it by hand. */
+export interface Clock {
+  /** Wall-clock time in milliseconds since 1970. Shown to people, never used to decide an order or a lease. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. */
+  monotonic(): number;
+  /** Calls back once after `ms` milliseconds; the timer does not keep the process alive. Returns its cancellation. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** The clock of the machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, callback) {
+    const timer: unknown = setTimeout(callback, ms);
+    if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+    return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
+  },
+};

@@ -1,0 +1,14 @@
+/** Large values of one storage, kept apart from the log. Contents never change once put. */
+export interface BlobStore {
+  /**
+   * Keeps the bytes and resolves to a reference (`blob://…`) once they are as durable as an append of this storage.
+   * The same bytes put twice by one owner give the same reference.
+   *
+   * @param generation the generation of the log's owner; a part of the reference, so that owners never share a blob.
+   */
+  put(agentId: string, generation: number, bytes: Uint8Array): Promise<string>;
+  /** The bytes, checked against the hash in the reference; `undefined` when there is no such blob for this agent. */
+  get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
+  /** Removes a blob; nothing happens when it is not there. */
+  delete(agentId: string, reference: string): Promise<void>;
+}

@@ -1,0 +1,111 @@
+import type { Entry } from "../checkpoint/Entry.ts";
+import type { BlobStore } from "./BlobStore.ts";
+
+/** What a storage can carry. Differences between backends are stated here and nowhere else. */
+export interface LogCapabilities {
+  /** True when an acknowledged append survives the end of the process; false for a storage in memory. */
+  readonly durable: boolean;
+  /** `"many"` when two processes may use the storage at once and are told apart; `"one"` leaves that to the caller. */
+  readonly processes: "one" | "many";
+  /** `"many"` when processes on several machines may use it at once. */
+  readonly machines: "one" | "many";
+}
+
+/** Who owns a log. `nonce` is random, so that two owners in one process differ. */
+export interface LogOwner {
+  readonly host: string;
+  readonly processId: number;
+  readonly nonce: string;
+}
+
+/** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
+export type OwnerState = "alive" | "gone" | "silent";
+
+/** One agent as a list shows it: a picture of its status, written when the status changes, never per checkpoint. */
+export interface AgentSummary {
+  readonly agentId: string;
+  readonly status: string;
+  /** What `list` sorts by, compared as text. */
+  readonly order: string;
+  /** ISO 8601; when something about the agent falls due. */
+  readonly dueAt?: string;
+  /** Ids of the requests it waits for. */
+  readonly requestIds: readonly string[];
+  /** The position of the append that this summary reflects. */
+  readonly position: number;
+  readonly runId?: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** ISO 8601. */
+  readonly updatedAt: string;
+  /** The data of that status: plain JSON. */
+  readonly data: unknown;
+}
+
+/** What is appended at once: all of it or nothing. */
+export interface LogAppend {
+  /** Unique in the log. The same id at the same position again is acknowledged, not refused. */
+  readonly id: string;
+  /** Plain JSON. Must not be changed by the storage nor kept without a copy. */
+  readonly records: Entry["records"];
+  /** The new summary, when the status changed. Its `position` is set by the log. */
+  readonly summary?: AgentSummary;
+  /** True when the records hold a snapshot: reading may begin here. */
+  readonly snapshot?: boolean;
+}
+
+export interface ReadOptions {
+  /** Only entries at a higher position. */
+  readonly after?: number;
+  /** Only entries up to this position, inclusive. */
+  readonly upTo?: number;
+  /** Begin at the newest snapshot, if there is one. */
+  readonly sinceSnapshot?: boolean;
+}
+
+/**
+ * The full contract of a storage: one append-only, totally ordered log per agent, with one owner at a time.
+ * An author of a backend writes this; everything else (folding, codec, blobs over the threshold) is core's.
+ */
+export interface RecordLog {
+  readonly version: "v1";
+  readonly capabilities: LogCapabilities;
+  readonly blobs: BlobStore;
+  /** Takes ownership. Never waits: rejects with `AgentBusyError` while another owner is alive. */
+  open(agentId: string, owner: LogOwner): Promise<OwnedLog>;
+  /** Oldest first. Needs no ownership and writes nothing. An agent never seen has no entries. */
+  read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
+  /** Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for. */
+  list(options?: { readonly status?: string; readonly after?: string; readonly limit?: number }): AsyncIterable<AgentSummary>;
+  /** The owner and its state; `undefined` when the log is free. Takes nothing. */
+  owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
+  /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */
+  requestStop(agentId: string, reason: string): Promise<void>;
+  /** Releases everything held. Further calls reject with `StorageClosedError`. */
+  close(): Promise<void>;
+}
+
+/** A log that this process owns. */
+export interface OwnedLog {
+  /** The position of the last append; 0 for an empty log. */
+  readonly position: number;
+  /** Grows with every change of owner: the fencing token. */
+  readonly generation: number;
+  /**
+   * Aborted when the log is no longer this process's to write: taken over (the reason is an `OwnershipLostError`) or
+   * asked to stop (the reason is a `StopRequestedError`).
+   */
+  readonly lost: AbortSignal;
+  /**
+   * Appends and resolves to the new position once durable. Rejects with `PositionConflictError` when `expectedPosition`
+   * is not the position of the last append, with `OwnershipLostError` when another owner has taken over (the outcome is
+   * then unknown), and with a `StorageError` when the storage failed (after which every further append rejects).
+   */
+  append(entry: LogAppend, expectedPosition: number): Promise<number>;
+  /** Removes the bytes of appends that a durable `pruned` record names. */
+  prune(positions: readonly number[]): Promise<void>;
+  /** Removes the agent. Positions and generations go on if its id is used again. */
+  drop(): Promise<void>;
+  /** Gives the log back. Idempotent. */
+  release(): Promise<void>;
+}
