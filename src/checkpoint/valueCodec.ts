@@ -1,0 +1,105 @@
+import { NotSerializableError } from "../errors/NotSerializableError.ts";
+import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { richFromJson, richToJson } from "./richValue.ts";
+
+/** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
+export type Slot = unknown;
+
+/** Deeper values are refused at save: `JSON.stringify` would overflow the stack on what `JSON.parse` accepts. */
+export const maximumDepth = 1_000;
+
+/** The keys that mean something when they are the only key of a stored object. */
+const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes", "$input"]);
+
+/**
+ * The stored form of a value: total for every JSON value, and for the rich values that `richValue` knows; anything else
+ * is refused with the path to it.
+ *
+ * @param subject what the value is, for the error.
+ * @returns a detached copy, or the value itself where it is a frozen part of nothing that can change.
+ * @throws NotSerializableError
+ */
+export function encodeValue(value: unknown, subject: string): Slot {
+  const walk = { subject, rich: false, ancestors: new Set<object>() };
+  const copy = copyPlain(value, walk, "", 0);
+  if (walk.rich) return { $rich: richToJson(value, subject) };
+  return envelopeKeyOf(copy) === undefined ? copy : { $plain: copy };
+}
+
+/** The value of a stored form. References and blobs are resolved by the caller, who knows what they refer to. */
+export function decodeValue(slot: Slot): unknown {
+  const key = envelopeKeyOf(slot);
+  if (key === undefined) return slot;
+  const content = (slot as Record<string, unknown>)[key];
+  if (key === "$plain") return content;
+  if (key === "$rich") return richFromJson(content);
+  throw new UnreadableValueError(`a reference (${key}) stands where a value was expected`);
+}
+
+/** The one key of an envelope; `undefined` for a value that stands for itself. */
+export function envelopeKeyOf(slot: Slot): string | undefined {
+  if (typeof slot !== "object" || slot === null || Array.isArray(slot)) return undefined;
+  let only: string | undefined;
+  for (const key of Object.keys(slot)) {
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only !== undefined && envelopeKeys.has(only) ? only : undefined;
+}
+
+interface Walk {
+  readonly subject: string;
+  rich: boolean;
+  readonly ancestors: Set<object>;
+}
+
+/** Copies plain JSON; notes that the value is rich as soon as it meets something else, which `richToJson` then judges. */
+function copyPlain(value: unknown, walk: Walk, path: string, depth: number): unknown {
+  if (depth > maximumDepth) throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (!Number.isFinite(value) || Object.is(value, -0)) walk.rich = true;
+    return value;
+  }
+  if (typeof value !== "object") {
+    walk.rich = true;
+    return value;
+  }
+  if (walk.ancestors.has(value)) throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  walk.ancestors.add(value);
+  const copy = copyContainer(value, walk, path, depth);
+  walk.ancestors.delete(value);
+  return copy;
+}
+
+function copyContainer(value: object, walk: Walk, path: string, depth: number): unknown {
+  if (Array.isArray(value)) return copyArray(value, walk, path, depth);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    walk.rich = true;
+    return value;
+  }
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const item = copyPlain((value as Record<string, unknown>)[key], walk, path + keyPath(key), depth + 1);
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
+    else copy[key] = item;
+  }
+  if (Object.getOwnPropertySymbols(value).length > 0) throw new NotSerializableError(walk.subject, path, "has a symbol as a key");
+  // JSON.stringify would call a function of this name; as plain data it is a key like any other, which JSON keeps.
+  return copy;
+}
+
+function copyArray(value: readonly unknown[], walk: Walk, path: string, depth: number): unknown[] {
+  const copy: unknown[] = [];
+  for (let at = 0; at < value.length; at++) {
+    if (!(at in value)) throw new NotSerializableError(walk.subject, `${path}[${at}]`, "is a hole in an array");
+    copy.push(copyPlain(value[at], walk, `${path}[${at}]`, depth + 1));
+  }
+  return copy;
+}
+
+/** How a key reads in the path of an error. */
+export function keyPath(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}

@@ -1,0 +1,126 @@
+import { deepStrictEqual } from "node:assert";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NotSerializableError } from "../../src/errors/NotSerializableError.ts";
+import { UnreadableValueError } from "../../src/errors/UnreadableValueError.ts";
+import { registerClass } from "../../src/checkpoint/classRegistry.ts";
+import { decodeValue, encodeValue } from "../../src/checkpoint/valueCodec.ts";
+
+const runs = process.env["SOAK"] ? 20_000 : 2_000;
+
+const throughStorage = (value: unknown) => decodeValue(JSON.parse(JSON.stringify(encodeValue(value, "value"))));
+
+const hostileKey = fc.constantFrom(
+  "__proto__", "constructor", "prototype", "toJSON", "then", "hasOwnProperty", "$plain", "$rich", "$blob", "$message", "$answer",
+  "$outcomes", "$input", "json", "meta", "values", "a.b", "a\\.b", "a\\", "\\\\.", ":x", "0", "", "\ud800", "💥", "referentialEqualities",
+);
+const key = fc.oneof(hostileKey, fc.string());
+const leaf = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("undefined", "NaN", "\ud800", "Date"), fc.boolean(), fc.constant(null), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0));
+const ownObject = (entries: [string, unknown][]) => {
+  const object = {};
+  for (const [name, value] of entries) Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  return object;
+};
+const json = fc.letrec<{ node: unknown }>((tie) => ({
+  node: fc.oneof({ depthSize: "small" }, leaf, fc.array(tie("node"), { maxLength: 4 }), fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject)),
+})).node;
+const richLeaf = fc.oneof(
+  leaf, fc.constantFrom(undefined, NaN, Infinity, -Infinity, -0), fc.bigInt(), fc.date({ noInvalidDate: true }),
+  fc.uint8Array(), fc.webUrl().map((url) => new URL(url)),
+);
+const rich = fc.letrec<{ node: unknown }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: "small" }, richLeaf, fc.array(tie("node"), { maxLength: 4 }), fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject),
+    fc.array(fc.tuple(tie("node"), tie("node")), { maxLength: 3 }).map((entries) => new Map(entries)),
+    fc.array(tie("node"), { maxLength: 3 }).map((items) => new Set(items)),
+  ),
+})).node;
+
+describe("the value codec", () => {
+  it("gives back every JSON value, whatever its keys look like", () => {
+    fc.assert(fc.property(json, (value) => { deepStrictEqual(throughStorage(value), value); }), { numRuns: runs });
+  });
+
+  it("stores a plain JSON value as itself", () => {
+    expect(encodeValue({ a: [1, "x", null] }, "value")).toEqual({ a: [1, "x", null] });
+  });
+
+  it("gives back every rich value it accepts", () => {
+    fc.assert(fc.property(rich, (value) => { deepStrictEqual(throughStorage(value), value); }), { numRuns: runs });
+  });
+
+  it("pollutes no prototype", () => {
+    const before = Object.getOwnPropertyNames(Object.prototype);
+    throughStorage(JSON.parse('{"__proto__":{"polluted":1},"d":{"constructor":{"prototype":{"polluted":1}}}}'));
+    throughStorage(ownObject([["__proto__", new Map([["polluted", 1]])]]));
+    expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  class Money {
+    readonly cents: number;
+    readonly since: Date;
+    constructor(cents: number, since: Date) {
+      this.cents = cents;
+      this.since = since;
+    }
+  }
+
+  it.each([
+    ["a function", { save: () => 1 }, ".save", "function"],
+    ["a symbol", { list: [Symbol("s")] }, ".list[0]", "symbol"],
+    ["an unregistered class", { "odd key": new (class Secret {})() }, '["odd key"]', "Secret"],
+    ["a regular expression", [/x/], "[0]", "RegExp"],
+    ["an error", new Map([["e", new Error("x")]]), ".values[0]", "Error"],
+    ["a hole", [1, , 3], "[1]", "hole"],
+    ["an invalid date", { at: new Date(NaN) }, ".at", "invalid date"],
+  ])("refuses %s with the path to it", (_what, value, path, reason) => {
+    const refusal = catchError(() => encodeValue(value, "input"));
+    expect(refusal).toBeInstanceOf(NotSerializableError);
+    expect(refusal).toMatchObject({ code: "not_serializable", path, subject: "input" });
+    expect((refusal as Error).message).toContain(reason);
+  });
+
+  it("refuses cycles and depth beyond the cap, plain and rich", () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = { cycle };
+    expect(() => encodeValue(cycle, "value")).toThrow(NotSerializableError);
+    expect(() => encodeValue({ cycle, date: new Date() }, "value")).toThrow(NotSerializableError);
+    let deep: unknown = 1;
+    for (let level = 0; level < 1_100; level++) deep = [deep];
+    expect(() => encodeValue(deep, "value")).toThrow(/nested deeper/);
+    expect(() => encodeValue([new Date(), deep], "value")).toThrow(/nested deeper/);
+  });
+
+  it("gives back instances of registered classes, and refuses to read an unregistered one", () => {
+    expect(() => encodeValue(new Money(1, new Date(0)), "value")).toThrow(NotSerializableError);
+    registerClass("Money", Money);
+    const value = { price: new Money(5, new Date(0)) };
+    expect(throughStorage(value)).toStrictEqual(value);
+    const stored = JSON.stringify(encodeValue(value, "value")).replaceAll('"Money"', '"Gone"');
+    expect(() => decodeValue(JSON.parse(stored))).toThrow(/no class is registered as "Gone"/);
+  });
+
+  it.each([
+    '{"$rich":{"json":{":a":"/(x+)+$/"},"meta":{"values":{":a":["regexp"]},"v":1}}}',
+    '{"$rich":{"json":{":a":{}},"meta":{"values":{":a":[["class","Money"]]},"v":1}}}',
+    '{"$rich":{"json":{":a":{}},"meta":{"values":{"__proto__.polluted":["Date"]},"v":1}}}',
+    '{"$rich":{"json":{":a":{}},"meta":{"values":{"constructor":["Date"]},"v":1}}}',
+    '{"$rich":{"json":{":a":"x"},"meta":{"values":{":a":[["custom","evil"]]},"v":1}}}',
+    '{"$rich":7}',
+    '{"$rich":{"json":{":a":1},"meta":{"values":7,"v":1}}}',
+    '{"$blob":"x"}',
+  ])("never revives what it would not have written: %s", (stored) => {
+    expect(() => decodeValue(JSON.parse(stored))).toThrow(UnreadableValueError);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+});
+
+function catchError(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
