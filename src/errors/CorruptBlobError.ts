@@ -1,0 +1,17 @@
+import { AgentPersistenceError } from "./AgentPersistenceError.ts";
+
+/** The bytes of a blob are not those that its reference names. */
+export class CorruptBlobError extends AgentPersistenceError {
+  override readonly code = "corrupt_blob";
+  readonly agentId: string;
+  readonly reference: string;
+
+  constructor(agentId: string, reference: string) {
+    super(
+      `The content of ${reference} of agent ${JSON.stringify(agentId)} does not have the hash in its reference. ` +
+        `Restore the file from a backup, or go back to a checkpoint that does not need it.`,
+    );
+    this.agentId = agentId;
+    this.reference = reference;
+  }
+}

@@ -1,0 +1,53 @@
+import type { PrunedGap } from "./prunedGaps.ts";
+
+/** The end of a chain: the position of an append and its checksum. */
+export interface ChainLink {
+  readonly position: number;
+  /** Empty before the first append of a log. */
+  readonly checksum: string;
+}
+
+/**
+ * Follows the appends of a log by position and `prev`, so that a line that is lost, moved or put in from another log is
+ * found although its own checksum is right. Only gaps that a `pruned` record names are passed over.
+ */
+export class EntryChain {
+  readonly #gaps: readonly PrunedGap[];
+  #end: ChainLink | undefined;
+
+  /** @param start what comes before the first append; absent when reading begins in the middle, where nothing is known. */
+  constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
+    this.#gaps = gaps;
+    this.#end = start;
+  }
+
+  /** Takes the next append. Returns what is wrong with it, `undefined` when it follows. */
+  accept(next: ChainLink & { readonly prev: string }): string | undefined {
+    const end = this.#end;
+    const reached = end === undefined ? undefined : this.#across(end, next.position);
+    this.#end = next;
+    if (reached === undefined) return undefined;
+    if (reached.position + 1 !== next.position) return `position ${reached.position + 1} was expected and ${next.position} found`;
+    return reached.checksum === next.prev ? undefined : `position ${next.position} does not follow the one before it`;
+  }
+
+  /** True for a position that a `pruned` record names, whether or not its bytes are gone. */
+  isPruned(position: number): boolean {
+    return this.#gaps.some((gap) => gap.first <= position && position <= gap.last);
+  }
+
+  /** Walks over pruned gaps that begin right after `from`, as far as `position` at most. */
+  #across(from: ChainLink, position: number): ChainLink {
+    let at = from;
+    for (let gap = this.#gapAfter(at, position); gap !== undefined; gap = this.#gapAfter(at, position)) {
+      at = { position: gap.last, checksum: gap.after };
+    }
+    return at;
+  }
+
+  #gapAfter(at: ChainLink, position: number): PrunedGap | undefined {
+    if (at.position + 1 === position) return undefined;
+    const fits = (gap: PrunedGap) => gap.first === at.position + 1 && gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
+    return this.#gaps.filter(fits).sort((a, b) => b.last - a.last)[0];
+  }
+}

@@ -1,0 +1,20 @@
+const form = /^blob:\/\/([0-9a-f]{64})-([1-9][0-9]{0,14})$/;
+
+/** What a reference to a blob says. */
+export interface BlobReference {
+  /** SHA-256 of the content, 64 lower-case hex characters. */
+  readonly hash: string;
+  /** The generation of the owner that put it. */
+  readonly generation: number;
+}
+
+/** `blob://<hash>-<generation>`. */
+export function formatBlobReference(hash: string, generation: number): string {
+  return `blob://${hash}-${generation}`;
+}
+
+/** `undefined` for whatever is not a reference: references come from stored data and are not to be trusted. */
+export function parseBlobReference(reference: string): BlobReference | undefined {
+  const [, hash, generation] = form.exec(reference) ?? [];
+  return hash === undefined ? undefined : { hash, generation: Number(generation) };
+}

@@ -1,0 +1,106 @@
+import { decodeEntry, encodeEntry } from "../../checkpoint/entryCodec.ts";
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { CorruptLogError } from "../../errors/CorruptLogError.ts";
+import { PositionConflictError } from "../../errors/PositionConflictError.ts";
+import { EntryChain } from "../../internal/EntryChain.ts";
+import { type PrunedGap, prunedGapsOf } from "../../internal/prunedGaps.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
+import { EntryBytes } from "./EntryBytes.ts";
+
+const encoder = new TextEncoder();
+
+/** What one agent has stored: encoded lines, and what the last of them says about the agent. */
+export class MemoryAgentLog {
+  readonly agentId: string;
+  readonly #sha256: Sha256;
+  #lines = new EntryBytes();
+  #snapshots: number[] = [];
+  #gaps: PrunedGap[] = [];
+  #start = 0;
+  #position = 0;
+  #checksum = "";
+  #summary: string | undefined;
+
+  constructor(agentId: string, sha256: Sha256) {
+    this.agentId = agentId;
+    this.#sha256 = sha256;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  get isEmpty(): boolean {
+    return this.#position === this.#start;
+  }
+
+  /** A copy of the newest summary. */
+  get summary(): AgentSummary | undefined {
+    return this.#summary === undefined ? undefined : (JSON.parse(this.#summary) as AgentSummary);
+  }
+
+  append(append: LogAppend, expectedPosition: number, generation: number): number {
+    if (expectedPosition !== this.#position) return this.#acknowledgeAgain(append, expectedPosition);
+    const { id, records, summary, snapshot = false } = append;
+    const position = expectedPosition + 1;
+    const { line, checksum } = encodeEntry({ position, generation, id, records, prev: this.#checksum, snapshot }, this.#sha256);
+    const summaryText = summary === undefined ? this.#summary : JSON.stringify({ ...summary, position });
+    this.#lines.push(position, encoder.encode(line));
+    this.#position = position;
+    this.#checksum = checksum;
+    this.#summary = summaryText;
+    if (snapshot) this.#snapshots.push(position);
+    this.#gaps.push(...prunedGapsOf(records));
+    return position;
+  }
+
+  /** What was appended before the first entry was asked for. */
+  *read({ after = 0, upTo = this.#position, sinceSnapshot = false }: ReadOptions): Generator<Entry> {
+    const lines = this.#lines;
+    const snapshot = sinceSnapshot ? (this.#snapshots.findLast((position) => position <= upTo) ?? 0) : 0;
+    const from = Math.max(after, snapshot - 1);
+    const chain = new EntryChain([...this.#gaps], from <= this.#start ? { position: this.#start, checksum: "" } : undefined);
+    const last = Math.min(upTo, this.#position);
+    for (let index = lines.indexAfter(from); lines.positionAt(index) <= last; index++) {
+      const entry = this.#decode(lines, index);
+      const defect = chain.accept(entry);
+      if (defect !== undefined) throw this.#corrupt(lines, index, defect);
+      if (!chain.isPruned(entry.position)) yield entry;
+    }
+  }
+
+  prune(positions: readonly number[]): void {
+    const chain = new EntryChain(this.#gaps);
+    this.#lines = this.#lines.without(new Set(positions.filter((position) => chain.isPruned(position))));
+    this.#snapshots = this.#snapshots.filter((position) => !positions.includes(position));
+  }
+
+  /** Forgets everything but the position, so that a late writer still collides. */
+  clear(): void {
+    this.#lines = new EntryBytes();
+    this.#snapshots = [];
+    this.#gaps = [];
+    this.#start = this.#position;
+    this.#checksum = "";
+    this.#summary = undefined;
+  }
+
+  #acknowledgeAgain({ id }: LogAppend, expectedPosition: number): number {
+    const position = expectedPosition + 1;
+    const index = this.#lines.indexAfter(expectedPosition);
+    if (this.#lines.positionAt(index) === position && this.#decode(this.#lines, index).id === id) return position;
+    throw new PositionConflictError(this.agentId, expectedPosition, this.#position);
+  }
+
+  #decode(lines: EntryBytes, index: number): Entry {
+    const decoded = decodeEntry(lines.lineAt(index), this.#sha256);
+    if (!decoded.ok) throw this.#corrupt(lines, index, decoded.defect);
+    return decoded.entry;
+  }
+
+  #corrupt(lines: EntryBytes, index: number, found: string): CorruptLogError {
+    const before = index === 0 ? {} : { lastPosition: lines.positionAt(index - 1) };
+    return new CorruptLogError(this.agentId, { file: "memory", line: index + 1, ...before }, found);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { selectSummaries } from "../../internal/selectSummaries.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import { wasmSha256 } from "../../internal/wasmSha256.ts";
+import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "../RecordLog.ts";
+import { MemoryAgentLog } from "./MemoryAgentLog.ts";
+import { MemoryBlobStore } from "./MemoryBlobStore.ts";
+import { MemoryOwnedLog } from "./MemoryOwnedLog.ts";
+
+/** Milliseconds to wait before trying a busy agent again; in memory an owner is never taken over. */
+const retryAfterMs = 1000;
+
+/**
+ * Logs in the memory of this process, for tests and for agents that need not survive it. Everything goes through the
+ * encoding of the durable storages, so that what they could not store fails here too.
+ */
+export class MemoryRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one" };
+  readonly blobs: MemoryBlobStore;
+  readonly #sha256: () => Promise<Sha256>;
+  readonly #logs = new Map<string, MemoryAgentLog>();
+  readonly #generations = new Map<string, number>();
+  readonly #owned = new Map<string, MemoryOwnedLog>();
+  #closed = false;
+
+  /** @param options.sha256 default: WebAssembly, which runs everywhere. */
+  constructor(options: { readonly sha256?: Sha256 } = {}) {
+    const { sha256 } = options;
+    this.#sha256 = sha256 === undefined ? wasmSha256 : () => Promise.resolve(sha256);
+    this.blobs = new MemoryBlobStore(this.#sha256);
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    this.#assertUsable(agentId);
+    const sha256 = await this.#sha256();
+    this.#assertUsable(agentId);
+    const busy = this.#owned.get(agentId);
+    if (busy !== undefined) throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
+    const generation = (this.#generations.get(agentId) ?? 0) + 1;
+    const log = this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256);
+    const owned = new MemoryOwnedLog(log, { ...owner }, generation, () => this.#forget(agentId));
+    this.#generations.set(agentId, generation);
+    this.#logs.set(agentId, log);
+    this.#owned.set(agentId, owned);
+    return owned;
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    this.#assertUsable(agentId);
+    const log = this.#logs.get(agentId);
+    if (log !== undefined) yield* log.read(options);
+  }
+
+  async *list(options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {}): AsyncGenerator<AgentSummary> {
+    this.#assertOpen();
+    const summaries = [...this.#logs.values()].flatMap((log) => log.summary ?? []);
+    yield* selectSummaries(summaries, options);
+  }
+
+  async owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+    this.#assertUsable(agentId);
+    const owned = this.#owned.get(agentId);
+    return owned === undefined ? undefined : { ...owned.owner, generation: owned.generation, state: "alive" };
+  }
+
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    this.#assertUsable(agentId);
+    this.#owned.get(agentId)?.requestStop(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#owned.values()].map((owned) => owned.release()));
+  }
+
+  #forget(agentId: string): void {
+    this.#owned.delete(agentId);
+    if (this.#logs.get(agentId)?.isEmpty === true) this.blobs.clear(agentId);
+  }
+
+  #assertUsable(agentId: string): void {
+    this.#assertOpen();
+    assertAgentId(agentId);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageClosedError("The storage in memory");
+  }
+}

@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { decodeEntry, encodeEntry, entryFormat, snapshotMark } from "../../src/checkpoint/entryCodec.ts";
+import type { Sha256 } from "../../src/internal/Sha256.ts";
+import { wasmSha256 } from "../../src/internal/wasmSha256.ts";
+
+const sha256: Sha256 = {
+  base64url: (data) => createHash("sha256").update(data).digest("base64url"),
+  hex: (data) => createHash("sha256").update(data).digest("hex"),
+};
+const prev = sha256.base64url("before");
+const sample = { position: 7, generation: 3, id: "3-12", records: [{ kind: "message", text: "héllo 世界 \ud800 \u2028" }], prev };
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+describe("the stored form of an append", () => {
+  it("is pinned: a golden line reads in every later version", () => {
+    const golden = '["VB_FuwdITuabosjEElvmnPdmrDWed1xs1QaTwOiqw34","",1,"1-1",[{"kind":"message","text":"hi"}]]';
+    const { line } = encodeEntry({ position: 1, generation: 1, id: "1-1", records: [{ kind: "message", text: "hi" } as never], prev: "" }, sha256);
+    expect(entryFormat).toBe(1);
+    expect(line).toBe(golden);
+  });
+
+  it("comes back equal, from text and from bytes, with either hash", async () => {
+    const { line, checksum } = encodeEntry(sample, sha256);
+    const expected = { ok: true, entry: { ...sample, checksum }, snapshot: false, summary: undefined };
+    expect(decodeEntry(line, sha256)).toEqual(expected);
+    expect(decodeEntry(bytesOf(line), sha256)).toEqual(expected);
+    expect(decodeEntry(bytesOf(line), await wasmSha256())).toEqual(expected);
+  });
+
+  it("spends at most 135 bytes on everything but the records", () => {
+    const { line } = encodeEntry({ ...sample, position: 123_456, id: "1234-123456", records: [] }, sha256);
+    expect(line.length + 1).toBeLessThanOrEqual(135);
+  });
+
+  it.each([
+    ["a random id", { ...sample, id: "a\"b\\c\nd" }],
+    ["an id that names another generation", { ...sample, id: "9-1" }],
+    ["an id with a leading zero", { ...sample, id: "03-1" }],
+    ["no records", { ...sample, records: [] }],
+  ])("keeps the generation and the id with %s", (_name, entry) => {
+    const { line, checksum } = encodeEntry(entry, sha256);
+    expect(line).not.toContain("\n");
+    expect(decodeEntry(line, sha256)).toMatchObject({ ok: true, entry: { ...entry, checksum } });
+  });
+
+  it("carries a summary and marks a snapshot by its first bytes", () => {
+    const { line } = encodeEntry({ ...sample, snapshot: true, summary: { status: "waiting" } }, sha256);
+    expect(line.startsWith(snapshotMark)).toBe(true);
+    expect(decodeEntry(line, sha256)).toMatchObject({ ok: true, snapshot: true, summary: { status: "waiting" } });
+  });
+
+  it("keeps any plain JSON, keys like __proto__ included", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.string({ unit: "binary" }), fc.boolean(), (json, id, snapshot) => {
+        const records = [{ kind: "value", value: JSON.parse(json) as unknown }, JSON.parse('{"kind":"x","__proto__":1}') as { kind: string }];
+        const { line } = encodeEntry({ ...sample, id, records, snapshot }, sha256);
+        const decoded = decodeEntry(bytesOf(line), sha256);
+        expect(decoded.ok && JSON.stringify(decoded.entry.records)).toBe(JSON.stringify(records));
+        expect(decoded.ok && decoded.snapshot).toBe(snapshot);
+      }),
+    );
+  });
+
+  it.each([false, true])("finds every changed byte (snapshot: %s)", (snapshot) => {
+    const bytes = bytesOf(encodeEntry({ ...sample, snapshot }, sha256).line);
+    for (let at = 0; at < bytes.length; at++) {
+      for (const flip of [1, 0x20, 0x80, 0xff]) {
+        const changed = bytes.slice();
+        changed[at] = (changed[at] ?? 0) ^ flip;
+        expect(decodeEntry(changed, sha256).ok).toBe(false);
+      }
+    }
+  });
+
+  it("finds every cut and every extension", () => {
+    const { line } = encodeEntry(sample, sha256);
+    for (let length = 0; length < line.length; length++) expect(decodeEntry(line.slice(0, length), sha256).ok).toBe(false);
+    expect(decodeEntry(`${line} `, sha256).ok).toBe(false);
+    expect(decodeEntry(`${line}\0`, sha256).ok).toBe(false);
+    expect(decodeEntry(`\ufeff${line}`, sha256).ok).toBe(false);
+    expect(decodeEntry(bytesOf(`\ufeff${line}`), sha256).ok).toBe(false);
+  });
+
+  it.each([
+    ["not JSON", "[["],
+    ["no records", '"",1,"1-1"]'],
+    ["records that are no list", '"",1,"1-1",{}]'],
+    ["a record without a kind", '"",1,"1-1",[{}]]'],
+    ["a position of 0", '"",0,"1-1",[]]'],
+    ["no generation", '"",1,"x",[]]'],
+    ["extras that are no object", '"",1,"1-1",[],7]'],
+  ])("refuses %s even under a right checksum", (_name, body) => {
+    expect(decodeEntry(`["${sha256.base64url(body)}",${body}`, sha256)).toEqual({ ok: false, defect: "malformed" });
+  });
+});
