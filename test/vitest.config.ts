@@ -2,7 +2,13 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
+const soak = process.env["SOAK"] !== undefined;
+const resultFile = process.env["TEST_RESULT_FILE"];
 
+/**
+ * `SOAK` asks the suites for their full counts. `TEST_RESULT_FILE` names a file that gets the result as JSON, so that
+ * a script can count without changing the command people run.
+ */
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   resolve: {
@@ -11,5 +17,11 @@ export default defineConfig({
       { find: /^agent-persistence\/(.+)$/, replacement: `${source}$1.ts` },
     ],
   },
-  test: { include: ["test/**/*.test.ts"], exclude: ["test/soak/**"], testTimeout: 60_000 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: ["**/node_modules/**"],
+    testTimeout: soak ? 900_000 : 60_000,
+    hookTimeout: 120_000,
+    reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
+  },
 });
