@@ -1,5 +1,6 @@
 import { isolate } from "../internal/isolate.ts";
 import type { Message } from "./Message.ts";
+import type { HistoryEdit } from "./storedHistory.ts";
 
 /** A message with its number: explicit, permanent, unique in its agent's log. */
 export interface NumberedMessage {
@@ -7,16 +8,10 @@ export interface NumberedMessage {
   readonly message: Message;
 }
 
-/** What happened to a history since it was last saved. Ranges are inclusive; absent numbers in a range mean nothing. */
+/** What happened to a history since it was last saved. */
 export type HistoryChange =
   | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
-  | {
-      readonly kind: "edit";
-      readonly remove: readonly (readonly [from: number, to: number])[];
-      readonly insert: readonly NumberedMessage[];
-      /** The number that the inserted messages precede; absent: they come last. */
-      readonly before?: number;
-    };
+  | ({ readonly kind: "edit" } & HistoryEdit<NumberedMessage>);
 
 /**
  * The message history of one line of an agent. It remembers what is new since the last save, so that saving costs what
@@ -24,6 +19,7 @@ export type HistoryChange =
  */
 export class MessageHistory {
   #entries: NumberedMessage[];
+  #numbers: Map<unknown, number>;
   #next: number;
   #changes: HistoryChange[] = [];
   #saved: number;
@@ -32,6 +28,7 @@ export class MessageHistory {
   /** @param entries what is already in the log. @param next the first number that is free in the agent's log. */
   constructor(entries: readonly NumberedMessage[] = [], next = 1) {
     this.#entries = [...entries];
+    this.#numbers = numbersOf(this.#entries);
     this.#next = next;
     this.#saved = this.#entries.length;
   }
@@ -46,6 +43,11 @@ export class MessageHistory {
     return this.#entries.length;
   }
 
+  /** The messages with their numbers. */
+  get entries(): readonly NumberedMessage[] {
+    return this.#entries;
+  }
+
   /** The first number that no message has. */
   get next(): number {
     return this.#next;
@@ -53,14 +55,15 @@ export class MessageHistory {
 
   /** The number of a message of this history, by identity; `undefined` when it is not in it. */
   numberOf(message: unknown): number | undefined {
-    for (let at = this.#entries.length - 1; at >= 0; at--) {
-      if (this.#entries[at]?.message === message) return this.#entries[at]?.number;
-    }
-    return undefined;
+    return this.#numbers.get(message);
   }
 
   append(...messages: readonly Message[]): void {
-    for (const message of messages) this.#entries.push(this.#number(message));
+    for (const message of messages) {
+      const entry = this.#number(message);
+      this.#entries.push(entry);
+      this.#numbers.set(entry.message, entry.number);
+    }
     this.#view = undefined;
   }
 
@@ -71,6 +74,7 @@ export class MessageHistory {
     const before = this.#entries;
     const kept = matchKept(before, wanted);
     this.#entries = wanted.map((message, at) => kept[at] ?? this.#number(message));
+    this.#numbers = numbersOf(this.#entries);
     this.#changes.push(...editsBetween(before, this.#entries));
     this.#saved = this.#entries.length;
     this.#view = undefined;
@@ -95,16 +99,8 @@ export class MessageHistory {
   }
 }
 
-/** The history after a change, as every reader of a log computes it. */
-export function applyChange(entries: NumberedMessage[], change: HistoryChange): NumberedMessage[] {
-  if (change.kind === "append") {
-    entries.push(...change.messages);
-    return entries;
-  }
-  const kept = entries.filter(({ number }) => !change.remove.some(([from, to]) => number >= from && number <= to));
-  const at = change.before === undefined ? kept.length : kept.findIndex(({ number }) => number === change.before);
-  kept.splice(at < 0 ? kept.length : at, 0, ...change.insert);
-  return kept;
+function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
+  return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
 /** For each wanted message the entry it continues, in order: a moved message counts as removed and inserted. */

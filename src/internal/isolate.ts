@@ -12,10 +12,19 @@ export function isolate<Value>(value: Value): Value {
   return copy as Value;
 }
 
-/** Remembers a value that nothing else refers to, such as a freshly decoded one, as already isolated. */
+/** Freezes in place what nothing else refers to, such as a freshly decoded value, and takes it as already isolated. */
 export function adopt<Value>(value: Value): Value {
-  if (typeof value === "object" && value !== null) isolated.add(value);
+  if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  freeze(value);
+  isolated.add(value);
   return value;
+}
+
+function freeze(value: object): void {
+  const plain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!plain || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const item of Object.values(value)) if (typeof item === "object" && item !== null) freeze(item);
 }
 
 function copyOf(value: unknown, ancestors: Set<object>): unknown {

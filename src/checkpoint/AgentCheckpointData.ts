@@ -1,0 +1,98 @@
+import type { Message } from "./Message.ts";
+
+/** A tool call that ended between a checkpoint's parent and the checkpoint. */
+export interface CheckpointToolCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** The declared effect: `none`, `idempotent`, `reversible` or `irreversible`. */
+  readonly effect: string;
+  /** As the model or the caller wrote it. */
+  readonly input: unknown;
+  /** `moved`: the call itself moved the run. `lost`: it succeeded, and its output could not be stored. */
+  readonly status: "succeeded" | "failed" | "moved" | "lost";
+  /** Only of a call that succeeded. */
+  readonly output?: unknown;
+  /** Only of a call that failed: the message of its error. */
+  readonly error?: string;
+}
+
+export interface CheckpointDecision {
+  readonly decision: string;
+  readonly reason?: string;
+  readonly nodeId: string;
+  /** ISO 8601. */
+  readonly decidedAt: string;
+}
+
+/** One open parallel branch; the outer fields of the checkpoint are then the fork point. */
+export interface CheckpointBranch {
+  readonly path: string;
+  readonly nodeId: string;
+  readonly lastInput: unknown;
+  readonly messageHistory: readonly Message[];
+  readonly status: string;
+  readonly output?: unknown;
+}
+
+/**
+ * A point to go on from. It says what runs next: the node and the input it is about to get. Values are decoded and
+ * frozen; large ones are built when they are first read.
+ */
+export interface AgentCheckpointData {
+  readonly checkpointId: string;
+  readonly agentId: string;
+  readonly runId: string;
+  /** The checkpoint it follows; absent for an agent's first. */
+  readonly parentId?: string;
+  /** Strictly increasing per agent, from 1. */
+  readonly version: number;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly name?: string;
+  /** The node that runs next, as a path; `finish` at the end of a run. */
+  readonly nodeId: string;
+  /** What that node is about to get; at the end of a run its output. */
+  readonly lastInput: unknown;
+  /** The type of `lastInput` as JSON Schema text, when it was stated. */
+  readonly lastInputType?: string;
+  /** True when `lastInput` is the output of `nodeId` and only its edges are to be evaluated. */
+  readonly unresolved?: boolean;
+  readonly branches?: readonly CheckpointBranch[];
+  /** Which sub-agent runs; empty for the agent itself. */
+  readonly agentPath: readonly string[];
+  readonly messageHistory: readonly Message[];
+  /** The typed storage by key. */
+  readonly storage: Readonly<Record<string, unknown>>;
+  readonly model?: string;
+  readonly modelParameters?: Readonly<Record<string, unknown>>;
+  /** Names of the tools the model may call. */
+  readonly tools: readonly string[];
+  /** Node visits so far. */
+  readonly iteration: number;
+  readonly status: "in_progress" | "completed" | "cancelled";
+  /** 0 to 100; absent when none was set. */
+  readonly progress?: number;
+  readonly progressSummary?: string;
+  readonly toolCalls: readonly CheckpointToolCall[];
+  /** Ids of calls that the move leading here reverted. Absent: none. */
+  readonly revertedToolCallIds?: readonly string[];
+  /** Of the run so far. */
+  readonly decisions: readonly CheckpointDecision[];
+  readonly fileChanges: { readonly modified: readonly string[]; readonly created: readonly string[]; readonly deleted: readonly string[] };
+  readonly recoveryInfo: {
+    /** The node that runs next. */
+    readonly resumePoint: string;
+    /** Files that must be there, relative to the working directory. */
+    readonly requiredContext: readonly string[];
+    readonly workingDirectory?: string;
+    /** Name to what it must be, such as `{ node: ">=20.19" }`. */
+    readonly environment: Readonly<Record<string, string>>;
+  };
+  readonly strategyFingerprint?: string;
+  readonly formatVersion: number;
+  /** Of the stored append; through its `prev` it commits to all before. Empty where a storage keeps none. */
+  readonly checksum: string;
+}
+
+/** The version of the stored format. A log written by a newer one is refused. */
+export const formatVersion = 1;

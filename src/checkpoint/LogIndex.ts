@@ -1,0 +1,174 @@
+import type { Entry } from "./Entry.ts";
+import type { AgentRecord, CheckpointRecord, LaneRecord, RunRecord, SnapshotRecord, StatusRecord } from "./records.ts";
+
+/** A checkpoint and where it stands. */
+export interface CheckpointPoint {
+  readonly id: string;
+  readonly version: number;
+  readonly position: number;
+  readonly runId: string;
+  readonly parent: number | undefined;
+  readonly record: CheckpointRecord;
+  /** Orders all records of a log. */
+  readonly order: number;
+}
+
+export interface OrderedRecord {
+  readonly record: AgentRecord;
+  readonly position: number;
+  readonly order: number;
+}
+
+export interface LaneStart {
+  readonly record: LaneRecord;
+  readonly runId: string;
+}
+
+/** Where a finished run or a named checkpoint stands. */
+export type Place = readonly [version: number, position: number];
+
+/** What a log holds, by what is looked up in it. Filled once, by reading entries oldest first. */
+export class LogIndex {
+  readonly checkpoints = new Map<number, CheckpointPoint>();
+  readonly lanes = new Map<number, LaneStart>();
+  readonly laneRecords = new Map<number, OrderedRecord[]>();
+  readonly runRecords = new Map<string, RunRecord>();
+  /** Ends of finished runs. */
+  readonly runs = new Map<string, Place>();
+  /** Checkpoints with a given id. */
+  readonly named = new Map<string, Place>();
+  readonly structures = new Set<string>();
+  /** Calls that a rollback has passed over: they are on no line any more. */
+  readonly closed = new Set<string>();
+  /** The calls that the rollback to a checkpoint passed over, by the version of the checkpoint that ended it. */
+  readonly closedBy = new Map<number, readonly string[]>();
+  /** Calls whose inverse has run. */
+  readonly reverted = new Set<string>();
+  /** Where reading began, when it did not begin at the start. */
+  snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
+  run: RunRecord | undefined;
+  status: StatusRecord | undefined;
+  latest: CheckpointPoint | undefined;
+  /** The rollback that has begun and not ended. */
+  rollback: { readonly target: number; readonly calls: readonly string[]; readonly closed: readonly string[] } | undefined;
+  position = 0;
+  nextVersion = 1;
+  nextNumber = 1;
+  nextLane = 1;
+  readonly #lastOfLane = new Map<number, number>();
+  #order = 0;
+
+  /** True while the last run has no end. */
+  get unfinished(): boolean {
+    return this.run !== undefined && !this.runs.has(this.run.run);
+  }
+
+  add(entry: Entry): void {
+    const first = this.position === 0;
+    this.position = entry.position;
+    const records = entry.records as readonly AgentRecord[];
+    const snapshot = first ? records.find((record) => record.kind === "snapshot") : undefined;
+    if (snapshot) this.#beginWith(snapshot, entry);
+    else for (const record of records) this.#addRecord(record, entry);
+  }
+
+  /** Whether a call counts for a line that it stands on: not reverted, and not passed over before it ended. */
+  counts(call: { readonly call: string; readonly outcome?: unknown }): boolean {
+    return !this.reverted.has(call.call) && (call.outcome !== undefined || !this.closed.has(call.call));
+  }
+
+  /** The id of a checkpoint's parent; `undefined` for the first of a log. */
+  parentIdOf(point: CheckpointPoint): string | undefined {
+    if (point.parent === undefined) return undefined;
+    return this.checkpoints.get(point.parent)?.id ?? this.snapshot?.record.parentId;
+  }
+
+  /** The checkpoint of this id; `undefined` when it is not among what was read. */
+  byId(id: string): CheckpointPoint | undefined {
+    for (const point of this.checkpoints.values()) if (point.id === id) return point;
+    return undefined;
+  }
+
+  #addRecord(record: AgentRecord, entry: Entry): void {
+    const order = this.#order++;
+    if ("lane" in record) this.#addToLane(record, entry.position, order);
+    switch (record.kind) {
+      case "run":
+        this.run = record;
+        this.runRecords.set(record.run, record);
+        this.status = undefined;
+        return;
+      case "lane":
+        this.lanes.set(record.lane, { record, runId: this.run?.run ?? "" });
+        return;
+      case "message":
+        this.nextNumber = Math.max(this.nextNumber, record.number + 1);
+        return;
+      case "edit":
+        for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
+        return;
+      case "structure":
+        this.structures.add(record.fingerprint);
+        return;
+      case "checkpoint":
+        return this.#addCheckpoint(record, entry, order);
+      case "status":
+        this.status = record;
+        return;
+      case "rollback":
+        this.rollback = record;
+        for (const call of record.closed) this.closed.add(call);
+        return;
+      case "reverted":
+        if (!record.error) this.reverted.add(record.call);
+        return;
+      case "rollback_end":
+        this.rollback = undefined;
+        return;
+      default:
+        return;
+    }
+  }
+
+  #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
+    const records = this.laneRecords.get(record.lane);
+    if (records) records.push({ record, position, order });
+    else this.laneRecords.set(record.lane, [{ record, position, order }]);
+    this.nextLane = Math.max(this.nextLane, record.lane + 1);
+  }
+
+  #addCheckpoint(record: CheckpointRecord, entry: Entry, order: number): void {
+    const before = this.#lastOfLane.get(record.lane);
+    const parent = before ?? this.lanes.get(record.lane)?.record.from;
+    const id = record.id ?? `${entry.generation}-${record.version}`;
+    const runId = this.lanes.get(record.lane)?.runId ?? this.run?.run ?? "";
+    const point = { id, version: record.version, position: entry.position, runId, parent, record, order };
+    this.checkpoints.set(record.version, point);
+    this.#lastOfLane.set(record.lane, record.version);
+    if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
+    if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
+    if (record.move === "rollback" && this.rollback) this.closedBy.set(record.version, this.rollback.calls.filter((call) => this.reverted.has(call)));
+    this.latest = point;
+    this.nextVersion = record.version + 1;
+  }
+
+  /** Reading begins at a snapshot: what stands beside it in its entry is part of it. */
+  #beginWith(record: SnapshotRecord, entry: Entry): void {
+    const { checkpoint } = record;
+    const order = this.#order++;
+    this.snapshot = { record, order };
+    this.run = record.run;
+    this.runRecords.set(record.run.run, record.run);
+    this.lanes.set(checkpoint.lane, { record: { kind: "lane", lane: checkpoint.lane, keep: "all" }, runId: record.run.run });
+    for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);
+    for (const [id, place] of Object.entries(record.named)) this.named.set(id, place);
+    for (const fingerprint of record.structures) this.structures.add(fingerprint);
+    const { version } = checkpoint;
+    this.latest = { id: record.checkpointId, version, position: entry.position, runId: record.run.run, parent: record.parent, record: checkpoint, order };
+    this.checkpoints.set(version, this.latest);
+    this.#lastOfLane.set(checkpoint.lane, version);
+    this.nextVersion = version + 1;
+    this.nextNumber = record.nextNumber;
+    this.nextLane = record.nextLane;
+  }
+}

@@ -1,0 +1,141 @@
+import type { Sha256 } from "../internal/Sha256.ts";
+import type { Message } from "./Message.ts";
+import type { StoredResult } from "./SlotReader.ts";
+import type { Visit } from "./records.ts";
+import { encodeValue, type Slot } from "./valueCodec.ts";
+
+/** A large value on its way to the blob store. Its slot is whole once `place` was called. */
+export interface BlobUpload {
+  readonly hash: string;
+  readonly text: string;
+  place(reference: string): void;
+}
+
+/** Values up to this many bytes of UTF-8 JSON stay in the log. */
+export const defaultInlineThresholdBytes = 10 * 1024;
+
+type AnswerReference = readonly [base: number, ordinal: number, request: number, within?: string];
+
+/**
+ * Writes the values of one log: each once. What is already in the log is referred to: an answer where a message repeats
+ * it, an outcome where a tool message does, a message where it is the input of a node. Large values become blobs.
+ */
+export class SlotWriter {
+  readonly #sha256: Sha256;
+  readonly #threshold: number;
+  /** References by content hash: blobs that the log refers to already. */
+  readonly #blobs: Map<string, string>;
+  #answers = new WeakMap<object, AnswerReference>();
+  /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
+  #outputs = new Map<string, unknown>();
+  #olderOutputs = new Map<string, unknown>();
+  #uploads: BlobUpload[] = [];
+
+  constructor(options: { readonly sha256: Sha256; readonly inlineThresholdBytes?: number; readonly blobs?: Map<string, string> }) {
+    this.#sha256 = options.sha256;
+    this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
+    this.#blobs = options.blobs ?? new Map();
+  }
+
+  /** @throws NotSerializableError */
+  value(value: unknown, subject: string): Slot {
+    return this.#externalise(encodeValue(value, subject));
+  }
+
+  /** @throws NotSerializableError */
+  message(message: Message, subject = "a message"): Slot {
+    const answer = this.#answers.get(message);
+    if (answer) return { $answer: answer };
+    const results = message.role === "tool" ? this.#results(message, subject) : undefined;
+    return results ? { $outcomes: results } : this.value(message, subject);
+  }
+
+  /** An input, output or other value that may be a message of the history. @throws NotSerializableError */
+  input(value: unknown, subject: string, numberOf: (message: unknown) => number | undefined): Slot {
+    if (typeof value !== "object" || value === null) return this.value(value, subject);
+    const number = numberOf(value);
+    if (number !== undefined) return { $message: number };
+    return isToolMessage(value) || this.#answers.has(value) ? this.message(value as Message, subject) : this.value(value, subject);
+  }
+
+  noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
+    this.#answers.set(message, within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within]);
+  }
+
+  noteOutcome(call: string, output: unknown): void {
+    this.#outputs.set(call, output);
+  }
+
+  /** A node visit has ended. */
+  nextVisit(): void {
+    this.#olderOutputs = this.#outputs;
+    this.#outputs = new Map();
+  }
+
+  /** Reading may begin after here: nothing from before is referred to any more. */
+  forget(): void {
+    this.#answers = new WeakMap();
+    this.#outputs = new Map();
+    this.#olderOutputs = new Map();
+  }
+
+  /** What has to be in the blob store before the records that were written since are appended. */
+  takeUploads(): readonly BlobUpload[] {
+    const uploads = this.#uploads;
+    this.#uploads = [];
+    return uploads;
+  }
+
+  #results(message: Message & { readonly role: "tool" }, subject: string): StoredResult[] | undefined {
+    let refers = false;
+    const results = message.content.map((content): StoredResult => {
+      if (content.type !== "tool-result") return { part: {}, output: null };
+      const { output, ...part } = content;
+      const known = this.#outputs.has(content.toolCallId) ? this.#outputs : this.#olderOutputs;
+      const stored = known.has(content.toolCallId) && Object.is(known.get(content.toolCallId), output);
+      refers ||= stored;
+      const encoded = encodeValue(part, subject) as StoredResult["part"];
+      return stored ? { part: encoded } : { part: encoded, output: this.value(output, subject) };
+    });
+    return refers && isToolMessage(message) ? results : undefined;
+  }
+
+  #externalise(slot: Slot): Slot {
+    if (estimate(slot) * 3 <= this.#threshold) return slot;
+    const text = JSON.stringify(slot);
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes <= this.#threshold) return slot;
+    const hash = this.#sha256.hex(text);
+    const cell: [string, number] = [this.#blobs.get(hash) ?? "", bytes];
+    if (cell[0] === "") this.#uploads.push({ hash, text, place: (reference) => this.#place(cell, hash, reference) });
+    return { $blob: cell };
+  }
+
+  #place(cell: [string, number], hash: string, reference: string): void {
+    cell[0] = reference;
+    this.#blobs.set(hash, reference);
+  }
+}
+
+function isToolMessage(value: object): boolean {
+  const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
+  return role === "tool" && Array.isArray(content) && Object.keys(value).length === 2 && content.every(isToolResult);
+}
+
+function isToolResult(part: unknown): boolean {
+  return typeof part === "object" && part !== null && (part as { readonly type?: unknown }).type === "tool-result" && "output" in part;
+}
+
+/** UTF-16 units of the JSON text, roughly: no less than a third of its bytes. */
+function estimate(slot: Slot): number {
+  if (typeof slot === "string") return slot.length;
+  if (typeof slot !== "object" || slot === null) return 8;
+  let sum = 2;
+  if (Array.isArray(slot)) {
+    for (const item of slot) sum += 1 + estimate(item);
+    return sum;
+  }
+  for (const [key, item] of Object.entries(slot)) sum += key.length + 4 + estimate(item);
+  return sum;
+}
+

@@ -1,0 +1,221 @@
+import type { Slot } from "./valueCodec.ts";
+
+/** Which visit of a node something belongs to: the version of the checkpoint it follows, and visits since. */
+export type Visit = readonly [base: number, ordinal: number];
+
+/** A run begins: its input, kept as given. */
+export interface RunRecord {
+  readonly kind: "run";
+  readonly run: string;
+  readonly input: Slot;
+  readonly at: number;
+}
+
+/**
+ * A line of history begins, as the state at checkpoint `from`: all of it, only its messages, or nothing of it.
+ * `from` is the parent of the lane's first checkpoint; absent for the first lane of a log.
+ */
+export interface LaneRecord {
+  readonly kind: "lane";
+  readonly lane: number;
+  readonly from?: number;
+  readonly keep: "all" | "history" | "nothing";
+}
+
+export interface MessageRecord {
+  readonly kind: "message";
+  readonly lane: number;
+  readonly number: number;
+  readonly message: Slot;
+}
+
+/** Numbered messages leave, others come in before number `before`, or at the end. */
+export interface EditRecord {
+  readonly kind: "edit";
+  readonly lane: number;
+  readonly remove: readonly (readonly [number, number])[];
+  readonly insert: readonly { readonly number: number; readonly message: Slot }[];
+  readonly before?: number;
+}
+
+/** One key of the typed storage; without `value` it is deleted. */
+export interface StorageRecord {
+  readonly kind: "storage";
+  readonly lane: number;
+  readonly key: string;
+  readonly value?: Slot;
+}
+
+export interface SettingsRecord {
+  readonly kind: "settings";
+  readonly lane: number;
+  readonly model: string;
+  readonly parameters?: Slot;
+  readonly tools: readonly string[];
+}
+
+export interface RequirementsRecord {
+  readonly kind: "requirements";
+  readonly lane: number;
+  readonly files: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface DecisionRecord {
+  readonly kind: "decision";
+  readonly lane: number;
+  readonly at: number;
+  readonly node: string;
+  readonly decision: string;
+  readonly reason?: string;
+}
+
+/** The structure of the strategy from here on; stored whole once for each fingerprint. */
+export interface StructureRecord {
+  readonly kind: "structure";
+  readonly lane: number;
+  readonly fingerprint: string;
+  readonly structure?: Slot;
+}
+
+/** What a model answered in a visit. */
+export interface AnswerRecord {
+  readonly kind: "answer";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly ordinal: number;
+  /** The tool call in which the model was asked; absent: the node itself asked. */
+  readonly within?: string;
+  readonly node: string;
+  readonly message: Slot;
+}
+
+/** A tool call is about to have its effect. `input` is absent when it stands in the answer that asked for the call. */
+export interface IntentRecord {
+  readonly kind: "intent";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly call: string;
+  readonly tool: string;
+  readonly effect: string;
+  readonly node: string;
+  readonly input?: Slot;
+  /** For a call made by code: which of the visit, and the tool call in which it was made. */
+  readonly ordinal?: number;
+  readonly within?: string;
+}
+
+/**
+ * A tool call has ended: with an output, with an error, with an output that cannot be stored (`lost`), or by moving the
+ * run. A call without side effect has no intent; its outcome then carries what the intent would have.
+ */
+export interface OutcomeRecord {
+  readonly kind: "outcome";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly call: string;
+  readonly output?: Slot;
+  readonly error?: { readonly message: string };
+  readonly lost?: { readonly path: string; readonly reason: string };
+  readonly moved?: true;
+  readonly tool?: string;
+  readonly effect?: string;
+  readonly node?: string;
+  readonly input?: Slot;
+  readonly ordinal?: number;
+  readonly within?: string;
+}
+
+/**
+ * A point to go on from: the node that runs next and its input. Its parent is the checkpoint before it in its lane, or
+ * the one its lane begins from. Absent: `id` when it is `<generation>-<version>`, `visit` when a new one begins here.
+ */
+export interface CheckpointRecord {
+  readonly kind: "checkpoint";
+  readonly lane: number;
+  readonly version: number;
+  readonly id?: string;
+  readonly at: number;
+  readonly node: string;
+  readonly input: Slot;
+  readonly inputType?: string;
+  /** `input` is the output of `node`, whose edges threw or did not match: only they are evaluated again. */
+  readonly unresolved?: true;
+  readonly visit?: Visit;
+  readonly iteration: number;
+  readonly progress?: number;
+  readonly summary?: string;
+  /** The end of a run: `input` is its output. */
+  readonly status?: "completed" | "cancelled";
+  readonly move?: "rollback" | "execution_point" | "branch";
+  /** For an execution point: the calls whose effects it left standing. */
+  readonly standing?: readonly string[];
+  /** Open parallel branches, one node and input each. */
+  readonly branches?: readonly { readonly path: string; readonly node: string; readonly input: Slot; readonly lane: number; readonly status: string; readonly output?: Slot }[];
+}
+
+/** The status of the run changed without a checkpoint. */
+export interface StatusRecord {
+  readonly kind: "status";
+  readonly run: string;
+  readonly status: "in_progress" | "failed" | "paused";
+  readonly at: number;
+  readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
+}
+
+/** A rollback begins: `calls` are reverted in this order; `closed` are all calls below the target, reverted or not. */
+export interface RollbackRecord {
+  readonly kind: "rollback";
+  readonly target: number;
+  readonly calls: readonly string[];
+  readonly closed: readonly string[];
+}
+
+/** An inverse is about to run. */
+export interface InverseRecord {
+  readonly kind: "inverse";
+  readonly call: string;
+}
+
+/** An inverse has ended; with `error` the call's effect stands. */
+export interface RevertedRecord {
+  readonly kind: "reverted";
+  readonly call: string;
+  readonly error?: { readonly message: string };
+}
+
+/** A rollback has ended; the checkpoint in the same append is where the run goes on. */
+export interface RollbackEndRecord {
+  readonly kind: "rollback_end";
+  readonly target: number;
+}
+
+/** The state at the head, by value, so that reading may begin here. Made only where a visit begins. */
+export interface SnapshotRecord {
+  readonly kind: "snapshot";
+  readonly checkpoint: CheckpointRecord;
+  readonly checkpointId: string;
+  readonly parent?: number;
+  readonly parentId?: string;
+  readonly run: RunRecord;
+  readonly nextNumber: number;
+  readonly nextLane: number;
+  readonly history: readonly { readonly number: number; readonly message: Slot }[];
+  readonly storage: Readonly<Record<string, Slot>>;
+  readonly settings?: SettingsRecord;
+  readonly requirements?: RequirementsRecord;
+  readonly structure?: StructureRecord;
+  /** Fingerprints whose structure stands somewhere before. */
+  readonly structures: readonly string[];
+  readonly decisions: readonly DecisionRecord[];
+  /** Finished runs, with the version and position of their end. */
+  readonly runs: Readonly<Record<string, readonly [version: number, position: number]>>;
+  /** Checkpoints with a given id, with their version and position. */
+  readonly named: Readonly<Record<string, readonly [version: number, position: number]>>;
+}
+
+/** Every kind of record that a log holds. */
+export type AgentRecord =
+  | RunRecord | LaneRecord | MessageRecord | EditRecord | StorageRecord | SettingsRecord | RequirementsRecord | DecisionRecord
+  | StructureRecord | AnswerRecord | IntentRecord | OutcomeRecord | CheckpointRecord | StatusRecord | RollbackRecord
+  | InverseRecord | RevertedRecord | RollbackEndRecord | SnapshotRecord;
