@@ -1,0 +1,60 @@
+import type { ProviderOptions } from "../../checkpoint/Message.ts";
+
+/** The messages as a model takes them. `Data` is what the specification version holds a file's content in. */
+export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
+
+export type AiSdkMessage<Data> =
+  | { role: "system"; content: string }
+  | { role: "user"; content: (TextPart | FilePart<Data>)[] }
+  | { role: "assistant"; content: (TextPart | FilePart<Data> | ReasoningPart | ToolCallPart | ToolResultPart)[] }
+  | { role: "tool"; content: ToolResultPart[] };
+
+export type AiSdkPart<Data> = TextPart | FilePart<Data> | ReasoningPart | ToolCallPart | ToolResultPart;
+
+interface TextPart extends WithOptions {
+  type: "text";
+  text: string;
+}
+
+interface FilePart<Data> extends WithOptions {
+  type: "file";
+  data: Data;
+  mediaType: string;
+  filename?: string;
+}
+
+interface ReasoningPart extends WithOptions {
+  type: "reasoning";
+  text: string;
+}
+
+interface ToolCallPart extends WithOptions {
+  type: "tool-call";
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+interface ToolResultPart extends WithOptions {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output: AiSdkToolOutput;
+}
+
+/** A tool's output in the AI SDK's wrapping. */
+export type AiSdkToolOutput =
+  | { type: "text" | "error-text"; value: string }
+  | { type: "json" | "error-json"; value: JsonValue };
+
+/** A value of JSON. */
+export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue };
+
+interface WithOptions {
+  providerOptions?: Record<string, Record<string, JsonValue>>;
+}
+
+/** Providers read theirs by name; that they are records of records is theirs to check. */
+export function optionsOf(options: ProviderOptions | undefined): WithOptions {
+  return options === undefined ? {} : { providerOptions: options as Record<string, Record<string, JsonValue>> };
+}

@@ -1,0 +1,74 @@
+import type { ContentPart, Message } from "../../checkpoint/Message.ts";
+import { UnsupportedMessagePartError } from "../../errors/UnsupportedMessagePartError.ts";
+import { optionsOf, type AiSdkMessage, type AiSdkPart, type AiSdkPrompt } from "./AiSdkPrompt.ts";
+import { providerToolCallIds } from "./providerToolCallIds.ts";
+import { shownInputOf } from "./toolInput.ts";
+import { toolOutputOf } from "./toolOutputOf.ts";
+
+interface Conversion<Data> {
+  readonly providerIds: ReadonlyMap<string, string>;
+  readonly fileDataOf: (data: string | Uint8Array) => Data;
+}
+
+/** Our messages as a model takes them: with the provider's own tool-call ids, and without empty texts and messages. */
+export function promptOf<Data>(
+  messages: readonly Message[],
+  fileDataOf: (data: string | Uint8Array) => Data,
+): AiSdkPrompt<Data> {
+  const conversion = { providerIds: providerToolCallIds(messages), fileDataOf };
+  return messages.map((message) => messageOf(message, conversion)).filter(({ content }) => content.length > 0);
+}
+
+function messageOf<Data>(message: Message, conversion: Conversion<Data>): AiSdkMessage<Data> {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content };
+    case "user":
+      return { role: "user", content: partsOf(message, ["text", "file"], conversion) };
+    case "assistant": {
+      const types = ["text", "file", "reasoning", "tool-call", "tool-result"] as const;
+      return { role: "assistant", content: partsOf(message, types, conversion) };
+    }
+    case "tool":
+      return { role: "tool", content: partsOf(message, ["tool-result"], conversion) };
+  }
+}
+
+function partsOf<Data, Type extends ContentPart["type"]>(
+  { role, content }: Exclude<Message, { role: "system" }>,
+  types: readonly Type[],
+  conversion: Conversion<Data>,
+): Extract<AiSdkPart<Data>, { type: Type }>[] {
+  const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  return parts.filter(isSaid).map((part) => {
+    if (!types.some((type) => type === part.type)) throw new UnsupportedMessagePartError(role, part.type, types);
+    return partOf(part, conversion) as Extract<AiSdkPart<Data>, { type: Type }>;
+  });
+}
+
+/** Providers refuse empty texts. One with options is kept: it may be a mark, such as for a cache. */
+function isSaid(part: ContentPart): boolean {
+  return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
+}
+
+function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion<Data>): AiSdkPart<Data> {
+  const options = optionsOf(part.providerOptions);
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { type: part.type, text: part.text, ...options };
+    case "file": {
+      const named = part.filename === undefined ? {} : { filename: part.filename };
+      return { type: "file", data: fileDataOf(part.data), mediaType: part.mediaType, ...named, ...options };
+    }
+    case "tool-call": {
+      const toolCallId = part.providerToolCallId ?? part.toolCallId;
+      return { type: "tool-call", toolCallId, toolName: part.toolName, input: shownInputOf(part.input), ...options };
+    }
+    case "tool-result": {
+      const toolCallId = part.providerToolCallId ?? providerIds.get(part.toolCallId) ?? part.toolCallId;
+      const output = toolOutputOf(part.output, part.isError === true);
+      return { type: "tool-result", toolCallId, toolName: part.toolName, output, ...options };
+    }
+  }
+}

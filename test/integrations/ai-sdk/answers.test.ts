@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import {
+  aiSdkExecutor,
+  ModelAnswerEmptyError,
+  ModelAnswerFilteredError,
+  ModelAnswerIncompleteError,
+  UnsupportedModelAnswerError,
+} from "agent-persistence/ai-sdk";
+import { ask, executorOf, partsOf } from "./ask.ts";
+import { ChatServer, completion, text } from "./ChatServer.ts";
+import { fakeModel, type FakeAnswer } from "./fakeModel.ts";
+
+describe("an answer over HTTP", () => {
+  it("is a message, with usage and finish reason", async () => {
+    await using server = await ChatServer.start();
+    server.next(text("Hello, Alex."));
+    const answer = await ask(executorOf(server), { messages: [{ role: "user", content: "Say hello" }] });
+    expect(answer.message).toEqual({ role: "assistant", content: [{ type: "text", text: "Hello, Alex." }] });
+    expect(answer).toMatchObject({ finishReason: "stop", rawFinishReason: "stop" });
+    expect(answer.usage).toMatchObject({ inputTokens: { total: 11 }, outputTokens: { total: 7 } });
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]).toMatchObject({ model: "served", messages: [{ role: "user", content: "Say hello" }] });
+    expect(server.requests[0]).not.toHaveProperty("tools");
+  });
+
+  it("keeps every character", async () => {
+    const hostile = 'Zoë 张伟 Ωμέγα 🧑🏽‍🚀 \u0000 \u2028 "quoted"\n\\u0041';
+    await using server = await ChatServer.start();
+    server.next(text(hostile));
+    const answer = await ask(executorOf(server), { messages: [{ role: "user", content: hostile }] });
+    expect(partsOf(answer.message)).toEqual([{ type: "text", text: hostile }]);
+    expect(server.requests[0]?.messages[0]?.content).toBe(hostile);
+  });
+
+  it("keeps its reasoning, which goes back with the next request", async () => {
+    await using server = await ChatServer.start();
+    server.next(completion({ content: "4", reasoning_content: "2 + 2" })).next(text("5"));
+    const executor = executorOf(server);
+    const { message } = await ask(executor);
+    expect(partsOf(message)).toEqual([
+      { type: "reasoning", text: "2 + 2" },
+      { type: "text", text: "4" },
+    ]);
+    await ask(executor, { messages: [message, { role: "user", content: "and one?" }] });
+    expect(server.requests[1]?.messages[0]).toMatchObject({ content: "4", reasoning_content: "2 + 2" });
+  });
+
+  it("that was cut off says so", async () => {
+    await using server = await ChatServer.start();
+    server.next(completion({ content: "Once upon a" }, "length"));
+    await expect(ask(executorOf(server))).resolves.toMatchObject({ finishReason: "length" });
+  });
+
+  it.each([
+    ["nothing", { content: null }],
+    ["an empty text", { content: "" }],
+    ["blanks", { content: " \n" }],
+    ["an empty list of calls", { content: "", tool_calls: [] }],
+    ["reasoning alone", { content: "", reasoning_content: "hm" }],
+  ])("with %s is refused", async (_, message) => {
+    await using server = await ChatServer.start();
+    server.next(completion(message));
+    const failure = await ask(executorOf(server)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelAnswerEmptyError);
+    expect(failure).toMatchObject({ code: "model_answer_empty", model: "served", finishReason: "stop" });
+  });
+
+  it("with nothing but used-up tokens says what to raise", async () => {
+    await using server = await ChatServer.start();
+    server.next(completion({ content: "" }, "length"));
+    await expect(ask(executorOf(server))).rejects.toThrow(/maxOutputTokens/);
+  });
+
+  it("stopped by the content filter is refused, however much came before", async () => {
+    await using server = await ChatServer.start();
+    server.next(completion({ content: "First, take" }, "content_filter"));
+    const failure = await ask(executorOf(server)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelAnswerFilteredError);
+    expect(failure).toMatchObject({ code: "model_answer_filtered", model: "served", provider: "loopback.chat" });
+  });
+});
+
+describe("an answer of any model", () => {
+  const answerWith = (content: FakeAnswer["content"] & object, finishReason = "stop") =>
+    ask(aiSdkExecutor(fakeModel("v4", { content, finishReason: { unified: finishReason, raw: "odd" } })));
+
+  it.each(["error", "interrupted"])("that ended with %s is refused", async (finishReason) => {
+    const failure = await answerWith([{ type: "text", text: "Once" }], finishReason).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelAnswerIncompleteError);
+    expect(failure).toMatchObject({ code: "model_answer_incomplete", rawFinishReason: "odd" });
+  });
+
+  it.each([
+    [{ type: "tool-call", toolCallId: "1", toolName: "web_search", input: "{}", providerExecuted: true }, /web_search/],
+    [{ type: "tool-result", toolCallId: "1", toolName: "web_search", result: {} }, /tool-result/],
+    [{ type: "custom", kind: "some.thing" }, /custom/],
+  ])("with what no message can keep is refused", async (part, named) => {
+    const failure = await answerWith([part, { type: "text", text: "so" }]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnsupportedModelAnswerError);
+    expect(failure).toMatchObject({ code: "unsupported_model_answer", message: expect.stringMatching(named) });
+  });
+
+  it("loses its sources and keeps its files", async () => {
+    const { message } = await answerWith([
+      { type: "source", sourceType: "url", id: "1", url: "https://example.org" },
+      { type: "file", mediaType: "image/png", data: { type: "data", data: "iVBO" } },
+      { type: "file", mediaType: "image/png", data: { type: "url", url: new URL("https://example.org/a.png") } },
+    ]);
+    expect(partsOf(message)).toEqual([
+      { type: "file", mediaType: "image/png", data: "iVBO" },
+      { type: "file", mediaType: "image/png", data: "https://example.org/a.png" },
+    ]);
+  });
+
+  it("keeps what the provider attached to each part, which goes back to it", async () => {
+    const providerMetadata = { anthropic: { signature: "c2ln" } };
+    const model = fakeModel("v3", {
+      content: [
+        { type: "reasoning", text: "hm", providerMetadata },
+        { type: "text", text: "4" },
+      ],
+    });
+    const executor = aiSdkExecutor(model);
+    const { message } = await ask(executor);
+    await ask(executor, { messages: [message] });
+    expect(model.prompts[1]).toEqual([
+      {
+        role: "assistant",
+        content: [
+          { type: "reasoning", text: "hm", providerOptions: providerMetadata },
+          { type: "text", text: "4" },
+        ],
+      },
+    ]);
+  });
+});

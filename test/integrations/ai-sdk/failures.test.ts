@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { aiSdkExecutor, ModelRequestError } from "agent-persistence/ai-sdk";
+import { AgentPersistenceError } from "../../../src/errors/AgentPersistenceError.ts";
+import { ask, executorOf } from "./ask.ts";
+import { ChatServer, json, status, text } from "./ChatServer.ts";
+import { fakeModel } from "./fakeModel.ts";
+
+describe("a failed request", () => {
+  it.each([
+    [400, false],
+    [401, false],
+    [404, false],
+    [429, true],
+    [500, true],
+    [503, true],
+  ])("with status %i is one typed error, and is not tried again", async (code, retryable) => {
+    await using server = await ChatServer.start();
+    server.next(status(code, "no, because"));
+    const failure = await ask(executorOf(server)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelRequestError);
+    expect(AgentPersistenceError.isInstance(failure)).toBe(true);
+    expect(failure).toMatchObject({
+      code: "model_request_failed",
+      model: "served",
+      provider: "loopback.chat",
+      statusCode: code,
+      retryable,
+      retryAfterMs: undefined,
+      message: expect.stringContaining("no, because"),
+    });
+    expect((failure as Error).message).not.toContain("secret");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [{ "retry-after": "2" }, 2_000],
+    [{ "retry-after-ms": "150", "retry-after": "2" }, 150],
+    [{ date: "Wed, 01 Jan 2025 00:00:00 GMT", "retry-after": "Wed, 01 Jan 2025 00:00:30 GMT" }, 30_000],
+    [{ date: "Wed, 01 Jan 2025 00:00:30 GMT", "retry-after": "Wed, 01 Jan 2025 00:00:00 GMT" }, 0],
+    [{ "retry-after": "soon" }, undefined],
+  ])("says how long to wait: %j", async (headers, retryAfterMs) => {
+    await using server = await ChatServer.start();
+    server.next(status(429, "slow down", headers));
+    await expect(ask(executorOf(server))).rejects.toMatchObject({ retryAfterMs, retryable: true });
+  });
+
+  it("whose connection was dropped has no status and may be retried", async () => {
+    await using server = await ChatServer.start();
+    server.next((response) => response.destroy()).next(text("here"));
+    const executor = executorOf(server);
+    const failure = await ask(executor).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "model_request_failed", statusCode: undefined, retryable: true });
+    await expect(ask(executor)).resolves.toMatchObject({ finishReason: "stop" });
+  });
+
+  it("whose answer was cut in the middle is a failed request", async () => {
+    await using server = await ChatServer.start();
+    server.next((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+      response.write('{"choices": [{"mess', () => response.destroy());
+    });
+    const failure = await ask(executorOf(server)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "model_request_failed", retryable: true });
+  });
+
+  it("to nobody is a failed request", async () => {
+    const server = await ChatServer.start();
+    const executor = executorOf(server);
+    await server[Symbol.asyncDispose]();
+    await expect(ask(executor)).rejects.toMatchObject({ code: "model_request_failed", retryable: true });
+  });
+
+  it.each([
+    ["no JSON", "<html>"],
+    ["no choices", { choices: [] }],
+    ["another shape", { answer: 42 }],
+  ])("answered with %s is a failed request", async (_, body) => {
+    await using server = await ChatServer.start();
+    server.next(json(200, body));
+    await expect(ask(executorOf(server))).rejects.toMatchObject({ code: "model_request_failed", retryable: false });
+  });
+
+  it("keeps the provider's error as its cause, whatever it is", async () => {
+    const model = { ...fakeModel("v3", {}), doGenerate: () => Promise.reject("just text") };
+    await expect(ask(aiSdkExecutor(model))).rejects.toMatchObject({
+      code: "model_request_failed",
+      cause: "just text",
+      retryable: false,
+    });
+  });
+});
+
+describe("an aborted request", () => {
+  it("rejects with the signal's own reason while it is in flight, and closes the connection", async () => {
+    await using server = await ChatServer.start();
+    const abort = new AbortController();
+    const reason = new Error("the user left");
+    const closed = new Promise<void>((resolve) => {
+      server.next((response) => {
+        response.on("close", () => resolve());
+        abort.abort(reason);
+      });
+    });
+    await expect(ask(executorOf(server), { abortSignal: abort.signal })).rejects.toBe(reason);
+    await closed;
+  });
+
+  it("sends nothing when it was aborted before", async () => {
+    await using server = await ChatServer.start();
+    const reason = new Error("too late");
+    await expect(ask(executorOf(server), { abortSignal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ToolSchemaError } from "agent-persistence/ai-sdk";
+import { tool } from "../../../src/agent/Tool.ts";
+import type { AssistantMessage, Message, ToolMessage } from "../../../src/checkpoint/Message.ts";
+import { ask, callsOf, executorOf, partsOf } from "./ask.ts";
+import { ChatServer, completion, text, toolCalls } from "./ChatServer.ts";
+
+const createUser = tool({
+  name: "createUser",
+  description: "Signs a person up",
+  inputSchema: z.object({ name: z.string(), age: z.coerce.number().default(0) }),
+  execute: ({ name }) => name,
+});
+
+/** What the runtime makes of an answer: ids of our own, the provider's kept beside them. */
+function renamed(message: AssistantMessage, turn: number): AssistantMessage {
+  const content = partsOf(message).map((part, place) =>
+    part.type === "tool-call"
+      ? { ...part, toolCallId: `ours-${turn}-${place}`, providerToolCallId: part.toolCallId }
+      : part,
+  );
+  return { role: "assistant", content };
+}
+
+function resultsOf(message: AssistantMessage, output: (place: number) => unknown): ToolMessage {
+  const results = callsOf(message).map(({ toolCallId, toolName }, place) => ({
+    type: "tool-result" as const,
+    toolCallId,
+    toolName,
+    output: output(place),
+  }));
+  return { role: "tool", content: results };
+}
+
+describe("tool calls over HTTP", () => {
+  it("are asked for with the schema of what the tool takes in", async () => {
+    await using server = await ChatServer.start();
+    server.next(toolCalls(["call_a", "createUser", { name: "Alex" }]));
+    const answer = await ask(executorOf(server), { tools: [createUser] });
+    expect(callsOf(answer.message)).toEqual([
+      { type: "tool-call", toolCallId: "call_a", toolName: "createUser", input: { name: "Alex" } },
+    ]);
+    expect(answer.finishReason).toBe("tool-calls");
+    expect(server.requests[0]?.tools?.map((told) => told.function)).toMatchObject([
+      {
+        name: "createUser",
+        description: "Signs a person up",
+        parameters: {
+          type: "object",
+          properties: { name: { type: "string" }, age: { type: "number", default: 0 } },
+          required: ["name"],
+        },
+      },
+    ]);
+  });
+
+  it("come in order, after the text that precedes them", async () => {
+    await using server = await ChatServer.start();
+    const call = (id: string, name: string) => ({
+      id,
+      type: "function",
+      function: { name: "createUser", arguments: JSON.stringify({ name }) },
+    });
+    server.next(completion({ content: "Two.", tool_calls: [call("a", "Alex"), call("b", "Zoë")] }, "tool_calls"));
+    const { message } = await ask(executorOf(server), { tools: [createUser] });
+    expect(partsOf(message)).toEqual([
+      { type: "text", text: "Two." },
+      { type: "tool-call", toolCallId: "a", toolName: "createUser", input: { name: "Alex" } },
+      { type: "tool-call", toolCallId: "b", toolName: "createUser", input: { name: "Zoë" } },
+    ]);
+  });
+
+  it.each([
+    ["the same for every call", [["call", "call"], ["call"]]],
+    ["restarting at 0 in every answer", [["0", "1"], ["0"]]],
+    [
+      "twice the same in one answer",
+      [
+        ["x", "x"],
+        ["y", "y"],
+      ],
+    ],
+    [
+      "unique",
+      [
+        ["a", "b"],
+        ["c", "d"],
+      ],
+    ],
+  ])("whose ids are %s get their results under those ids", async (_, turns) => {
+    await using server = await ChatServer.start();
+    const executor = executorOf(server);
+    let messages: readonly Message[] = [{ role: "user", content: "Sign them up" }];
+    for (const [turn, ids] of turns.entries()) {
+      server.next(toolCalls(...ids.map((id, place) => [id, "createUser", { name: `${turn}.${place}` }] as const)));
+      const message = renamed((await ask(executor, { messages, tools: [createUser] })).message, turn);
+      messages = [...messages, message, resultsOf(message, (place) => `did ${turn}.${place}`)];
+    }
+    server.next(text("done"));
+    await ask(executor, { messages, tools: [createUser] });
+
+    const sent = server.requests.at(-1)?.messages ?? [];
+    expect(sent.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? [])).toEqual(turns.flat());
+    expect(sent.filter(({ role }) => role === "tool")).toEqual(
+      turns.flatMap((ids, turn) =>
+        ids.map((id, place) => ({ role: "tool", tool_call_id: id, content: `did ${turn}.${place}` })),
+      ),
+    );
+    expect(JSON.stringify(sent)).not.toContain("ours-");
+  });
+
+  it("made by no provider go out under our ids", async () => {
+    await using server = await ChatServer.start();
+    server.next(text("done"));
+    const call = { type: "tool-call" as const, toolCallId: "ours", toolName: "createUser", input: { name: "Alex" } };
+    const message: AssistantMessage = { role: "assistant", content: [call] };
+    await ask(executorOf(server), { messages: [message, resultsOf(message, () => "ok")] });
+    expect(server.requests[0]?.messages).toMatchObject([{ tool_calls: [{ id: "ours" }] }, { tool_call_id: "ours" }]);
+  });
+
+  it("with malformed arguments give the text, and go back as an object", async () => {
+    const malformed = '{"name": "Alex"';
+    await using server = await ChatServer.start();
+    server.next(toolCalls(["a", "createUser", malformed], ["b", "createUser", "sorry, I cannot"])).next(text("done"));
+    const executor = executorOf(server);
+    const { message } = await ask(executor, { tools: [createUser] });
+    expect(callsOf(message).map(({ input }) => input)).toEqual([malformed, "sorry, I cannot"]);
+    expect(createUser.inputSchema.safeParse(malformed).success).toBe(false);
+    await ask(executor, { messages: [message, resultsOf(message, () => "not an object")] });
+    expect(server.requests[1]?.messages[0]?.tool_calls?.map((call) => call.function.arguments)).toEqual(["{}", "{}"]);
+  });
+
+  it("without arguments have an empty object", async () => {
+    await using server = await ChatServer.start();
+    server.next(toolCalls(["a", "ping", ""]));
+    expect(callsOf((await ask(executorOf(server))).message)[0]?.input).toEqual({});
+  });
+
+  it("keep hostile keys as keys", async () => {
+    await using server = await ChatServer.start();
+    server.next(toolCalls(["a", "ping", '{"__proto__": {"admin": true}}']));
+    const [call] = callsOf((await ask(executorOf(server))).message);
+    expect(Object.keys(call?.input as object)).toEqual(["__proto__"]);
+    expect({}).not.toHaveProperty("admin");
+  });
+});
+
+describe("a tool without a JSON schema", () => {
+  it("is refused by name before anything is sent", async () => {
+    await using server = await ChatServer.start();
+    const dated = tool({ name: "dated", description: "", inputSchema: z.object({ on: z.date() }), execute: () => 1 });
+    const failure = await ask(executorOf(server), { tools: [dated] }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ToolSchemaError);
+    expect(failure).toMatchObject({ code: "tool_schema_unsupported", toolName: "dated" });
+    expect(server.requests).toEqual([]);
+  });
+});
