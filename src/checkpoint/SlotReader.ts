@@ -93,15 +93,3 @@ export class SlotReader {
     return outcome.output;
   }
 }
-
-/** The blob references anywhere in records, so that they can be fetched before reading. */
-export function blobReferences(value: unknown, into: Set<string> = new Set()): Set<string> {
-  if (typeof value !== "object" || value === null) return into;
-  if (envelopeKeyOf(value) === "$blob") {
-    const content = (value as { readonly $blob: unknown }).$blob;
-    if (Array.isArray(content) && typeof content[0] === "string") into.add(content[0]);
-    return into;
-  }
-  for (const item of Object.values(value)) blobReferences(item, into);
-  return into;
-}

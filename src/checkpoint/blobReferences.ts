@@ -1,0 +1,50 @@
+import type { AgentRecord } from "./records.ts";
+import type { StoredResult } from "./SlotReader.ts";
+import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
+
+/** Adds the references of the blobs that a record's values are in. Content that merely looks like a reference is none. */
+export function addBlobReferences(record: AgentRecord, into: Set<string>): void {
+  for (const slot of slotsOf(record)) addReference(slot, into);
+}
+
+function addReference(slot: Slot, into: Set<string>): void {
+  if (typeof slot !== "object" || slot === null) return;
+  const key = envelopeKeyOf(slot);
+  if (key === "$blob") {
+    const [reference] = (slot as { readonly $blob: readonly unknown[] }).$blob;
+    if (typeof reference === "string") into.add(reference);
+  }
+  if (key !== "$outcomes") return;
+  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes) addReference(result.output, into);
+}
+
+/** The values in a record. */
+function slotsOf(record: AgentRecord): readonly Slot[] {
+  switch (record.kind) {
+    case "message":
+    case "answer":
+      return [record.message];
+    case "edit":
+      return record.insert.map(({ message }) => message);
+    case "storage":
+      return [record.value];
+    case "settings":
+      return [record.parameters];
+    case "structure":
+      return [record.structure];
+    case "run":
+    case "intent":
+      return [record.input];
+    case "outcome":
+      return [record.input, record.output];
+    case "checkpoint":
+      return [record.input, ...(record.branches ?? []).flatMap(({ input, output }) => [input, output])];
+    case "snapshot":
+      return [
+        ...slotsOf(record.checkpoint), ...slotsOf(record.run), ...record.history.map(({ message }) => message), ...Object.values(record.storage),
+        record.settings?.parameters, record.structure?.structure,
+      ];
+    default:
+      return [];
+  }
+}

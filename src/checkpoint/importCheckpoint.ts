@@ -1,0 +1,120 @@
+import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
+import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
+import { stateAt, visitAt, type AgentState } from "./AgentState.ts";
+import { historyRecords, storageRecords } from "./changeRecords.ts";
+import type { LogIndex } from "./LogIndex.ts";
+import { MessageHistory } from "./MessageHistory.ts";
+import type { AgentRecord, LaneRecord, Visit } from "./records.ts";
+import { SlotReader, type BlobTexts } from "./SlotReader.ts";
+import type { SlotWriter } from "./SlotWriter.ts";
+
+/**
+ * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that
+ * keep checkpoints rather than records, and for checkpoints that come from outside a run.
+ *
+ * @throws CheckpointExistsError when its id is taken or its version is not above the last.
+ */
+export function importCheckpoint(data: AgentCheckpointData, index: LogIndex, blobs: BlobTexts, writer: SlotWriter): AgentRecord[] {
+  assertNew(data, index);
+  const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
+  const state = parent && stateAt(index, parent);
+  const newRun = parent === undefined || parent.runId !== data.runId;
+  const goesOn = parent !== undefined && !newRun && index.latest === parent && parent.record.status === undefined;
+  const lane = goesOn ? parent.record.lane : index.nextLane;
+  const start: LaneRecord = { kind: "lane", lane, ...(parent && { from: parent.version }), keep: newRun ? "nothing" : "all" };
+  const before = newRun ? undefined : state;
+  return [
+    ...(newRun ? [{ kind: "run", run: data.runId, input: writer.value(data.lastInput, "the input"), at: Date.parse(data.createdAt) } as const] : []),
+    ...(goesOn ? [] : [start]),
+    ...revertRecords(data, parent?.version ?? 0),
+    ...changesFrom(before, data, lane, new SlotReader(before ?? emptyState, blobs), index.nextNumber, writer),
+    ...callRecords(data.toolCalls, lane, visitAt(parent), writer),
+    checkpointRecord(data, lane, writer),
+    ...((data.revertedToolCallIds?.length ?? 0) > 0 ? [{ kind: "rollback_end", target: parent?.version ?? 0 } as const] : []),
+  ];
+}
+
+function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogIndex): void {
+  if (index.byId(checkpointId)) throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
+  if (version < index.nextVersion) {
+    throw new CheckpointExistsError(agentId, checkpointId, `its version ${version} is not above the last, ${index.nextVersion - 1}`);
+  }
+}
+
+const emptyState: AgentState = {
+  lane: 0, runId: "", run: undefined, checkpoint: undefined, history: [], storage: new Map(), settings: undefined, requirements: undefined,
+  structure: undefined, decisions: [], answers: new Map(), calls: new Map(),
+};
+
+function changesFrom(state: AgentState | undefined, data: AgentCheckpointData, lane: number, reader: SlotReader, nextNumber: number, writer: SlotWriter): AgentRecord[] {
+  const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const history = new MessageHistory(entries, nextNumber);
+  history.rewrite(() => data.messageHistory);
+  const settings = { kind: "settings" as const, lane, model: data.model ?? "", tools: data.tools, ...(data.modelParameters && { parameters: writer.value(data.modelParameters, "the model parameters") }) };
+  const { requiredContext: files, environment } = data.recoveryInfo;
+  return [
+    ...historyRecords(history.takeChanges(), lane, writer),
+    ...storageRecords(storageChanges(state, data, reader), lane, writer),
+    ...(same(state?.settings, settings) ? [] : [settings]),
+    ...(same([state?.requirements?.files ?? [], state?.requirements?.environment ?? {}], [files, environment]) ? [] : [{ kind: "requirements", lane, files, environment } as const]),
+    ...(data.strategyFingerprint === undefined || data.strategyFingerprint === state?.structure?.fingerprint ? [] : [{ kind: "structure", lane, fingerprint: data.strategyFingerprint } as const]),
+    ...data.decisions.slice(state?.decisions.length ?? 0).map(
+      ({ decision, reason, nodeId, decidedAt }) => ({ kind: "decision", lane, at: Date.parse(decidedAt), node: nodeId, decision, ...(reason !== undefined && { reason }) }) as const,
+    ),
+  ];
+}
+
+function storageChanges(state: AgentState | undefined, data: AgentCheckpointData, reader: SlotReader): Map<string, { readonly value: unknown } | undefined> {
+  const changes = new Map<string, { readonly value: unknown } | undefined>();
+  const before = new Map([...(state?.storage ?? [])].map(([key, slot]) => [key, reader.read(slot)]));
+  for (const [key, value] of Object.entries(data.storage)) if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
+  for (const key of before.keys()) if (!Object.hasOwn(data.storage, key)) changes.set(key, undefined);
+  return changes;
+}
+
+function callRecords(calls: readonly CheckpointToolCall[], lane: number, visit: Visit, writer: SlotWriter): AgentRecord[] {
+  return calls.map((call, ordinal) => {
+    const base = { kind: "outcome", lane, visit, call: call.toolCallId, tool: call.toolName, effect: call.effect, node: "", input: writer.value(call.input, `the input of tool ${call.toolName}`), ordinal } as const;
+    if (call.status === "failed") return { ...base, error: { message: call.error ?? "" } };
+    if (call.status === "moved") return { ...base, moved: true };
+    if (call.status === "lost") return { ...base, lost: { path: "", reason: "could not be stored" } };
+    return { ...base, output: writer.value(call.output, `the output of tool ${call.toolName}`) };
+  });
+}
+
+function revertRecords({ revertedToolCallIds: calls = [] }: AgentCheckpointData, target: number): AgentRecord[] {
+  if (calls.length === 0) return [];
+  return [{ kind: "rollback", target, calls, closed: calls }, ...calls.map((call) => ({ kind: "reverted", call }) as const)];
+}
+
+function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotWriter): AgentRecord {
+  return {
+    kind: "checkpoint",
+    lane,
+    version: data.version,
+    id: data.checkpointId,
+    at: Date.parse(data.createdAt),
+    node: data.nodeId,
+    input: writer.value(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
+    ...(data.lastInputType !== undefined && { inputType: data.lastInputType }),
+    ...(data.unresolved === true && { unresolved: true }),
+    iteration: data.iteration,
+    ...(data.progress !== undefined && { progress: data.progress }),
+    ...(data.progressSummary !== undefined && { summary: data.progressSummary }),
+    ...(data.status !== "in_progress" && { status: data.status }),
+    ...((data.revertedToolCallIds?.length ?? 0) > 0 && { move: "rollback" as const }),
+  };
+}
+
+/** Equal as stored values: what JSON cannot tell apart is written again, which costs bytes and is never wrong. */
+function same(a: unknown, b: unknown): boolean {
+  return a === b || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
+}
+
+function plainJson(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object") return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (Array.isArray(value) || prototype === Object.prototype || prototype === null) && Object.values(value).every(plainJson);
+}

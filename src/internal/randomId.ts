@@ -1,0 +1,4 @@
+/** A random id: 128 bits, as a UUID. */
+export function randomId(): string {
+  return globalThis.crypto.randomUUID();
+}

@@ -1,0 +1,72 @@
+import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import { importCheckpoint } from "../checkpoint/importCheckpoint.ts";
+import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/SlotWriter.ts";
+import { randomId } from "../internal/randomId.ts";
+import type { Sha256 } from "../internal/Sha256.ts";
+import { wasmSha256 } from "../internal/wasmSha256.ts";
+import { AgentLog } from "./AgentLog.ts";
+import { processOwner } from "./processOwner.ts";
+import { filterCheckpoints, type CheckpointFilter, type PersistenceStorageProvider } from "./PersistenceStorageProvider.ts";
+import type { RecordLog } from "./RecordLog.ts";
+import { putBlobs } from "./putBlobs.ts";
+
+export interface LogProviderOptions {
+  /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
+  readonly inlineThresholdBytes?: number;
+  /** Default: WebAssembly; a backend on Node gives Node's own. */
+  readonly sha256?: Sha256;
+}
+
+/** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
+export class LogPersistenceStorageProvider implements PersistenceStorageProvider {
+  readonly log: RecordLog;
+  readonly inlineThresholdBytes: number;
+  readonly #sha256: Sha256 | undefined;
+
+  constructor(log: RecordLog, options: LogProviderOptions = {}) {
+    this.log = log;
+    this.inlineThresholdBytes = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
+    this.#sha256 = options.sha256;
+  }
+
+  /** The hash that this storage is written with. */
+  async sha256(): Promise<Sha256> {
+    return this.#sha256 ?? (await wasmSha256());
+  }
+
+  async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
+    const read = await AgentLog.read(this.log, agentId);
+    const points = [...read.index.checkpoints.values()].map((point) => ({ point, nodeId: point.record.node, version: point.version }));
+    return filterCheckpoints(points, filter).map(({ point }) => read.data(point));
+  }
+
+  /**
+   * Adds a whole checkpoint from outside a run; it owns the agent for as long as that takes. Runs do not come this way:
+   * they write what is new.
+   *
+   * @throws AgentBusyError while the agent runs.
+   * @throws CheckpointExistsError when the id is taken or the version is not above the last.
+   */
+  async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
+    const owned = await this.log.open(agentId, processOwner());
+    try {
+      const { index, blobs } = await AgentLog.read(this.log, agentId);
+      const writer = new SlotWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
+      const records = importCheckpoint(checkpoint, index, blobs, writer);
+      await putBlobs(this.log.blobs, agentId, owned.generation, writer.takeUploads());
+      await owned.append({ id: `import-${randomId()}`, records }, owned.position);
+    } finally {
+      await owned.release();
+    }
+  }
+
+  async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
+    if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
+    const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
+    const { latest, snapshot } = recent.index;
+    // The tool calls of the checkpoint beside the snapshot stand before it.
+    const whole = snapshot === undefined || (latest && latest.order > snapshot.order && recent.reaches(latest)) ? recent : await AgentLog.read(this.log, agentId);
+    const point = whole.index.latest;
+    return point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0 ? whole.data(point) : undefined;
+  }
+}

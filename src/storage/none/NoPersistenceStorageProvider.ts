@@ -1,0 +1,9 @@
+import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
+import { NoRecordLog } from "./NoRecordLog.ts";
+
+/** Keeps nothing: the default. Reads are empty, and every rollback fails with `checkpoint_not_found`. */
+export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider {
+  constructor() {
+    super(new NoRecordLog());
+  }
+}
