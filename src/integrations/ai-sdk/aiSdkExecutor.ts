@@ -52,10 +52,7 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
   };
 }
 
-async function generate(
-  model: AiSdkLanguageModel,
-  request: PromptRequest,
-): Promise<AiSdkGeneration> {
+async function generate(model: AiSdkLanguageModel, request: PromptRequest): Promise<AiSdkGeneration> {
   const callOptions = callOptionsOf(model.specificationVersion, request);
   try {
     // `never` stands for the call options of the model's own version, which callOptionsOf made.

@@ -33,7 +33,9 @@ const callParameters = z.strictObject({
 });
 
 /** The parameters of an agent as call options of the AI SDK, which have the same names. */
-export function callParametersOf(parameters: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
+export function callParametersOf(
+  parameters: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
   const checked = callParameters.safeParse(parameters);
   if (!checked.success) {
     throw new InvalidModelParametersError(checked.error.issues.map(problemOf), Object.keys(callParameters.shape));

@@ -2,16 +2,15 @@ import { ModelNotAvailableError } from "../../errors/ModelNotAvailableError.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 
 /** One model, or a function that gives the model of a name. A provider of the AI SDK is such a function. */
-export type AiSdkModels =
-  | AiSdkLanguageModel
-  | ((name: string) => AiSdkLanguageModel | PromiseLike<AiSdkLanguageModel>);
+export type AiSdkModels = AiSdkLanguageModel | ((name: string) => AiSdkLanguageModel | PromiseLike<AiSdkLanguageModel>);
 
 const versions: readonly string[] = ["v2", "v3", "v4"] satisfies AiSdkLanguageModel["specificationVersion"][];
 
 /** The model of that name. */
 export async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
   const model: Partial<AiSdkLanguageModel> | undefined = typeof models === "function" ? await models(name) : models;
-  if (model === undefined || model === null) throw new ModelNotAvailableError(name, "the function gave no model for it");
+  if (model === undefined || model === null)
+    throw new ModelNotAvailableError(name, "the function gave no model for it");
   if (!versions.includes(model.specificationVersion ?? "")) throw new ModelNotAvailableError(name, unsupported(model));
   if (typeof models !== "function" && models.modelId !== name) throw new ModelNotAvailableError(name, only(models));
   return model as AiSdkLanguageModel;
