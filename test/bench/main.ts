@@ -1,0 +1,57 @@
+import { parseArgs } from "node:util";
+import { contestants, type Contestant } from "./contestants.ts";
+import type { Figures } from "./Figures.ts";
+import { inOwnProcess } from "./inOwnProcess.ts";
+import { messageBytes } from "./message.ts";
+import type { LoadFigures } from "./ours/loads.ts";
+import { table, targetLine, type Row } from "./report.ts";
+import { fileTargets, loadTargets, memoryTargets, type Target } from "./targets.ts";
+
+/**
+ * `--full` adds LangGraph's full channels at 3,000 steps (9 GB, minutes); `--only ours` leaves out what it names
+ * otherwise; `--steps 100` (repeatable) runs those sizes alone. Exits with 1 when a target is missed.
+ */
+const { values } = parseArgs({
+  options: {
+    full: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    steps: { type: "string", multiple: true, default: ["100", "1000", "3000"] },
+  },
+});
+
+const chosen = contestants.filter(({ name }) =>
+  name.startsWith(values.only === "ours" ? "agent-persistence" : values.only),
+);
+const targets: Target[] = [];
+
+for (const steps of values.steps.map(Number)) {
+  const rows: Row[] = [];
+  for (const contestant of chosen) rows.push({ contestant, figures: await saves(contestant, steps) });
+  const bytes = messageBytes(steps);
+  console.log(`\n${steps} steps of one new 2 KB message, a checkpoint per step\n\n${table(rows, bytes)}`);
+  targets.push(...rows.flatMap((row) => promised(row, steps, bytes)));
+}
+for (const [steps, messages] of [
+  [3_000, 3_000],
+  [10_000, 50],
+] as const) {
+  if (!values.steps.includes("3000") || !chosen.some(isOurs)) continue;
+  const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
+  targets.push(...loadTargets(steps, messages, figures));
+}
+console.log(`\n${targets.map(targetLine).join("\n")}`);
+process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
+
+async function saves(contestant: Contestant, steps: number): Promise<Figures | undefined> {
+  if (contestant.full && steps > 1_000 && !values.full) return undefined;
+  return (await inOwnProcess({ kind: "save", contestant: contestant.name, steps })) as Figures;
+}
+
+function promised({ contestant, figures }: Row, steps: number, bytes: number): Target[] {
+  if (figures === undefined || !isOurs(contestant)) return [];
+  return contestant.kind === "file" ? fileTargets(steps, bytes, figures) : memoryTargets(steps, bytes, figures);
+}
+
+function isOurs({ name }: Contestant): boolean {
+  return name.startsWith("agent-persistence");
+}

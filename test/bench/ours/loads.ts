@@ -1,0 +1,71 @@
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { median } from "../statistics.ts";
+import { EndOfLoop, loopingAgent } from "./loopingAgent.ts";
+
+/** Medians in milliseconds. */
+export interface LoadFigures {
+  /** A new provider reads the latest checkpoint and its whole history. */
+  readonly latestMs: number;
+  /** A new provider resumes the agent: from the call to the start of its node, owning the log included. */
+  readonly resumeMs: number;
+  /** The same files are read, and each of their lines parsed as JSON. */
+  readonly parseMs: number;
+}
+
+const rounds = 15;
+
+/** Stops an agent after `steps` steps, the first `messages` of them with a message, and opens it again and again. */
+export async function load(steps: number, messages: number, directory: string): Promise<LoadFigures> {
+  const written = new FilePersistenceStorageProvider({ directory });
+  await untilItStops(loopingAgent(written, { steps, messages, finishes: false }).run(1, { agentId: "bench" }));
+  await written.log.close();
+  const latest: number[] = [];
+  const parse: number[] = [];
+  const resume: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    parse.push(await timeOf(() => parseFiles(directory)));
+    latest.push(await timeOf(() => readLatest(directory, messages)));
+    resume.push(await timeToNode(directory, steps));
+  }
+  return { latestMs: median(latest), resumeMs: median(resume), parseMs: median(parse) };
+}
+
+async function timeOf(action: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}
+
+async function parseFiles(directory: string): Promise<void> {
+  const files = await readdir(directory, { recursive: true });
+  for (const file of files.filter((path) => path.endsWith(".jsonl"))) {
+    const text = await readFile(join(directory, file), "utf8");
+    for (const line of text.split("\n")) if (line !== "") JSON.parse(line);
+  }
+}
+
+async function readLatest(directory: string, messages: number): Promise<void> {
+  const storage = new FilePersistenceStorageProvider({ directory });
+  const checkpoint = await storage.getLatestCheckpoint("bench");
+  const found = checkpoint?.messageHistory.map(({ content }) => content.length).length;
+  if (found !== messages) throw new Error(`Expected ${messages} messages, found ${found}.`);
+  await storage.log.close();
+}
+
+async function timeToNode(directory: string, steps: number): Promise<number> {
+  const storage = new FilePersistenceStorageProvider({ directory });
+  let reached = Number.NaN;
+  const onStep = (): void => void (reached = performance.now());
+  const agent = loopingAgent(storage, { steps, finishes: false, onStep });
+  const start = performance.now();
+  await untilItStops(agent.resume({ agentId: "bench" }));
+  await storage.log.close();
+  return reached - start;
+}
+
+async function untilItStops(run: Promise<unknown>): Promise<void> {
+  const outcome = await run.catch((error: unknown) => error);
+  if (!(outcome instanceof EndOfLoop)) throw new Error("The loop was to end by its own error.", { cause: outcome });
+}

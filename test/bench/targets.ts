@@ -1,0 +1,40 @@
+import type { Figures } from "./Figures.ts";
+import type { LoadFigures } from "./ours/loads.ts";
+
+/** A figure that is promised, and what was found. */
+export interface Target {
+  readonly name: string;
+  readonly found: number;
+  readonly atMost: number;
+  /** What the number counts: times something, or milliseconds. */
+  readonly unit: "×" | " ms";
+}
+
+export function fileTargets(steps: number, messageBytes: number, { save, floor, diskBytes = 0 }: Figures): Target[] {
+  if (floor === undefined) throw new Error("Files are measured beside the floor.");
+  const run = `files, ${steps} steps:`;
+  return [
+    { name: `${run} median save at the start ÷ floor`, found: save.startMs / floor.startMs, atMost: 1.5, unit: "×" },
+    { name: `${run} median save at the end ÷ floor`, found: save.endMs / floor.endMs, atMost: 1.5, unit: "×" },
+    { name: `${run} total wall ÷ floor`, found: save.wallMs / floor.wallMs, atMost: 2.5, unit: "×" },
+    { name: `${run} bytes on disk ÷ message bytes`, found: diskBytes / messageBytes, atMost: 1.25, unit: "×" },
+  ];
+}
+
+export function memoryTargets(steps: number, messageBytes: number, { save, heapBytes = 0 }: Figures): Target[] {
+  const run = `memory, ${steps} steps:`;
+  return [
+    { name: `${run} median save at the start`, found: save.startMs, atMost: 0.05, unit: " ms" },
+    { name: `${run} median save at the end`, found: save.endMs, atMost: 0.05, unit: " ms" },
+    { name: `${run} heap growth ÷ message bytes`, found: heapBytes / messageBytes, atMost: 2, unit: "×" },
+  ];
+}
+
+export function loadTargets(steps: number, messages: number, figures: LoadFigures): Target[] {
+  const run = `${steps} checkpoints, ${messages} messages:`;
+  const { latestMs, resumeMs, parseMs } = figures;
+  return [
+    { name: `${run} load latest ÷ read and parse`, found: latestMs / parseMs, atMost: 2, unit: "×" },
+    { name: `${run} own and open ÷ read and parse`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
+  ];
+}
