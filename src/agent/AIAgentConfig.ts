@@ -1,0 +1,22 @@
+import type { PromptExecutor } from "./PromptExecutor.ts";
+import type { Strategy } from "./Strategy.ts";
+import type { AnyTool } from "./Tool.ts";
+
+/** What an agent is made of. */
+export interface AIAgentConfig<Input, Output> {
+  /** The durable identity of runs that name none; default: a random one for each agent object. */
+  readonly id?: string;
+  readonly promptExecutor: PromptExecutor;
+  /** Handed to the executor; a node may change it for its run. */
+  readonly llmModel: string;
+  /** Handed to the executor, such as a temperature; default: the provider's own. */
+  readonly modelParameters?: Readonly<Record<string, unknown>>;
+  /** The first message of each fresh history; default: none. */
+  readonly systemPrompt?: string;
+  /** Default: ask the model, run its tools, until it asks for none; nodes `callModel` and `callTools`. */
+  readonly strategy?: Strategy<Input, Output>;
+  /** Offered to the model, unless a node configures fewer; default: none. */
+  readonly tools?: readonly AnyTool[];
+  /** How many nodes a run may visit; default 50. */
+  readonly maxIterations?: number;
+}

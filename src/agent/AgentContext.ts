@@ -1,0 +1,78 @@
+import type { AssistantMessage, Message, ToolMessage } from "../checkpoint/Message.ts";
+import type { AgentFeature } from "./AgentFeature.ts";
+import type { StorageKey } from "./StorageKey.ts";
+import type { AnyTool, Tool } from "./Tool.ts";
+
+/**
+ * What a node, and a tool it calls, may do. It belongs to one visit of one node: when the run moves elsewhere, every
+ * use of it throws ExecutionMovedError.
+ */
+export interface AgentContext {
+  readonly agentId: string;
+  readonly runId: string;
+  /** The path of the node, such as "facts/count". */
+  readonly nodeId: string;
+  /** Aborted when the run is aborted or moves elsewhere. */
+  readonly signal: AbortSignal;
+  readonly llm: AgentLlm;
+  readonly tools: AgentTools;
+  readonly storage: AgentStorage;
+  /** @param percent 0 to 100. @param summary one line for people; absent: none. */
+  setProgress(percent: number, summary?: string): void;
+  recordDecision(decision: Decision): void;
+  /** Adds to what a later resume needs: files by path, and for each name of the environment what it must be. */
+  require(needs: Requirements): void;
+  /** @throws FeatureNotInstalledError when the agent does not have it. */
+  feature<Instance>(feature: AgentFeature<never, Instance>): Instance;
+}
+
+/** The message history, and the model that reads it. */
+export interface AgentLlm {
+  /** A frozen picture of the history. */
+  readonly messages: readonly Message[];
+  append(...messages: readonly Message[]): void;
+  /** Replaces the history by what `change` makes of it. */
+  rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
+  /** Sets model, parameters or tool set for the rest of the run; kept by the checkpoint. @throws UnknownToolError for a tool the agent does not have. */
+  configure(settings: {
+    readonly model?: string;
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly tools?: readonly AnyTool[];
+  }): void;
+  /** Asks the model; the answer is not appended. `tools` and `model` hold for this request only. */
+  request(options?: { readonly tools?: readonly AnyTool[]; readonly model?: string }): Promise<AssistantMessage>;
+}
+
+/** Tool calls. Both are journaled by persistence: a call finished before a crash is not run again. */
+export interface AgentTools {
+  /** Calls a tool from node code. @throws ToolFailedError with what the tool threw as its cause. */
+  call<Arguments, Output>(tool: Tool<Arguments, Output, never>, input: NoInfer<Arguments>): Promise<Output>;
+  /** Runs what the model asked for, all calls at once; a call that fails becomes a result with `isError`. Nothing is appended. */
+  execute(message: AssistantMessage): Promise<ToolMessage>;
+}
+
+/** Typed values that live as long as the run; each checkpoint has them. */
+export interface AgentStorage {
+  /** `undefined`: never set, or deleted. The value is frozen. */
+  get<Value>(key: StorageKey<Value>): Value | undefined;
+  /** Stores a copy. @throws InvalidInputError when the schema refuses the value. */
+  set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void;
+  delete(key: Pick<StorageKey<unknown>, "name">): void;
+}
+
+/** Something the agent decided, for those who read its checkpoints. */
+export interface Decision {
+  readonly decision: string;
+  readonly reason?: string;
+}
+
+/** What must be there when the run is resumed. */
+export interface Requirements {
+  /** Paths. */
+  readonly files?: readonly string[];
+  /** Name to what it must be, such as `{ node: ">=20.19", "env:DATABASE_URL": "*" }`. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** What a waiting run waits for. */
+export type WaitingFor = "user_input" | "external_api" | "human_approval";

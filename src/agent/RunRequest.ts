@@ -1,0 +1,40 @@
+import type { AIAgent } from "./AIAgent.ts";
+import type { RunStart } from "./RunStart.ts";
+
+/** How to run. Without a feature that claims them, `runId`, `history` and `unfinished` are refused with FeatureNotInstalledError. */
+export interface RunOptions {
+  /** The durable identity; default: the agent's own id. */
+  readonly agentId?: string;
+  /** Names this run; default: a new one. */
+  readonly runId?: string;
+  /** Aborting it rejects the run with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Whether a new run on a finished agent keeps its messages; default "fresh". */
+  readonly history?: "fresh" | "continue";
+  /** What to do about an unfinished run; default: refuse. */
+  readonly unfinished?: "finish_first" | "abandon";
+}
+
+/** What to resume. */
+export interface ResumeOptions {
+  /** The durable identity; default: the agent's own id. */
+  readonly agentId?: string;
+  /** Where to resume; default: the latest checkpoint. */
+  readonly checkpointId?: string;
+  /** Answers to pending requests, by request id. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+  /** Aborting it rejects the run with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What `aroundRun` sees. Handing it on executes it. */
+export interface RunRequest {
+  readonly kind: "run" | "resume";
+  readonly agentId: string;
+  readonly agent: AIAgent<never, unknown>;
+  /** Checked against the strategy's schema. Absent on a resume. */
+  readonly input?: unknown;
+  readonly options: RunOptions | ResumeOptions;
+  /** Where to begin; set by a feature. Absent: at the start of the strategy, with `input`. */
+  readonly start?: RunStart;
+}

@@ -1,0 +1,91 @@
+import { MessageHistory } from "../checkpoint/MessageHistory.ts";
+import { isolate } from "../internal/isolate.ts";
+import type { Decision, Requirements } from "./AgentContext.ts";
+import type { RunSettings } from "./RunSettings.ts";
+import type { RunStateSeed } from "./RunStateSeed.ts";
+import { TypedStorage } from "./TypedStorage.ts";
+
+/** What a run knows, and a checkpoint keeps. It remembers what is new, so that saving costs what is new. */
+export class RunState {
+  readonly history: MessageHistory;
+  readonly storage: TypedStorage;
+  /** Nodes completed so far. */
+  iteration: number;
+  #settings: RunSettings;
+  #progress: number | undefined;
+  #progressSummary: string | undefined;
+  #requirements: Requirements;
+  readonly #decisions: Decision[];
+  #decisionsTaken: number;
+
+  /** @param defaults what the agent's configuration says, for what the seed leaves out. */
+  constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
+    this.history = new MessageHistory(seed.messages, seed.nextMessage);
+    if (!seed.messages && defaults.systemPrompt !== undefined)
+      this.history.append({ role: "system", content: defaults.systemPrompt });
+    this.storage = new TypedStorage(seed.storage);
+    this.iteration = seed.iteration ?? 0;
+    this.#settings = seed.settings ?? defaults.settings;
+    this.#progress = seed.progress;
+    this.#progressSummary = seed.progressSummary;
+    this.#requirements = seed.requirements ?? {};
+    this.#decisions = [...(seed.decisions ?? [])];
+    this.#decisionsTaken = this.#decisions.length;
+  }
+
+  /** Another object after each change. */
+  get settings(): RunSettings {
+    return this.#settings;
+  }
+
+  /** 0 to 100; `undefined` until it is set. */
+  get progress(): number | undefined {
+    return this.#progress;
+  }
+
+  get progressSummary(): string | undefined {
+    return this.#progressSummary;
+  }
+
+  /** Another object after each change. */
+  get requirements(): Requirements {
+    return this.#requirements;
+  }
+
+  get decisions(): readonly Decision[] {
+    return this.#decisions;
+  }
+
+  configure(change: Partial<RunSettings>): void {
+    this.#settings = isolate({ ...this.#settings, ...change });
+  }
+
+  setProgress(percent: number, summary?: string): void {
+    if (!(percent >= 0 && percent <= 100))
+      throw new TypeError(`Progress is a number from 0 to 100, found ${String(percent)}.`);
+    this.#progress = percent;
+    this.#progressSummary = summary;
+  }
+
+  recordDecision(decision: Decision): void {
+    this.#decisions.push(isolate(decision));
+  }
+
+  /** Decisions recorded since the last call. */
+  takeDecisions(): readonly Decision[] {
+    const fresh = this.#decisions.slice(this.#decisionsTaken);
+    this.#decisionsTaken = this.#decisions.length;
+    return fresh;
+  }
+
+  require({ files = [], environment = {} }: Requirements): void {
+    const known = this.#requirements;
+    const freshFiles = files.filter((file) => !known.files?.includes(file));
+    const freshNames = Object.entries(environment).some(([name, wanted]) => known.environment?.[name] !== wanted);
+    if (freshFiles.length === 0 && !freshNames) return;
+    this.#requirements = isolate({
+      files: [...new Set([...(known.files ?? []), ...freshFiles])],
+      environment: { ...known.environment, ...environment },
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import type { z } from "zod";
+import type { Message } from "../checkpoint/Message.ts";
+import type { AgentContext } from "./AgentContext.ts";
+
+/**
+ * What a call does to the world, which decides what happens to a call that began and whose end nobody knows:
+ * `none` and `idempotent` run again, `reversible` and `irreversible` are left to a person.
+ */
+export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
+
+/** What a tool gets beside its input. */
+export interface ToolCallOptions {
+  /** The library's own id, not the provider's: the same when the call is retried or replayed, another after a rollback. Use it as idempotency key. */
+  readonly toolCallId: string;
+  /** The fencing token of the process that runs the agent; 0 where nothing fences. Pass it to systems that can check one. */
+  readonly generation: number;
+  /** The message history when the call began. */
+  readonly messages: readonly Message[];
+  /** Aborted when the run is aborted or moves elsewhere; its `reason` says which. */
+  readonly abortSignal: AbortSignal;
+  /** The context of the node that called, bound to this call. */
+  readonly context: AgentContext;
+}
+
+/** `Arguments`: what the model writes and the log stores. `Input`: what `execute` gets, after the schema. */
+export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
+  /** Unique among the tools of an agent. */
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: z.ZodType;
+  /** Default: `reversible` when an inverse is registered, else `irreversible`. */
+  readonly effect?: ToolEffect;
+  /** What it throws is told to the model, or to the node code that called. */
+  readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
+  readonly [argumentsOf]: (input: Arguments) => void;
+}
+declare const argumentsOf: unique symbol;
+
+/** A tool whatever its types. */
+export type AnyTool = Tool<never, unknown, never>;
+
+/** Defines a tool; its types follow from the schema and from what `execute` returns. */
+export function tool<Schema extends z.ZodType, Output>(definition: {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Schema;
+  readonly effect?: ToolEffect;
+  readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
+}): Tool<z.input<Schema>, Output, z.output<Schema>> {
+  // The phantom member exists for the compiler alone.
+  return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
+}

@@ -1,0 +1,53 @@
+import { isolate } from "../internal/isolate.ts";
+import { checkSchema } from "./checkSchema.ts";
+import type { AgentStorage } from "./AgentContext.ts";
+import type { StorageKey } from "./StorageKey.ts";
+
+/** The stored values of a run. Remembers which keys changed since it was last asked. */
+export class TypedStorage implements AgentStorage {
+  readonly #values: Map<string, unknown>;
+  readonly #checkedBy = new Map<string, unknown>();
+  #changed = new Set<string>();
+
+  /** @param values isolated values, such as freshly decoded ones; each is checked when it is first read. */
+  constructor(values: ReadonlyMap<string, unknown> = new Map()) {
+    this.#values = new Map(values);
+  }
+
+  /** All values by key. */
+  get values(): ReadonlyMap<string, unknown> {
+    return this.#values;
+  }
+
+  get<Value>(key: StorageKey<Value>): Value | undefined {
+    if (!this.#values.has(key.name)) return undefined;
+    if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
+    // The schema has just made or accepted this value.
+    return this.#values.get(key.name) as Value;
+  }
+
+  set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
+    this.#check(key, value, "value");
+    this.#changed.add(key.name);
+  }
+
+  delete(key: Pick<StorageKey<unknown>, "name">): void {
+    if (!this.#values.delete(key.name)) return;
+    this.#checkedBy.delete(key.name);
+    this.#changed.add(key.name);
+  }
+
+  /** What changed since the last call: the new value of each key, or `undefined` for a deleted one. */
+  takeChanges(): ReadonlyMap<string, { readonly value: unknown } | undefined> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return new Map(
+      [...changed].map((name) => [name, this.#values.has(name) ? { value: this.#values.get(name) } : undefined]),
+    );
+  }
+
+  #check<Value>(key: StorageKey<Value>, value: unknown, what: string): void {
+    this.#values.set(key.name, isolate(checkSchema(key.schema, value, `${what} of storage key "${key.name}"`)));
+    this.#checkedBy.set(key.name, key.schema);
+  }
+}

@@ -1,0 +1,108 @@
+import type { RunLine } from "../checkpoint/toolCallId.ts";
+import { ExecutionMovedError } from "../errors/ExecutionMovedError.ts";
+import type { ActiveRun } from "./ActiveRun.ts";
+import type { InterruptOptions } from "./AgentRun.ts";
+import { Flights } from "./Flights.ts";
+import type { NodeVisit } from "./NodeVisit.ts";
+import type { PipelineEvents } from "./PipelineEvents.ts";
+import type { RunState } from "./RunState.ts";
+
+/**
+ * One visit of one node, from its start until its body and all calls made in it have settled. A move closes it: from
+ * then on everything that belongs to it throws, whatever still runs.
+ */
+export class Visit {
+  readonly run: ActiveRun;
+  readonly nodeId: string;
+  readonly input: unknown;
+  readonly at: NodeVisit;
+  /** Of the moment the visit began: a later move changes those of the run. */
+  readonly line: RunLine;
+  readonly state: RunState;
+  readonly #flights = new Flights();
+  readonly #controller = new AbortController();
+  #moved: ExecutionMovedError | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(run: ActiveRun, nodeId: string, input: unknown, at: NodeVisit) {
+    this.run = run;
+    this.nodeId = nodeId;
+    this.input = input;
+    this.at = at;
+    this.line = run.line;
+    this.state = run.state;
+  }
+
+  /** Aborted when the run is aborted or moves. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether the run has left this visit. */
+  get isMoved(): boolean {
+    return this.#moved !== undefined;
+  }
+
+  /** What a feature threw during the visit: it fails the run even when the node caught it. */
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
+  }
+
+  /** @throws ExecutionMovedError when the run has left this visit. */
+  assertOpen(): void {
+    if (this.#moved) throw this.#moved;
+  }
+
+  /** Runs a tool call or a model request that a move or an abort of the run cuts short. */
+  async launch<Result>(
+    toolCallId: string | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    this.assertOpen();
+    this.signal.throwIfAborted();
+    return this.#flights.launch(toolCallId, work);
+  }
+
+  /** Tells listeners; what one of them throws fails the run. A visit the run has left is not told about. */
+  async tell<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
+    if (this.#moved) return;
+    try {
+      await this.run.pipeline.emit(name, event);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Notes what a feature threw, and throws it. */
+  fail(error: unknown): never {
+    this.#failure ??= { error };
+    throw error;
+  }
+
+  /** Aborts everything in flight because the run is aborted; it is still waited for. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.#flights.abort(reason);
+  }
+
+  /** Closes the visit, aborts all in flight but the call that asks, and lets go of whoever waits for it. */
+  close(except?: string): void {
+    if (this.#moved) return;
+    this.#moved = new ExecutionMovedError(this.nodeId);
+    this.#controller.abort(this.#moved);
+    this.#flights.abort(this.#moved, except);
+    this.#flights.letGo(this.#moved);
+  }
+
+  /** {@link close}, then waits for what is in flight; resolves to the ids of tool calls that did not end in time. */
+  async interrupt({ except, graceMs, clock }: InterruptOptions): Promise<readonly string[]> {
+    this.close(except);
+    await this.#flights.ended(except, graceMs, clock);
+    return this.#flights.toolCallIds(except);
+  }
+
+  /** Resolves when nothing of the visit goes on that the run has to wait for. */
+  settled(): Promise<void> {
+    return this.#flights.settled();
+  }
+}

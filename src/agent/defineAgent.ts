@@ -1,0 +1,46 @@
+import { DuplicateToolError } from "../errors/DuplicateToolError.ts";
+import { assertAgentId } from "../internal/assertAgentId.ts";
+import { isolate } from "../internal/isolate.ts";
+import type { AgentDefinition } from "./AgentDefinition.ts";
+import type { AIAgentConfig } from "./AIAgentConfig.ts";
+import { defaultStrategy } from "./defaultStrategy.ts";
+import { Pipeline } from "./Pipeline.ts";
+import { StrategyGraph } from "./StrategyGraph.ts";
+import type { AnyTool } from "./Tool.ts";
+
+const defaultMaxIterations = 50;
+
+/** Checks a configuration and compiles what its runs share. */
+export function defineAgent<Input, Output>(
+  config: AIAgentConfig<Input, Output>,
+  feature: AgentDefinition["feature"],
+): AgentDefinition {
+  const graph = new StrategyGraph(config.strategy ?? defaultStrategy);
+  const tools = toolsByName(config.tools ?? []);
+  const { id: agentId = globalThis.crypto.randomUUID(), maxIterations = defaultMaxIterations } = config;
+  assertAgentId(agentId);
+  if (!(maxIterations > 0)) throw new TypeError(`maxIterations is a number above 0, found ${String(maxIterations)}.`);
+  return {
+    graph,
+    tools,
+    pipeline: new Pipeline({ agentId, graph, tools }),
+    promptExecutor: config.promptExecutor,
+    settings: isolate({
+      model: config.llmModel,
+      ...(config.modelParameters && { parameters: config.modelParameters }),
+      tools: [...tools.keys()],
+    }),
+    ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
+    maxIterations,
+    feature,
+  };
+}
+
+function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
+  const byName = new Map<string, AnyTool>();
+  for (const tool of tools) {
+    if (byName.has(tool.name)) throw new DuplicateToolError(tool.name);
+    byName.set(tool.name, tool);
+  }
+  return byName;
+}

@@ -1,0 +1,21 @@
+import { wasmSha256 } from "../internal/wasmSha256.ts";
+import { ActiveRun } from "./ActiveRun.ts";
+import type { AgentDefinition } from "./AgentDefinition.ts";
+import type { RunRequest } from "./RunRequest.ts";
+import type { RunResult } from "./RunResult.ts";
+import { runStrategy } from "./runStrategy.ts";
+
+/** Executes a run: the innermost of what `aroundRun` wraps. */
+export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
+  const { pipeline } = definition;
+  const run = new ActiveRun(definition, request, await wasmSha256());
+  try {
+    await pipeline.emit("agentStarting", { run });
+    const output = await runStrategy(run);
+    await pipeline.emit("agentCompleted", { run, output });
+    return { status: "completed", runId: run.runId, output };
+  } catch (error) {
+    await pipeline.emitFailure("agentFailed", { run, error });
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { ExecutionMovedError } from "../errors/ExecutionMovedError.ts";
+import { isolate } from "../internal/isolate.ts";
+import type { ActiveRun } from "./ActiveRun.ts";
+import { advance } from "./advance.ts";
+import { checkSchemaAsync } from "./checkSchema.ts";
+import type { NextStep } from "./NextStep.ts";
+import { NodeContext } from "./NodeContext.ts";
+import type { PipelineEvents } from "./PipelineEvents.ts";
+import { isRunMoved } from "./RunMoved.ts";
+import type { Visit } from "./Visit.ts";
+
+type Event = PipelineEvents["nodeStarting"];
+
+/** How a node's body ended. */
+type Outcome =
+  | { readonly failed: false; readonly output: unknown }
+  | { readonly failed: true; readonly error: unknown };
+
+/** Visits one node; resolves to where the run goes from there, or to `undefined` when it moved elsewhere meanwhile. */
+export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | undefined> {
+  const visit = run.enter(nodeId, input);
+  const abort = () => visit.abort(run.signal.reason);
+  run.signal.addEventListener("abort", abort, { once: true });
+  try {
+    const event: Event = { nodeId, input, context: new NodeContext(visit), run };
+    const outcome = await settle(visit, event);
+    if (visit.isMoved) return await afterMove(run, event, outcome);
+    return outcome.failed
+      ? await fail(run, { ...event, error: outcome.error })
+      : await complete(run, event, outcome.output);
+  } finally {
+    run.signal.removeEventListener("abort", abort);
+    run.leave();
+  }
+}
+
+/** Runs the body and waits for whatever it began. */
+async function settle(visit: Visit, event: Event): Promise<Outcome> {
+  const outcome = await runBody(visit, event).then(
+    (output): Outcome => ({ failed: false, output }),
+    (error: unknown): Outcome => ({ failed: true, error }),
+  );
+  await visit.settled();
+  if (visit.failure) return { failed: true, ...visit.failure };
+  return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
+}
+
+async function runBody(visit: Visit, event: Event): Promise<unknown> {
+  const { pipeline, graph } = visit.run;
+  const { nodeId } = event;
+  const leaf = graph.leaf(nodeId);
+  await pipeline.emit("nodeStarting", event);
+  const output = await pipeline.node(event, async (accepted) =>
+    leaf.run(await checkSchemaAsync(leaf.input, accepted.input, `input of node "${nodeId}"`), accepted.context),
+  );
+  if (visit.isMoved) return undefined;
+  if (isRunMoved(output))
+    throw new TypeError(
+      `The node "${nodeId}" returned the result of a move, but the run has not moved during this visit.`,
+    );
+  return isolate(await checkSchemaAsync(leaf.output, output, `output of node "${nodeId}"`));
+}
+
+async function afterMove(run: ActiveRun, event: Event, outcome: Outcome): Promise<undefined> {
+  try {
+    await run.arrival(outcome.failed ? outcome.error : new ExecutionMovedError(event.nodeId));
+  } catch (error) {
+    await fail(run, { ...event, error });
+  }
+}
+
+async function complete(run: ActiveRun, event: Event, output: unknown): Promise<NextStep> {
+  run.state.iteration++;
+  let next: NextStep;
+  try {
+    next = advance(run.graph, event.nodeId, output);
+  } catch (error) {
+    return fail(run, { ...event, error, unresolved: { output } });
+  }
+  await run.pipeline.emit("nodeCompleted", { ...event, output, next });
+  return next;
+}
+
+async function fail(run: ActiveRun, event: PipelineEvents["nodeFailed"]): Promise<never> {
+  await run.pipeline.emitFailure("nodeFailed", event);
+  throw event.error;
+}

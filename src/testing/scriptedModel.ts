@@ -1,0 +1,50 @@
+import type { PromptExecutor } from "../agent/PromptExecutor.ts";
+import type { AssistantMessage, ContentPart, Message } from "../checkpoint/Message.ts";
+import { ScriptEndedError } from "../errors/ScriptEndedError.ts";
+
+/** One answer of a scripted model. */
+export type ScriptedTurn = string | { readonly text?: string; readonly toolCalls: readonly ScriptedToolCall[] };
+
+export interface ScriptedToolCall {
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+export interface ScriptedModelOptions {
+  /** "repeating", the default: the provider's ids begin anew in each answer, as those of some real providers do. */
+  readonly toolCallIds?: "repeating" | "unique";
+}
+
+/**
+ * A model that answers from a script. It keeps no state: which answer comes next is told by how many of the model's
+ * answers the history holds, so a run goes on with the right one after a crash or a rollback.
+ *
+ * @param turns an answer each, or what makes it from the history. A request beyond the last rejects with ScriptEndedError.
+ */
+export function scriptedModel(
+  turns: readonly (ScriptedTurn | ((messages: readonly Message[]) => ScriptedTurn))[],
+  options: ScriptedModelOptions = {},
+): PromptExecutor {
+  return {
+    async execute({ messages, abortSignal }) {
+      abortSignal.throwIfAborted();
+      const at = messages.filter(({ role }) => role === "assistant").length;
+      const turn = turns[at];
+      if (turn === undefined) throw new ScriptEndedError(turns.length, at);
+      const prefix = options.toolCallIds === "unique" ? `call_${at}_` : "call_";
+      return { message: messageOf(typeof turn === "function" ? turn(messages) : turn, prefix) };
+    },
+  };
+}
+
+function messageOf(turn: ScriptedTurn, idPrefix: string): AssistantMessage {
+  if (typeof turn === "string") return { role: "assistant", content: turn };
+  const text: readonly ContentPart[] = turn.text === undefined ? [] : [{ type: "text", text: turn.text }];
+  const calls = turn.toolCalls.map(({ toolName, input }, index): ContentPart => ({
+    type: "tool-call",
+    toolCallId: idPrefix + index,
+    toolName,
+    input,
+  }));
+  return { role: "assistant", content: [...text, ...calls] };
+}
