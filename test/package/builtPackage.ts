@@ -1,0 +1,38 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { repository } from "./compile.ts";
+
+/** The package as it would be published, installed in an empty folder. */
+export interface BuiltPackage {
+  /** The folder of a user who installed it; ends with a slash. */
+  readonly app: string;
+  /** The package in that folder; ends with a slash. */
+  readonly root: string;
+  /** Its `exports`: for each entry the file of its types and that of its code, relative to `root`. */
+  readonly entries: ReadonlyMap<string, { readonly types: string; readonly code: string }>;
+}
+
+/** Builds away from `dist`, which another process may be using. Takes seconds: once per test file. */
+export function buildPackage(): BuiltPackage {
+  const app = `${realpathSync(mkdtempSync(join(tmpdir(), "agent-persistence-")))}/`;
+  const root = `${app}node_modules/agent-persistence/`;
+  mkdirSync(root, { recursive: true });
+  const tsup = [`${repository}node_modules/tsup/dist/cli-default.js`, "--out-dir", `${root}dist`, "--silent"];
+  execFileSync(process.execPath, tsup, { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
+  cpSync(`${repository}package.json`, `${root}package.json`);
+  for (const name of ["zod", "superjson", "hash-wasm"])
+    symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
+  return { app, root, entries: entriesOf(root) };
+}
+
+function entriesOf(root: string): BuiltPackage["entries"] {
+  const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  };
+  const pairs = Object.entries(manifest.exports).flatMap(([entry, target]) =>
+    typeof target === "string" ? [] : [[entry.slice(2), { types: target.types, code: target.default }] as const],
+  );
+  return new Map(pairs);
+}

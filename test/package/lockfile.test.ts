@@ -1,0 +1,10 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { repository } from "./compile.ts";
+
+it.each(["package-lock.json", "test/bench/package-lock.json"])(
+  "%s names no registry, so that any mirror serves",
+  (path) => {
+    expect(readFileSync(repository + path, "utf8")).not.toMatch(/"resolved": "http/);
+  },
+);
