@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
+import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import { AgentFolder } from "./AgentFolder.ts";
+import type { FileBackend } from "./FileBackend.ts";
+import { replaceFile } from "./replaceFile.ts";
+
+/** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
+export class FileBlobStore implements BlobStore {
+  readonly #backend: FileBackend;
+
+  constructor(backend: FileBackend) {
+    this.#backend = backend;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array): Promise<string> {
+    const folder = this.#folder(agentId);
+    const reference = formatBlobReference(this.#backend.sha256.hex(bytes), generation);
+    await this.#backend.disk.mkdir(folder.blobs);
+    // A file of that name may be there from a put that failed before it was synced, so it is put anew.
+    await replaceFile(this.#backend.disk, folder, pathOf(folder, reference) ?? folder.blobs, generation, bytes, true);
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const path = pathOf(this.#folder(agentId), reference);
+    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
+    if (bytes === undefined) return undefined;
+    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash) throw new CorruptBlobError(agentId, reference);
+    return bytes;
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    const path = pathOf(this.#folder(agentId), reference);
+    if (path !== undefined) await this.#backend.disk.unlink(path);
+  }
+
+  #folder(agentId: string): AgentFolder {
+    assertAgentId(agentId);
+    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
+  }
+}
+
+/** `undefined` for a text that is not a reference: it may come from anywhere. */
+function pathOf(folder: AgentFolder, reference: string): string | undefined {
+  const parsed = parseBlobReference(reference);
+  return parsed && join(folder.blobs, `${parsed.hash}-${parsed.generation}`);
+}

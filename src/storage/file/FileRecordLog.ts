@@ -1,0 +1,124 @@
+import { join, resolve } from "node:path";
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { selectSummaries } from "../../internal/selectSummaries.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "../RecordLog.ts";
+import { AgentFolder, segmentGenerations } from "./AgentFolder.ts";
+import { Disk } from "./Disk.ts";
+import type { FileBackend } from "./FileBackend.ts";
+import { FileBlobStore } from "./FileBlobStore.ts";
+import { FileOwnedLog } from "./FileOwnedLog.ts";
+import type { FileSystem } from "./FileSystem.ts";
+import { listAgents } from "./listAgents.ts";
+import { LogLoader } from "./LogLoader.ts";
+import { LogReader } from "./LogReader.ts";
+import { nodeFileSystem } from "./nodeFileSystem.ts";
+import { nodeProcessIdentity } from "./nodeProcessIdentity.ts";
+import { type Judgement, OwnerJudge } from "./OwnerJudge.ts";
+import type { ProcessIdentity } from "./ProcessIdentity.ts";
+import { replaceFile } from "./replaceFile.ts";
+import { SegmentPublisher } from "./SegmentPublisher.ts";
+import { takeOwnership } from "./takeOwnership.ts";
+
+export interface FileRecordLogOptions {
+  /** Default `.agent-persistence` in the working directory. Made when the first agent is opened. */
+  readonly directory?: string;
+  /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
+  readonly leaseMs?: number;
+  readonly fileSystem?: FileSystem;
+  readonly clock?: Clock;
+  readonly processIdentity?: ProcessIdentity;
+  readonly sha256?: Sha256;
+}
+
+/**
+ * Logs as files in one directory, for any number of processes on one machine: an append is one write and one sync. Where
+ * the file system cannot link, only one process at a time may use it; `capabilities` says so after the first open.
+ */
+export class FileRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly blobs: BlobStore;
+  readonly #backend: FileBackend;
+  readonly #owned = new Set<OwnedLog>();
+  #closed = false;
+
+  constructor(options: FileRecordLogOptions = {}) {
+    const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
+    const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
+    const identity = options.processIdentity ?? nodeProcessIdentity();
+    const judge = new OwnerJudge(disk, sha256, clock, identity, leaseMs);
+    const tasks = join(resolve(directory), "tasks");
+    this.#backend = { tasks, disk, sha256, clock, identity, leaseMs, judge, publisher: new SegmentPublisher(disk) };
+    this.blobs = new FileBlobStore(this.#backend);
+  }
+
+  get capabilities(): LogCapabilities {
+    return { durable: true, processes: this.#backend.publisher.linkSupported ? "many" : "one", machines: "one" };
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    const folder = this.#folder(agentId);
+    const taken = await takeOwnership(this.#backend, folder, owner);
+    const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => this.#owned.delete(owned));
+    this.#owned.add(owned);
+    await owned.start();
+    // Closed meanwhile: nobody else would release it.
+    if (this.#closed) await owned.release();
+    this.#assertOpen();
+    return owned;
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    yield* this.#reader(this.#folder(agentId)).read(options);
+  }
+
+  async *list(options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {}): AsyncGenerator<AgentSummary> {
+    this.#assertOpen();
+    yield* selectSummaries(await listAgents(this.#backend), options);
+  }
+
+  async owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+    const { generation, state, claim } = (await this.#judge(this.#folder(agentId))) ?? { state: "free" };
+    if (state === "free" || generation === undefined) return undefined;
+    const { host = "", processId = 0, nonce = "" } = claim ?? {};
+    return { host, processId, nonce, generation, state };
+  }
+
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    const folder = this.#folder(agentId);
+    const judgement = await this.#judge(folder);
+    if (judgement === undefined || judgement.state === "free") return;
+    await replaceFile(this.#backend.disk, folder, folder.stop(judgement.generation), judgement.generation, Buffer.from(`${reason}\n`), false);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#owned].map((owned) => owned.release()));
+  }
+
+  async #judge(folder: AgentFolder): Promise<(Judgement & { readonly generation: number }) | undefined> {
+    const [generation] = segmentGenerations((await this.#backend.disk.readdir(folder.checkpoints)) ?? []);
+    const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
+    return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
+  }
+
+  #reader(folder: AgentFolder): LogReader {
+    const { disk, sha256 } = this.#backend;
+    return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
+  }
+
+  #folder(agentId: string): AgentFolder {
+    this.#assertOpen();
+    assertAgentId(agentId);
+    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageClosedError("The file storage");
+  }
+}

@@ -1,0 +1,92 @@
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { EntryChain } from "../../internal/EntryChain.ts";
+import { type PrunedGap, prunedGapsOf } from "../../internal/prunedGaps.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import type { AgentSummary, ReadOptions } from "../RecordLog.ts";
+import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
+import type { LogPart } from "./LogImage.ts";
+import type { LogLoader } from "./LogLoader.ts";
+import { type FoundEntry, SegmentScan } from "./SegmentScan.ts";
+
+const prunedText = Buffer.from('"kind":"pruned"');
+const summaryText = Buffer.from('"summary":{');
+
+/** Reads a log without owning it. Writes nothing. */
+export class LogReader {
+  readonly #agentId: string;
+  readonly #loader: LogLoader;
+  readonly #scan: SegmentScan;
+
+  constructor(agentId: string, loader: LogLoader, sha256: Sha256) {
+    this.#agentId = agentId;
+    this.#loader = loader;
+    this.#scan = new SegmentScan(agentId, sha256);
+  }
+
+  /** Entries, oldest first, each verified and linked to the one before. */
+  async *read({ after = 0, upTo = Number.POSITIVE_INFINITY, sinceSnapshot = false }: ReadOptions): AsyncGenerator<Entry> {
+    let begin: { readonly part: LogPart; readonly start: number } | undefined;
+    const needsOlder = (part: LogPart): boolean => {
+      const snapshot = sinceSnapshot ? this.#snapshotStart(part, upTo) : undefined;
+      const afterwards = after > 0 ? startAfter(part, after) : undefined;
+      if (snapshot === undefined && afterwards === undefined) return true;
+      begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
+      return false;
+    };
+    const { from, parts: all, complete } = await this.#loader.load({ needsOlder });
+    const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
+    const chain = new EntryChain(this.gapsIn(parts), begin === undefined && complete ? { position: from, checksum: "" } : undefined);
+    for (const { segment, entry, start } of this.#entriesIn(parts)) {
+      if (entry.position > upTo) return;
+      const defect = chain.accept(entry);
+      if (defect !== undefined) throw this.#scan.corrupt(segment, start, defect);
+      if (entry.position > after && !chain.isPruned(entry.position)) yield entry;
+    }
+  }
+
+  /** The newest summary that an append carried. */
+  async lastSummary(): Promise<AgentSummary | undefined> {
+    let found: FoundEntry | undefined;
+    await this.#loader.load({ needsOlder: (part) => (found = this.#lastWithSummary(part)) === undefined });
+    if (found === undefined) return undefined;
+    const { position } = found.entry;
+    return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+  }
+
+  *#entriesIn(parts: readonly LogPart[]): Generator<FoundEntry & { readonly segment: LogPart["segment"] }> {
+    for (const part of parts) {
+      for (const found of this.#scan.entries(part.segment, part)) yield { ...found, segment: part.segment };
+    }
+  }
+
+  #snapshotStart(part: LogPart, upTo: number): number | undefined {
+    for (const start of snapshotLinesBackwards(part)) {
+      const decoded = this.#scan.entryAt(part.segment, start);
+      if (decoded.ok && decoded.entry.position <= upTo) return start;
+    }
+    return undefined;
+  }
+
+  /** The gaps that `pruned` records name. What names a gap comes after it, so the lines that are read hold it. */
+  gapsIn(parts: readonly LogPart[]): PrunedGap[] {
+    return parts.flatMap((part) =>
+      [...linesWithBackwards(part, prunedText)].flatMap(({ start }) => {
+        const decoded = this.#scan.entryAt(part.segment, start);
+        return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
+      }),
+    );
+  }
+
+  #lastWithSummary(part: LogPart): FoundEntry | undefined {
+    for (const { start, end } of linesWithBackwards(part, summaryText)) {
+      const decoded = this.#scan.entryAt(part.segment, start);
+      if (decoded.ok && decoded.summary !== undefined) return { start, end, entry: decoded.entry, summary: decoded.summary };
+    }
+    return undefined;
+  }
+}
+
+function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {
+  const at = parts.findIndex((part) => part.segment === first.segment && part.start === first.start);
+  return parts.slice(at).map((part, index) => (index === 0 ? { ...part, start } : part));
+}

@@ -1,0 +1,103 @@
+import { decodeEntry, type DecodedEntry } from "../../checkpoint/entryCodec.ts";
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { CorruptLogError } from "../../errors/CorruptLogError.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import { decodeControl } from "./controlLine.ts";
+import { type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
+
+/** Where a whole line may begin inside a damaged one; in a string of a record the quotes would be escaped. */
+const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed":|\{"dropped":/g;
+
+/** An entry and where its line is. */
+export interface FoundEntry extends LineRange {
+  readonly entry: Entry;
+  readonly summary: object | undefined;
+}
+
+/** Reads the lines of one agent's segments, and tells what a crash may leave from what it cannot. */
+export class SegmentScan {
+  readonly #agentId: string;
+  readonly #sha256: Sha256;
+
+  constructor(agentId: string, sha256: Sha256) {
+    this.#agentId = agentId;
+    this.#sha256 = sha256;
+  }
+
+  /**
+   * The entries in a part of a segment, oldest first. Ends before an invalid last line of the segment: an append that a
+   * crash cut. An invalid line before a valid one is damage.
+   */
+  *entries(segment: Segment, range: LineRange): Generator<FoundEntry> {
+    let lastPosition: number | undefined;
+    for (const line of linesIn(segment.bytes, range)) {
+      const decoded = this.#decode(segment, line);
+      if (decoded.ok && line.whole) {
+        lastPosition = decoded.entry.position;
+        yield { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
+        continue;
+      }
+      if (line.whole && this.#isEnding(segment.bytes.subarray(line.start, line.end))) continue;
+      if (this.#isTorn(segment, range, line)) return;
+      throw this.corrupt(segment, line.start, decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`, lastPosition);
+    }
+  }
+
+  /** The last valid entry in a part of a segment. */
+  lastEntry(segment: Segment, range: LineRange): FoundEntry | undefined {
+    for (const line of linesBackwards(segment.bytes, range)) {
+      const decoded = line.whole ? this.#decode(segment, line) : undefined;
+      if (decoded?.ok === true) return { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
+    }
+    return undefined;
+  }
+
+  /** The last entry that the owner of a segment appended. What a crash cannot have left after it is damage. */
+  lastAppended(segment: Segment): FoundEntry | undefined {
+    const last = this.lastEntry(segment, segment.appended);
+    const rest = { start: last === undefined ? segment.appended.start : last.end + 1, end: segment.appended.end };
+    for (const _ of this.entries(segment, rest));
+    return last;
+  }
+
+  /** The entry on the line at `start`, if it is a valid one. */
+  entryAt(segment: Segment, start: number): DecodedEntry {
+    const end = segment.bytes.indexOf(10, start);
+    return end < 0 ? { ok: false, defect: "malformed" } : this.#decode(segment, { start, end });
+  }
+
+  corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
+    let line = 1;
+    for (let next = segment.bytes.indexOf(10); next >= 0 && next < at; next = segment.bytes.indexOf(10, next + 1)) line++;
+    const last = lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
+    return new CorruptLogError(this.#agentId, { file: segment.path, line, ...(last === undefined ? {} : { lastPosition: last }) }, found);
+  }
+
+  #decode({ bytes }: Segment, { start, end }: LineRange): DecodedEntry {
+    return decodeEntry(bytes.subarray(start, end), this.#sha256);
+  }
+
+  #isEnding(line: Buffer): boolean {
+    return decodeControl("closed", line, this.#sha256) !== undefined || decodeControl("dropped", line, this.#sha256) !== undefined;
+  }
+
+  /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
+  #isTorn({ bytes }: Segment, range: LineRange, from: LineRange): boolean {
+    if (range.end !== bytes.length) return false;
+    for (const line of linesIn(bytes, { start: from.start, end: range.end })) {
+      if (line.whole && this.#holdsLine(bytes.subarray(line.start, line.end), line.start === from.start)) return false;
+    }
+    return true;
+  }
+
+  #holdsLine(bytes: Buffer, damaged: boolean): boolean {
+    if (!damaged && this.#isLine(bytes)) return true;
+    const text = bytes.toString("latin1");
+    for (const { index } of text.matchAll(lineStart)) if (index > 0 && this.#isLine(bytes.subarray(index))) return true;
+    return false;
+  }
+
+  #isLine(line: Buffer): boolean {
+    return decodeEntry(line, this.#sha256).ok || this.#isEnding(line) || decodeControl("open", line, this.#sha256) !== undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
+import { EntryChain } from "../../internal/EntryChain.ts";
+import type { AgentFolder } from "./AgentFolder.ts";
+import type { FileBackend } from "./FileBackend.ts";
+import { LogLoader } from "./LogLoader.ts";
+import { LogReader } from "./LogReader.ts";
+import { OwnedSegment } from "./OwnedSegment.ts";
+import { wholeSegment } from "./segmentContent.ts";
+import { SegmentScan } from "./SegmentScan.ts";
+import { claimOf, type Taken } from "./takeOwnership.ts";
+
+/**
+ * Writes what remains of a log into one new segment and removes the older ones. Nothing is appended meanwhile. Lines stay
+ * as they are, byte for byte; only positions that a `pruned` record names are left out.
+ */
+export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken, positions: ReadonlySet<number>): Promise<Taken> {
+  const loader = new LogLoader(folder, backend.disk, backend.sha256);
+  const { parts, from } = await loader.load({ needsOlder: () => true });
+  const scan = new SegmentScan(folder.agentId, backend.sha256);
+  const chain = new EntryChain(new LogReader(folder.agentId, loader, backend.sha256).gapsIn(parts));
+  const lines = parts.flatMap(({ segment, start, end }) =>
+    [...scan.entries(segment, { start, end })]
+      .filter(({ entry: { position } }) => !(positions.has(position) && chain.isPruned(position)))
+      .map((found) => segment.bytes.subarray(found.start, found.end + 1)),
+  );
+  const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
+  const segment = await publishNext(backend, folder, claim.generation, wholeSegment(claim, lines, from, backend.sha256));
+  await segment.removeOthers(new Set());
+  return { segment, claim, end: taken.end };
+}
+
+/**
+ * The owner's next segment. Rejects with `OwnershipLostError` when somebody else came first. The check before anything is
+ * removed is vital: an owner that slept may link a number that is free only because a later one removed it.
+ */
+export async function publishNext(backend: FileBackend, folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<OwnedSegment> {
+  const file = await backend.publisher.publish(folder, generation, bytes);
+  if (file === undefined) throw new OwnershipLostError(folder.agentId, generation - 1, generation);
+  const segment = new OwnedSegment(folder, backend.disk, generation, file);
+  try {
+    await segment.check();
+    return segment;
+  } catch (error) {
+    await segment.close().catch(() => {});
+    throw error;
+  }
+}

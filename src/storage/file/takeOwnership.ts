@@ -1,0 +1,106 @@
+import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
+import { StorageError } from "../../errors/StorageError.ts";
+import { entryFormat } from "../../checkpoint/entryCodec.ts";
+import type { ChainLink } from "../../internal/EntryChain.ts";
+import type { LogOwner } from "../RecordLog.ts";
+import { type AgentFolder, segmentGenerations } from "./AgentFolder.ts";
+import { carryWhole, nextToCarry, takeOver, type TakenOver } from "./carryOver.ts";
+import { type Claim, encodeControl } from "./controlLine.ts";
+import { ensureAgentFolder } from "./ensureAgentFolder.ts";
+import type { FileBackend } from "./FileBackend.ts";
+import { finishedOwners } from "./finishedOwners.ts";
+import { type LogImage, partsOf } from "./LogImage.ts";
+import { LogLoader } from "./LogLoader.ts";
+import { OwnedSegment } from "./OwnedSegment.ts";
+import { removeLeftovers } from "./removeLeftovers.ts";
+import { openingBytes } from "./segmentContent.ts";
+import { SegmentScan } from "./SegmentScan.ts";
+
+/** How often the highest segment is judged again because somebody came first. */
+const maxAttempts = 8;
+
+/** A log just taken: the segment to write, its claim, and where the log ends. */
+export interface Taken {
+  readonly segment: OwnedSegment;
+  readonly claim: Claim;
+  readonly end: ChainLink;
+}
+
+/** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
+export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
+  let highest = await highestGeneration(backend, folder);
+  if (highest === 0) await ensureAgentFolder(backend.disk, folder);
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    await assertFree(backend, folder, highest);
+    const taken = await tryNext(backend, folder, owner, highest + 1);
+    if (taken !== undefined) return taken;
+    highest = await highestGeneration(backend, folder);
+  }
+  await assertFree(backend, folder, highest);
+  throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
+}
+
+/** What a claim says of an owner of this process. */
+export function claimOf({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
+  const { host, bootId, pidNamespace, processId, processStart } = identity;
+  return { format: entryFormat, agentId, generation, host, bootId, pidNamespace, processId, processStart, nonce };
+}
+
+async function highestGeneration({ disk }: FileBackend, folder: AgentFolder): Promise<number> {
+  return segmentGenerations((await disk.readdir(folder.checkpoints)) ?? [])[0] ?? 0;
+}
+
+async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+  const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
+  if (judgement?.state !== "alive") return;
+  const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
+  throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
+}
+
+async function tryNext(backend: FileBackend, folder: AgentFolder, owner: LogOwner, generation: number): Promise<Taken | undefined> {
+  const claim = claimOf(backend, folder.agentId, generation, owner.nonce);
+  const file = await backend.publisher.publish(folder, generation, Buffer.from(encodeControl("claim", claim, backend.sha256)));
+  if (file === undefined) return undefined;
+  const segment = new OwnedSegment(folder, backend.disk, generation, file);
+  try {
+    const end = await openSegment(backend, folder, segment);
+    backend.judge.forget(folder.agentId);
+    return { segment, claim, end };
+  } catch (error) {
+    await giveUp(backend, folder, segment, error);
+    if (error instanceof OwnershipLostError) return undefined;
+    throw error;
+  }
+}
+
+async function openSegment(backend: FileBackend, folder: AgentFolder, segment: OwnedSegment): Promise<ChainLink> {
+  const loader = new LogLoader(folder, backend.disk, backend.sha256);
+  const image = await loader.load({ below: segment.generation });
+  const scan = new SegmentScan(folder.agentId, backend.sha256);
+  const appended = image.newest && scan.lastAppended(image.newest);
+  const taken = await carrySegments(loader, takeOver(image, appended));
+  const { from, base, carry } = taken;
+  await segment.store(openingBytes(carry, { from, base }, backend.sha256));
+  await segment.removeOthers(new Set(base.map(([generation]) => generation)));
+  await removeLeftovers(backend.disk, folder, segment.generation).catch(() => {});
+  return endOf(image, appended ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried)));
+}
+
+function endOf({ from, dropped }: LogImage, last: { readonly entry: ChainLink } | undefined): ChainLink {
+  return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
+}
+
+async function carrySegments(loader: LogLoader, taken: TakenOver): Promise<TakenOver> {
+  const generation = nextToCarry(taken);
+  const segment = generation === undefined ? undefined : await loader.segment(generation);
+  if (segment === undefined) return taken;
+  return carrySegments(loader, carryWhole(taken, partsOf(segment, taken.base.at(-1)?.[1])));
+}
+
+/** After a failed write or sync nothing is written any more; otherwise the segment is given back. */
+async function giveUp({ sha256 }: FileBackend, folder: AgentFolder, segment: OwnedSegment, error: unknown): Promise<void> {
+  finishedOwners.add(folder.segment(segment.generation));
+  if (!(error instanceof StorageError)) await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
+  await segment.close().catch(() => {});
+}
