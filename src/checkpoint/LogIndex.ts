@@ -51,6 +51,8 @@ export class LogIndex {
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
   rollback: { readonly target: number; readonly calls: readonly string[]; readonly closed: readonly string[] } | undefined;
+  /** When the agent's first run began, in milliseconds since 1970. */
+  createdAt: number | undefined;
   position = 0;
   nextVersion = 1;
   nextNumber = 1;
@@ -95,6 +97,7 @@ export class LogIndex {
     switch (record.kind) {
       case "run":
         this.run = record;
+        this.createdAt ??= record.at;
         this.runRecords.set(record.run, record);
         this.status = undefined;
         return;
@@ -124,6 +127,7 @@ export class LogIndex {
         return;
       case "rollback_end":
         this.rollback = undefined;
+        for (const [run, [version]] of this.runs) if (version > record.target) this.runs.delete(run);
         return;
       default:
         return;
@@ -158,6 +162,7 @@ export class LogIndex {
     const order = this.#order++;
     this.snapshot = { record, order };
     this.run = record.run;
+    this.createdAt = record.createdAt;
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, { record: { kind: "lane", lane: checkpoint.lane, keep: "all" }, runId: record.run.run });
     for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);

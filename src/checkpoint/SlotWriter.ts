@@ -1,3 +1,4 @@
+import { estimateBytes } from "./estimateBytes.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { Message } from "./Message.ts";
 import type { StoredResult } from "./SlotReader.ts";
@@ -101,7 +102,7 @@ export class SlotWriter {
   }
 
   #externalise(slot: Slot): Slot {
-    if (estimate(slot) * 3 <= this.#threshold) return slot;
+    if (estimateBytes(slot) * 3 <= this.#threshold) return slot;
     const text = JSON.stringify(slot);
     const bytes = new TextEncoder().encode(text).length;
     if (bytes <= this.#threshold) return slot;
@@ -125,17 +126,3 @@ function isToolMessage(value: object): boolean {
 function isToolResult(part: unknown): boolean {
   return typeof part === "object" && part !== null && (part as { readonly type?: unknown }).type === "tool-result" && "output" in part;
 }
-
-/** UTF-16 units of the JSON text, roughly: no less than a third of its bytes. */
-function estimate(slot: Slot): number {
-  if (typeof slot === "string") return slot.length;
-  if (typeof slot !== "object" || slot === null) return 8;
-  let sum = 2;
-  if (Array.isArray(slot)) {
-    for (const item of slot) sum += 1 + estimate(item);
-    return sum;
-  }
-  for (const [key, item] of Object.entries(slot)) sum += key.length + 4 + estimate(item);
-  return sum;
-}
-

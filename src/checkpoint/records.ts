@@ -3,7 +3,7 @@ import type { Slot } from "./valueCodec.ts";
 /** Which visit of a node something belongs to: the version of the checkpoint it follows, and visits since. */
 export type Visit = readonly [base: number, ordinal: number];
 
-/** A run begins: its input, kept as given. */
+/** A run begins, with its input; or one that had ended goes on, after a rollback to before its end. */
 export interface RunRecord {
   readonly kind: "run";
   readonly run: string;
@@ -184,7 +184,7 @@ export interface RevertedRecord {
   readonly error?: { readonly message: string };
 }
 
-/** A rollback has ended; the checkpoint in the same append is where the run goes on. */
+/** A rollback has ended; the checkpoint in the same append is where the run goes on. Runs that ended after `target` have not. */
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
@@ -198,6 +198,8 @@ export interface SnapshotRecord {
   readonly parent?: number;
   readonly parentId?: string;
   readonly run: RunRecord;
+  /** When the agent's first run began, in milliseconds since 1970. */
+  readonly createdAt: number;
   readonly nextNumber: number;
   readonly nextLane: number;
   readonly history: readonly { readonly number: number; readonly message: Slot }[];

@@ -1,0 +1,111 @@
+import type { AgentRecord } from "../checkpoint/records.ts";
+import type { BlobUpload } from "../checkpoint/SlotWriter.ts";
+import { nextTurn } from "../internal/nextTurn.ts";
+import type { BlobStore } from "../storage/BlobStore.ts";
+import { putBlobs } from "../storage/putBlobs.ts";
+import type { AgentSummary, OwnedLog } from "../storage/RecordLog.ts";
+
+/** What goes with records besides themselves. */
+export interface AppendOptions {
+  readonly summary?: AgentSummary;
+  readonly snapshot?: boolean;
+}
+
+interface Batch {
+  readonly records: AgentRecord[];
+  readonly uploads: BlobUpload[];
+  summary?: AgentSummary;
+  snapshot: boolean;
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The only writer of a log. What is queued in one turn of the event loop goes in one append, and so does what is queued
+ * while another append is in flight. After a failure nothing more is appended: the outcome of the failed one is unknown.
+ */
+export class AppendQueue {
+  readonly #log: OwnedLog;
+  readonly #blobs: BlobStore;
+  readonly #agentId: string;
+  #position: number;
+  #open: Batch | undefined;
+  #inFlight: Batch | undefined;
+  #draining = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(log: OwnedLog, blobs: BlobStore, agentId: string) {
+    this.#log = log;
+    this.#blobs = blobs;
+    this.#agentId = agentId;
+    this.#position = log.position;
+  }
+
+  /** The position of the last acknowledged append. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Why nothing more can be appended; `undefined` while all is well. */
+  get failure(): unknown {
+    return this.#failure?.error;
+  }
+
+  /** Queues records to be appended together, after all that were queued before. Throws what an earlier append failed with. */
+  push(records: readonly AgentRecord[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
+    if (this.#failure) throw this.#failure.error;
+    this.#open ??= newBatch();
+    this.#open.records.push(...records);
+    this.#open.uploads.push(...uploads);
+    if (options.summary) this.#open.summary = options.summary;
+    this.#open.snapshot ||= options.snapshot ?? false;
+    if (!this.#draining) void this.#drain();
+  }
+
+  /** Resolves when everything pushed so far is durable; rejects when it may not be. */
+  async durable(): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
+    await (this.#open ?? this.#inFlight)?.done;
+  }
+
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    await nextTurn();
+    while (this.#open) {
+      const batch = this.#open;
+      this.#open = undefined;
+      this.#inFlight = batch;
+      await this.#append(batch);
+      this.#inFlight = undefined;
+    }
+    this.#draining = false;
+  }
+
+  async #append(batch: Batch): Promise<void> {
+    try {
+      await putBlobs(this.#blobs, this.#agentId, this.#log.generation, batch.uploads);
+      const { records, snapshot, summary } = batch;
+      const id = `${this.#log.generation}-${this.#position + 1}`;
+      this.#position = await this.#log.append({ id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) }, this.#position);
+      batch.resolve();
+    } catch (error) {
+      this.#failure = { error };
+      batch.reject(error);
+      this.#open?.reject(error);
+      this.#open = undefined;
+    }
+  }
+}
+
+function newBatch(): Batch {
+  let resolve = (): void => {};
+  let reject = (_error: unknown): void => {};
+  const done = new Promise<void>((onDone, onFailure) => {
+    resolve = onDone;
+    reject = onFailure;
+  });
+  // Whoever needs it waits for it; a failure nobody waits for is met by the next push.
+  done.catch(() => {});
+  return { records: [], uploads: [], snapshot: false, done, resolve, reject };
+}

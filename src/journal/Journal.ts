@@ -1,0 +1,129 @@
+import type { AgentState } from "../checkpoint/AgentState.ts";
+import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
+import type { AgentRecord } from "../checkpoint/records.ts";
+import { SlotWriter } from "../checkpoint/SlotWriter.ts";
+import type { Clock } from "../internal/Clock.ts";
+import type { Sha256 } from "../internal/Sha256.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
+import { processOwner } from "../storage/processOwner.ts";
+import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import { AppendQueue, type AppendOptions } from "./AppendQueue.ts";
+
+export interface JournalOptions {
+  readonly log: RecordLog;
+  readonly agentId: string;
+  readonly clock: Clock;
+  readonly sha256: Sha256;
+  /** In bytes of UTF-8 JSON; larger values become blobs. */
+  readonly inlineThresholdBytes: number;
+}
+
+/**
+ * One agent's log, owned: folded once when it is opened, then only written. Everything that is stored of an agent goes
+ * through one of these.
+ */
+export class Journal implements AsyncDisposable {
+  readonly agentId: string;
+  readonly clock: Clock;
+  readonly sha256: Sha256;
+  readonly writer: SlotWriter;
+  /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for an agent never seen. */
+  head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
+  /** Finished runs, with those that end while this journal is open. */
+  readonly runs: Map<string, Place>;
+  readonly named: Map<string, Place>;
+  readonly structures: Set<string>;
+  nextVersion: number;
+  nextLane: number;
+  nextNumber: number;
+  readonly #recordLog: RecordLog;
+  readonly #owned: OwnedLog;
+  readonly #queue: AppendQueue;
+
+  private constructor(options: JournalOptions, owned: OwnedLog, head: { readonly log: AgentLog; readonly state: AgentState | undefined }) {
+    const { index } = head.log;
+    this.agentId = options.agentId;
+    this.clock = options.clock;
+    this.sha256 = options.sha256;
+    this.head = head;
+    this.runs = new Map(index.runs);
+    this.named = new Map(index.named);
+    this.structures = new Set(index.structures);
+    this.nextVersion = index.nextVersion;
+    this.nextLane = index.nextLane;
+    this.nextNumber = index.nextNumber;
+    this.writer = new SlotWriter({ sha256: options.sha256, inlineThresholdBytes: options.inlineThresholdBytes, blobs: blobsByHash(index) });
+    this.#recordLog = options.log;
+    this.#owned = owned;
+    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId);
+  }
+
+  /**
+   * Takes ownership, then reads: what another owner might still write is never missed.
+   *
+   * @throws AgentBusyError while another owner is alive.
+   * @throws CorruptLogError when the log is damaged.
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const owned = await options.log.open(options.agentId, processOwner());
+    try {
+      return new Journal(options, owned, await AgentLog.readHead(options.log, options.agentId));
+    } catch (error) {
+      await owned.release();
+      throw error;
+    }
+  }
+
+  /** Frees what was read at the start, once a run goes on from it. */
+  forgetHead(): void {
+    this.head = undefined;
+  }
+
+  get generation(): number {
+    return this.#owned.generation;
+  }
+
+  /** Aborted when the log is no longer ours to write. */
+  get lost(): AbortSignal {
+    return this.#owned.lost;
+  }
+
+  /** True after a failed append: nothing more can be written. */
+  get failed(): boolean {
+    return this.#queue.failure !== undefined;
+  }
+
+  /** Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. */
+  append(records: readonly AgentRecord[], options?: AppendOptions): void {
+    this.#queue.push(records, this.writer.takeUploads(), options);
+  }
+
+  /** Resolves when everything appended so far is durable; rejects when it may not be. */
+  durable(): Promise<void> {
+    return this.#queue.durable();
+  }
+
+  /** The whole log as it is stored now, with everything appended so far. */
+  async readAll(): Promise<AgentLog> {
+    await this.durable();
+    return AgentLog.read(this.#recordLog, this.agentId);
+  }
+
+  /** Gives the agent back. What is still queued is stored first, unless storing has failed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      if (!this.failed) await this.durable();
+    } finally {
+      await this.#owned.release();
+    }
+  }
+}
+
+function blobsByHash(index: LogIndex): Map<string, string> {
+  const references = new Set<string>();
+  for (const records of index.laneRecords.values()) for (const { record } of records) addBlobReferences(record, references);
+  for (const run of index.runRecords.values()) addBlobReferences(run, references);
+  if (index.snapshot) addBlobReferences(index.snapshot.record, references);
+  return new Map([...references].map((reference) => [reference.slice("blob://".length).split("-")[0] ?? "", reference]));
+}

@@ -1,0 +1,15 @@
+import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+
+/** Whether a place of the log is below a checkpoint in the tree: after it in its lane, or in a lane that begins below it. */
+export function isBelow(index: LogIndex, lane: number, order: number, point: CheckpointPoint): boolean {
+  if (lane === point.record.lane) return order > point.order;
+  const from = index.lanes.get(lane)?.record.from;
+  const origin = from === undefined ? undefined : index.checkpoints.get(from);
+  if (!origin) return false;
+  return origin.version === point.version || isBelow(index, origin.record.lane, origin.order, point);
+}
+
+/** Whether a checkpoint is another one or lies on the way to it. */
+export function isAncestor(index: LogIndex, point: CheckpointPoint, of: CheckpointPoint): boolean {
+  return point.version === of.version || isBelow(index, of.record.lane, of.order, point);
+}

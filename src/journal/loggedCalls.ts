@@ -1,0 +1,38 @@
+import type { AgentState, RecordedCall } from "../checkpoint/AgentState.ts";
+import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
+import type { AnswerRecord } from "../checkpoint/records.ts";
+import { callFacts, callInput } from "../checkpoint/toolCalls.ts";
+
+/** A tool call of any line of a log. */
+export interface LoggedCall extends RecordedCall {
+  readonly lane: number;
+  readonly tool: string;
+  readonly effect: string;
+  readonly node: string;
+  /** Decoded when asked for. */
+  readonly input: () => unknown;
+  /** Decoded when asked for; `undefined` when there is none. */
+  readonly output: () => unknown;
+}
+
+/** Every tool call of a log, in the order in which the calls ended, those without an end at their beginning. */
+export function loggedCalls(index: LogIndex, blobs: BlobTexts): readonly LoggedCall[] {
+  const calls = new Map<string, RecordedCall & { readonly lane: number }>();
+  const answers = new Map<string, AnswerRecord>();
+  for (const [lane, records] of index.laneRecords) {
+    for (const { record, order } of records) {
+      if (record.kind === "answer") answers.set(`${lane}.${order}`, record);
+      if (record.kind !== "intent" && record.kind !== "outcome") continue;
+      const known = calls.get(record.call);
+      const base = { ...known, call: record.call, visit: record.visit, order, lane };
+      calls.set(record.call, record.kind === "intent" ? { ...base, intent: record } : { ...base, outcome: record });
+    }
+  }
+  // Values of calls and answers refer to nothing but blobs, so they can be read apart from their lines.
+  const state = { answers, calls, history: [] } as unknown as AgentState;
+  const reader = new SlotReader(state, blobs);
+  return [...calls.values()]
+    .sort((a, b) => a.order - b.order)
+    .map((call) => ({ ...call, ...callFacts(call), input: () => callInput(call, state, reader), output: () => reader.read(call.outcome?.output) }));
+}

@@ -1,0 +1,44 @@
+import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import { isBelow } from "./lineage.ts";
+import type { LoggedCall } from "./loggedCalls.ts";
+
+/** What a rollback does with each call below its target. Every list is newest first, by the recorded end of the calls. */
+export interface RollbackPlan {
+  /** Succeeded and have an inverse: it is run. */
+  readonly revert: readonly LoggedCall[];
+  /** Succeeded with an effect that nothing takes back. */
+  readonly irreversible: readonly LoggedCall[];
+  /** Began and have no recorded end: whether they had their effect is unknown. */
+  readonly inDoubt: readonly LoggedCall[];
+  /** Calls that asked for a move themselves. */
+  readonly skipped: readonly LoggedCall[];
+  /** All of them and those without effect: on no line any more. */
+  readonly closed: readonly string[];
+}
+
+/**
+ * Decides a rollback: every call below the target in the tree that is not yet reverted, abandoned lines included.
+ *
+ * @param hasInverse whether a tool has an inverse; calls of such tools are reverted whatever effect they declare.
+ */
+export function planRollback(index: LogIndex, calls: readonly LoggedCall[], target: CheckpointPoint, hasInverse: (tool: string) => boolean): RollbackPlan {
+  const below = calls.filter((call) => isBelow(index, call.lane, call.order, target) && !index.reverted.has(call.call)).reverse();
+  const kind = new Map(below.map((call) => [call, judge(call, hasInverse)]));
+  const of = (wanted: string): LoggedCall[] => below.filter((call) => kind.get(call) === wanted);
+  return {
+    revert: of("revert"),
+    irreversible: of("irreversible"),
+    inDoubt: of("in_doubt"),
+    skipped: of("skipped"),
+    closed: below.map(({ call }) => call),
+  };
+}
+
+function judge(call: LoggedCall, hasInverse: (tool: string) => boolean): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
+  const { outcome } = call;
+  if (outcome?.moved) return "skipped";
+  if (outcome?.error) return "nothing";
+  if (!outcome) return call.effect === "none" ? "nothing" : "in_doubt";
+  if (hasInverse(call.tool)) return "revert";
+  return call.effect === "none" ? "nothing" : "irreversible";
+}
