@@ -7,8 +7,8 @@ export class ModelNotAvailableError extends AgentPersistenceError {
   readonly model: string;
   readonly reason: string;
 
-  constructor(model: string, reason: string) {
-    super(`Model ${JSON.stringify(model)} is not available: ${reason}.`);
+  constructor(model: string, reason: string, options?: { readonly cause: unknown }) {
+    super(`Model ${JSON.stringify(model)} is not available: ${reason}.`, options);
     this.model = model;
     this.reason = reason;
   }

@@ -8,12 +8,21 @@ const versions: readonly string[] = ["v2", "v3", "v4"] satisfies AiSdkLanguageMo
 
 /** The model of that name. */
 export async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
-  const model: Partial<AiSdkLanguageModel> | undefined = typeof models === "function" ? await models(name) : models;
+  const model: Partial<AiSdkLanguageModel> | undefined =
+    typeof models === "function" ? await made(models, name) : models;
   if (model === undefined || model === null)
     throw new ModelNotAvailableError(name, "the function gave no model for it");
   if (!versions.includes(model.specificationVersion ?? "")) throw new ModelNotAvailableError(name, unsupported(model));
   if (typeof models !== "function" && models.modelId !== name) throw new ModelNotAvailableError(name, only(models));
   return model as AiSdkLanguageModel;
+}
+
+async function made(make: (name: string) => unknown, name: string): Promise<Partial<AiSdkLanguageModel> | undefined> {
+  try {
+    return (await make(name)) as Partial<AiSdkLanguageModel> | undefined;
+  } catch (cause) {
+    throw new ModelNotAvailableError(name, cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }
 
 function unsupported({ specificationVersion }: Partial<AiSdkLanguageModel>): string {

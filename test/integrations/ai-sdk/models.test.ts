@@ -56,6 +56,13 @@ describe("models", () => {
     ["another name than the only model's", fakeModel("v3", { content: said }), /has only "served".*\(name\) => model/],
     ["a name that the function does not know", () => undefined as unknown as AiSdkLanguageModel, /gave no model/],
     [
+      "a name that the function refuses",
+      () => {
+        throw new RangeError("no such model");
+      },
+      /no such model/,
+    ],
+    [
       "a model of an older specification",
       () => ({ specificationVersion: "v1" }) as unknown as AiSdkLanguageModel,
       /"v1"/,

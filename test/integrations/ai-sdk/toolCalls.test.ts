@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ToolSchemaError } from "agent-persistence/ai-sdk";
 import { tool } from "../../../src/agent/Tool.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../../../src/checkpoint/Message.ts";
 import { ask, callsOf, executorOf, partsOf } from "./ask.ts";
@@ -143,16 +142,5 @@ describe("tool calls over HTTP", () => {
     const [call] = callsOf((await ask(executorOf(server))).message);
     expect(Object.keys(call?.input as object)).toEqual(["__proto__"]);
     expect({}).not.toHaveProperty("admin");
-  });
-});
-
-describe("a tool without a JSON schema", () => {
-  it("is refused by name before anything is sent", async () => {
-    await using server = await ChatServer.start();
-    const dated = tool({ name: "dated", description: "", inputSchema: z.object({ on: z.date() }), execute: () => 1 });
-    const failure = await ask(executorOf(server), { tools: [dated] }).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(ToolSchemaError);
-    expect(failure).toMatchObject({ code: "tool_schema_unsupported", toolName: "dated" });
-    expect(server.requests).toEqual([]);
   });
 });

@@ -1,0 +1,35 @@
+import { AIAgent, Persistence, tool, type PersistenceStorageProvider } from "agent-persistence";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { JsonFileStorageProvider } from "./JsonFileStorageProvider.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "custom-storage-"));
+const greeted = new Map<string, string>();
+
+const greet = tool({
+  name: "greet",
+  description: "Greets one person.",
+  inputSchema: z.object({ name: z.string() }),
+  effect: "idempotent",
+  execute: ({ name }, { toolCallId }) => greeted.set(toolCallId, name).size,
+});
+
+function greeter(storage: PersistenceStorageProvider<never>): AIAgent {
+  const calls = ["Alex", "Maria"].map((name) => ({ toolCalls: [{ toolName: "greet", input: { name } }] }));
+  const promptExecutor = scriptedModel([...calls, "Both are greeted."]);
+  return new AIAgent({ id: "greeter", promptExecutor, llmModel: "scripted", tools: [greet] }).install(Persistence, {
+    storage,
+  });
+}
+
+await greeter(crashAfter(new JsonFileStorageProvider(directory), 3))
+  .run("Greet Alex and Maria")
+  .catch((error: unknown) => console.log(`crashed: ${String(error)}`));
+console.log(`greeted before the crash: ${[...greeted.values()].join(", ")}`);
+
+const result = await greeter(new JsonFileStorageProvider(directory)).resume();
+console.log(`after it: ${result.status === "completed" ? result.output : result.status}`);
+console.log(`greeted in all: ${[...greeted.values()].join(", ")}`);

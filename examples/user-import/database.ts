@@ -1,0 +1,52 @@
+import SQLite from "libsql";
+import type { Person } from "./people.ts";
+
+export interface User extends Person {
+  readonly id: number;
+}
+
+export interface SignUp {
+  readonly user: User;
+  /** Whether this call added the user, or the same call had before. */
+  readonly added: boolean;
+}
+
+/** The sign-ups, in a SQLite file. */
+export class UserDatabase {
+  readonly #sqlite: SQLite.Database;
+
+  constructor(file: string) {
+    this.#sqlite = new SQLite(file);
+    // Nothing but the id of the tool call keeps a person from being signed up twice: e-mails are not unique here, so
+    // that the demo would show it.
+    this.#sqlite.exec(`CREATE TABLE IF NOT EXISTS users (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      name TEXT NOT NULL,
+      email TEXT NOT NULL,
+      city TEXT NOT NULL,
+      tool_call_id TEXT NOT NULL UNIQUE
+    )`);
+  }
+
+  /** Signs a person up. The same call again gives the user whom it added the first time. */
+  add({ name, email, city }: Person, toolCallId: string): SignUp {
+    const { changes } = this.#sqlite
+      .prepare("INSERT INTO users (name, email, city, tool_call_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING")
+      .run(name, email, city, toolCallId);
+    const user = this.#sqlite.prepare("SELECT id, name, email, city FROM users WHERE tool_call_id = ?").get(toolCallId);
+    return { user: user as User, added: changes > 0 };
+  }
+
+  /** Undoes that call; again is no harm. */
+  remove(toolCallId: string): void {
+    this.#sqlite.prepare("DELETE FROM users WHERE tool_call_id = ?").run(toolCallId);
+  }
+
+  all(): readonly User[] {
+    return this.#sqlite.prepare("SELECT id, name, email, city FROM users ORDER BY id").all() as User[];
+  }
+
+  [Symbol.dispose](): void {
+    this.#sqlite.close();
+  }
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { AIAgent } from "../../../src/agent/AIAgent.ts";
+import { tool } from "../../../src/agent/Tool.ts";
+import { executorOf } from "./ask.ts";
+import { ChatServer, status, text, toolCalls } from "./ChatServer.ts";
+
+function signUpAgent(server: ChatServer, signedUp: Map<string, string>) {
+  const createUser = tool({
+    name: "createUser",
+    description: "Signs a person up",
+    inputSchema: z.object({ name: z.string() }),
+    execute: ({ name }, { toolCallId }) => {
+      signedUp.set(toolCallId, name);
+      return { name };
+    },
+  });
+  const promptExecutor = executorOf(server);
+  return new AIAgent({ promptExecutor, llmModel: "served", systemPrompt: "Be brief.", tools: [createUser] });
+}
+
+describe("an agent on a model behind HTTP", () => {
+  it("calls tools under ids of its own, and answers under the provider's, which repeat", async () => {
+    await using server = await ChatServer.start();
+    server
+      .next(toolCalls(["call", "createUser", { name: "Alex" }], ["call", "createUser", { name: "Zoë" }]))
+      .next(toolCalls(["call", "createUser", { name: "张伟" }]))
+      .next(text("Done."));
+    const signedUp = new Map<string, string>();
+    const result = await signUpAgent(server, signedUp).run("Sign them up");
+    expect(result).toMatchObject({ status: "completed", output: "Done." });
+    expect([...signedUp.values()]).toEqual(["Alex", "Zoë", "张伟"]);
+    const sent = server.requests[2]?.messages ?? [];
+    expect(sent.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "tool", "assistant", "tool"]);
+    expect(sent.flatMap((message) => message.tool_call_id ?? [])).toEqual(["call", "call", "call"]);
+    expect(sent.filter(({ role }) => role === "tool").map(({ content }) => content)).toEqual(
+      ["Alex", "Zoë", "张伟"].map((name) => JSON.stringify({ name })),
+    );
+  });
+
+  it("tells the model of malformed arguments, and does not crash", async () => {
+    await using server = await ChatServer.start();
+    server
+      .next(toolCalls(["a", "createUser", '{"name": "Al']))
+      .next(toolCalls(["b", "createUser", { name: 5 }]))
+      .next(toolCalls(["c", "noSuchTool", {}]))
+      .next(toolCalls(["d", "createUser", { name: "Alex" }]))
+      .next(text("Done."));
+    const signedUp = new Map<string, string>();
+    const result = await signUpAgent(server, signedUp).run("Sign Alex up");
+    expect(result).toMatchObject({ status: "completed" });
+    expect([...signedUp.values()]).toEqual(["Alex"]);
+    const told = server.requests.slice(1).map(({ messages }) => String(messages.at(-1)?.content));
+    expect(told[0]).toMatch(/object/);
+    expect(told[1]).toMatch(/name/);
+    expect(told[2]).toMatch(/noSuchTool/);
+  });
+
+  it("fails with the executor's error", async () => {
+    await using server = await ChatServer.start();
+    server.next(status(401, "no key"));
+    await expect(signUpAgent(server, new Map()).run("Sign them up")).rejects.toMatchObject({
+      code: "model_request_failed",
+      statusCode: 401,
+    });
+  });
+});
