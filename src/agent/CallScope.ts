@@ -35,9 +35,10 @@ export class CallScope {
     return toolCallIdAt(line, JSON.stringify([at.base, at.ordinal, kind, ordinal, index, ...within]), run.sha256);
   }
 
-  /** Whether an id was issued on the line of this visit. */
+  /** Whether an id was issued on the line of this visit, or belongs to a call that this line has recorded. */
   issued(toolCallId: string): boolean {
-    return isToolCallIdOf(this.visit.line, toolCallId, this.visit.run.sha256);
+    const { line, run } = this.visit;
+    return isToolCallIdOf(line, toolCallId, run.sha256) || run.position.isRecordedCall?.(toolCallId) === true;
   }
 }
 

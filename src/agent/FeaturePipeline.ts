@@ -34,9 +34,10 @@ export interface FeaturePipeline {
   /** The answer carries the library's tool-call ids. */
   aroundModelRequest(wrap: Around<ModelRequestEvent, AssistantMessage>): void;
   /**
-   * `next` runs the tool and resolves to its output. It rejects with ToolFailedError when the tool failed, and with the
-   * reason of the abort when the call was aborted and so may or may not have happened. What the interceptor itself
-   * throws, ToolFailedError aside, fails the run.
+   * `next` runs the tool and resolves to its output. It rejects with ToolFailedError when the tool failed, with
+   * ToolNotStartedError when the call was aborted before the tool began, and with the reason of the abort when it was
+   * aborted later, and so may or may not have had its effect. What the interceptor itself throws fails the run,
+   * ToolFailedError aside.
    */
   aroundToolCall(wrap: Around<ToolCallEvent, unknown>): void;
 

@@ -64,10 +64,7 @@ export class NodeTools implements AgentTools {
   async #answer(message: AssistantMessage, part: ToolCallPart, index: number): Promise<ToolResultPart> {
     const { tools } = this.#scope.visit.run;
     const tool = tools.get(part.toolName);
-    if (!tool) {
-      const names = [...tools.keys()].map((name) => `"${name}"`).join(", ");
-      return resultOf(part, `There is no tool "${part.toolName}". The tools are: ${names}.`, true);
-    }
+    if (!tool) return resultOf(part, noSuchTool(part.toolName, [...tools.keys()]), true);
     try {
       const asked = { kind: "model", message, index } as const;
       const outcome = await this.#caller.call({ toolCallId: part.toolCallId, tool, input: part.input, asked });
@@ -89,4 +86,10 @@ function resultOf(part: ToolCallPart, output: unknown, isError?: true): ToolResu
     output,
     ...(isError && { isError }),
   };
+}
+
+function noSuchTool(name: string, names: readonly string[]): string {
+  const found =
+    names.length === 0 ? "There are none." : `The tools are: ${names.map((known) => `"${known}"`).join(", ")}.`;
+  return `There is no tool "${name}". ${found}`;
 }

@@ -72,6 +72,7 @@ export interface PipelineEvents {
     readonly error: unknown;
     readonly unresolved?: { readonly output: unknown };
   };
+  /** Not told about subgraphs around the node where a run begins elsewhere than at the start. */
   subgraphStarting: { readonly run: AgentRun; readonly path: string; readonly input: unknown };
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };

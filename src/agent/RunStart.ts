@@ -18,4 +18,6 @@ export interface RunStart {
   /** The visits already made since `visitBase`. */
   readonly visitOrdinal: number;
   readonly runId: string;
+  /** Whether a call made before, perhaps under another line, is recorded here and keeps its id. Absent: none is. */
+  readonly isRecordedCall?: (toolCallId: string) => boolean;
 }

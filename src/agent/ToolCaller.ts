@@ -1,4 +1,5 @@
 import { ToolFailedError } from "../errors/ToolFailedError.ts";
+import { ToolNotStartedError } from "../errors/ToolNotStartedError.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentContext } from "./AgentContext.ts";
@@ -48,6 +49,7 @@ export class ToolCaller {
       );
     } catch (error) {
       await visit.tell("toolCallFailed", { ...event, error });
+      if (error instanceof ToolNotStartedError) throw error.cause;
       if (signal.aborted || visit.isMoved || error instanceof ToolFailedError) throw error;
       return visit.fail(error);
     }
@@ -61,8 +63,7 @@ export class ToolCaller {
     const { tool, toolCallId } = accepted;
     const same = accepted.input === planned.input && tool === planned.tool;
     const input = same ? parsed : await checkSchemaAsync(tool.inputSchema, accepted.input, inputOf(tool));
-    signal.throwIfAborted();
-    visit.assertOpen();
+    if (signal.aborted) throw new ToolNotStartedError(tool.name, toolCallId, { cause: signal.reason });
     const context = this.#contextFor({ toolCallId, signal });
     const { generation } = visit.run;
     try {

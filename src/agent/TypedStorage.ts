@@ -8,6 +8,7 @@ export class TypedStorage implements AgentStorage {
   readonly #values: Map<string, unknown>;
   readonly #checkedBy = new Map<string, unknown>();
   #changed = new Set<string>();
+  #atMark: ReadonlyMap<string, unknown> | undefined;
 
   /** @param values isolated values, such as freshly decoded ones; each is checked when it is first read. */
   constructor(values: ReadonlyMap<string, unknown> = new Map()) {
@@ -19,6 +20,16 @@ export class TypedStorage implements AgentStorage {
     return this.#values;
   }
 
+  /** Remembers this moment for {@link valuesAtMark}, at no cost until a value changes. */
+  mark(): void {
+    this.#atMark = undefined;
+  }
+
+  /** All values by key at the last mark. */
+  get valuesAtMark(): ReadonlyMap<string, unknown> {
+    return this.#atMark ?? this.#values;
+  }
+
   get<Value>(key: StorageKey<Value>): Value | undefined {
     if (!this.#values.has(key.name)) return undefined;
     if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
@@ -27,12 +38,15 @@ export class TypedStorage implements AgentStorage {
   }
 
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
+    this.#atMark ??= new Map(this.#values);
     this.#check(key, value, "value");
     this.#changed.add(key.name);
   }
 
   delete(key: Pick<StorageKey<unknown>, "name">): void {
-    if (!this.#values.delete(key.name)) return;
+    if (!this.#values.has(key.name)) return;
+    this.#atMark ??= new Map(this.#values);
+    this.#values.delete(key.name);
     this.#checkedBy.delete(key.name);
     this.#changed.add(key.name);
   }
