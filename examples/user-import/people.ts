@@ -26,7 +26,8 @@ function rowsOf(file: string): readonly (readonly string[])[] {
   try {
     return parse(readFileSync(file), options);
   } catch (cause) {
-    throw new CsvError(`${file}: ${(cause as Error).message}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new CsvError(`${file}: ${code === "ENOENT" ? "there is no such file" : message}`, { cause });
   }
 }
 
@@ -34,5 +35,5 @@ function columnsOf(file: string, header: readonly string[]): readonly string[] {
   const columns = header.map((name) => name.toLowerCase());
   const missing = ["name", "email"].filter((name) => !columns.includes(name));
   if (missing.length === 0) return columns;
-  throw new CsvError(`${file}: the column ${missing.join(" and ")} is missing; its columns are ${header.join(", ")}`);
+  throw new CsvError(`${file}: columns are missing: ${missing.join(", ")}; found: ${header.join(", ")}`);
 }

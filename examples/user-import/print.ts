@@ -1,0 +1,22 @@
+import type { User } from "./database.ts";
+import type { Line } from "./Line.ts";
+
+const longest = 24;
+
+/** Shows what the agent program says. */
+export function printLine(line: Line): void {
+  if ("answer" in line) console.log(`   the model says: ${line.answer}`);
+  else if (line.added) console.log(`   + ${line.signedUp}`);
+  else console.log(`   = ${line.signedUp} (it was unknown how this call had ended: run again, it changed nothing)`);
+}
+
+/** Shows the table before and after, a line for each user who was in it. */
+export function printTable(before: readonly User[], after: readonly User[]): void {
+  const kept = new Set(after.map(({ id }) => id));
+  console.log("     id   before   after   name");
+  for (const { id, name, city } of before.slice(0, longest)) {
+    const place = city === "" ? "" : ` (${city})`;
+    console.log(`   ${String(id).padStart(4)}     ✓        ${kept.has(id) ? "✓" : "–"}     ${name}${place}`);
+  }
+  if (before.length > longest) console.log(`          … and ${before.length - longest} more`);
+}
