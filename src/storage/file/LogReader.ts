@@ -36,11 +36,13 @@ export class LogReader {
     const { from, parts: all, complete } = await this.#loader.load({ needsOlder });
     const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
     const chain = new EntryChain(this.gapsIn(parts), begin === undefined && complete ? { position: from, checksum: "" } : undefined);
-    for (const { segment, entry, start } of this.#entriesIn(parts)) {
-      if (entry.position > upTo) return;
-      const defect = chain.accept(entry);
-      if (defect !== undefined) throw this.#scan.corrupt(segment, start, defect);
-      if (entry.position > after && !chain.isPruned(entry.position)) yield entry;
+    for (const part of parts) {
+      for (const { entry, start } of this.#scan.entries(part.segment, part)) {
+        if (entry.position > upTo) return;
+        const defect = chain.accept(entry);
+        if (defect !== undefined) throw this.#scan.corrupt(part.segment, start, defect);
+        if (entry.position > after && !chain.isPruned(entry.position)) yield entry;
+      }
     }
   }
 
@@ -51,12 +53,6 @@ export class LogReader {
     if (found === undefined) return undefined;
     const { position } = found.entry;
     return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
-  }
-
-  *#entriesIn(parts: readonly LogPart[]): Generator<FoundEntry & { readonly segment: LogPart["segment"] }> {
-    for (const part of parts) {
-      for (const found of this.#scan.entries(part.segment, part)) yield { ...found, segment: part.segment };
-    }
   }
 
   #snapshotStart(part: LogPart, upTo: number): number | undefined {

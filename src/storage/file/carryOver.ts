@@ -28,13 +28,18 @@ export function takeOver(image: LogImage, lastAppended: FoundEntry | undefined):
 }
 
 /**
- * The generation of the segment to carry whole next: the newest of the base, when it is no larger than all newer ones
- * together. So each line is copied at most once for every doubling of what came after it.
+ * The segments to carry whole instead of listing them, oldest first: from the oldest one on that is no larger than all
+ * newer ones together. So sizes at least double from one listed segment to the next older, which keeps the list short,
+ * and each line is copied at most once for every doubling of what came after it.
  */
-export function nextToCarry({ base, carry }: TakenOver): number | undefined {
-  const newest = base.at(-1);
-  const newer = carry.reduce((total, lines) => total + lines.length, 0);
-  return newest !== undefined && newest[1] <= Math.max(smallSegment, newer) ? newest[0] : undefined;
+export function segmentsToCarry({ base, carry }: TakenOver): Open["base"] {
+  let newer = carry.reduce((total, lines) => total + lines.length, 0);
+  let first = base.length;
+  for (const [index, [, length]] of [...base.entries()].reverse()) {
+    if (length <= Math.max(smallSegment, newer)) first = index;
+    newer += length;
+  }
+  return base.slice(first);
 }
 
 /** The same with one more segment carried whole. */

@@ -5,7 +5,7 @@ import { entryFormat } from "../../checkpoint/entryCodec.ts";
 import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { LogOwner } from "../RecordLog.ts";
 import { type AgentFolder, segmentGenerations } from "./AgentFolder.ts";
-import { carryWhole, nextToCarry, takeOver, type TakenOver } from "./carryOver.ts";
+import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./carryOver.ts";
 import { type Claim, encodeControl } from "./controlLine.ts";
 import { ensureAgentFolder } from "./ensureAgentFolder.ts";
 import type { FileBackend } from "./FileBackend.ts";
@@ -91,11 +91,14 @@ function endOf({ from, dropped }: LogImage, last: { readonly entry: ChainLink } 
   return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
 }
 
-async function carrySegments(loader: LogLoader, taken: TakenOver): Promise<TakenOver> {
-  const generation = nextToCarry(taken);
-  const segment = generation === undefined ? undefined : await loader.segment(generation);
-  if (segment === undefined) return taken;
-  return carrySegments(loader, carryWhole(taken, partsOf(segment, taken.base.at(-1)?.[1])));
+async function carrySegments(loader: LogLoader, listed: TakenOver): Promise<TakenOver> {
+  let taken = listed;
+  for (const [generation, length] of [...segmentsToCarry(listed)].reverse()) {
+    const segment = await loader.segment(generation);
+    if (segment === undefined || segment.bytes.length < length) return taken;
+    taken = carryWhole(taken, partsOf(segment, length));
+  }
+  return taken;
 }
 
 /** After a failed write or sync nothing is written any more; otherwise the segment is given back. */

@@ -1,0 +1,385 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, lstat, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AgentBusyError } from "../../../src/errors/AgentBusyError.ts";
+import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
+import { InvalidAgentIdError } from "../../../src/errors/InvalidAgentIdError.ts";
+import { OwnershipLostError } from "../../../src/errors/OwnershipLostError.ts";
+import { PositionConflictError } from "../../../src/errors/PositionConflictError.ts";
+import { StopRequestedError } from "../../../src/errors/StopRequestedError.ts";
+import { StorageClosedError } from "../../../src/errors/StorageClosedError.ts";
+import { UnsupportedFormatError } from "../../../src/errors/UnsupportedFormatError.ts";
+import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
+import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
+import { agentPath, append, collect, filesBelow, message, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
+import { TestClock } from "./TestClock.ts";
+
+describe("a log in files", () => {
+  it("reads back what was appended, by another process too", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "one");
+    await owned.append({ id: "my own", records: [message("two"), message("three")] }, 1);
+    const entries = await collect(testLog(directory).read("a"));
+    expect(entries).toMatchObject([
+      { position: 1, generation: 1, id: "1-1", prev: "", records: [message("one")] },
+      { position: 2, generation: 1, id: "my own", prev: entries[0]?.checksum, records: [message("two"), message("three")] },
+    ]);
+  });
+
+  it("goes on where it ended, over many owners", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const texts: string[] = [];
+    for (let run = 1; run <= 12; run++) {
+      const owned = await log.open("a", nextOwner());
+      expect([owned.generation, owned.position]).toEqual([run, texts.length]);
+      for (let n = 0; n < run % 4; n++) {
+        texts.push(`${run}/${n}`);
+        await append(owned, `${run}/${n}`);
+      }
+      await owned.release();
+    }
+    expect(textsOf(await collect(log.read("a")))).toEqual(texts);
+    expect(textsOf(await collect(log.read("a", { after: 4, upTo: 7 })))).toEqual(texts.slice(4, 7));
+    expect(await segmentPaths(directory, "a")).toHaveLength(1);
+  });
+
+  it("lists large segments and carries small ones, and reads across them", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const texts: string[] = [];
+    const large = "x".repeat(20_000);
+    for (let run = 0; run < 9; run++) {
+      const owned = await log.open("a", nextOwner());
+      for (let n = 0; n < 6; n++) {
+        texts.push(`${run}/${n}${large}`);
+        await append(owned, texts.at(-1) ?? "", { snapshot: run === 1 && n === 3 });
+      }
+      await owned.release();
+      expect(textsOf(await collect(log.read("a")))).toEqual(texts);
+    }
+    const count = (await segmentPaths(directory, "a")).length;
+    expect(count).toBeGreaterThan(1);
+    expect(count).toBeLessThan(9);
+    expect(textsOf(await collect(log.read("a", { sinceSnapshot: true })))).toEqual(texts.slice(9));
+    expect(textsOf(await collect(log.read("a", { after: 20 })))).toEqual(texts.slice(20));
+  });
+
+  it("keeps a thousand short runs within bounds", async () => {
+    const directory = await testDirectory();
+    const unsynced = { ...nodeFileSystem, fsyncDir: async () => {}, create: async (path: string) => ({ ...(await nodeFileSystem.create(path)), fsync: async () => {}, fdatasync: async () => {} }) };
+    const log = testLog(directory, { fileSystem: unsynced });
+    for (let run = 0; run < 1000; run++) {
+      const owned = await log.open("a", nextOwner());
+      await append(owned, "x".repeat(200));
+      await owned.release();
+    }
+    const files = await filesBelow(agentPath(directory, "a"));
+    const bytes = [...files.values()].reduce((total, content) => total + content.length, 0);
+    expect(bytes).toBeLessThan(1000 * 400 * 2);
+    expect(files.size).toBeLessThan(16);
+    expect(await collect(log.read("a"))).toHaveLength(1000);
+  });
+
+  it("acknowledges the same id at the same position again and refuses any other", async () => {
+    const log = testLog(await testDirectory());
+    const owned = await log.open("a", nextOwner());
+    await owned.append({ id: "x", records: [] }, 0);
+    await owned.append({ id: "y", records: [] }, 1);
+    expect(await owned.append({ id: "x", records: [] }, 0)).toBe(1);
+    await expect(owned.append({ id: "z", records: [] }, 0)).rejects.toBeInstanceOf(PositionConflictError);
+    await expect(owned.append({ id: "z", records: [] }, 3)).rejects.toMatchObject({ expected: 3, found: 2 });
+    expect(await append(owned, "on")).toBe(3);
+  });
+
+  it("takes appends that were not awaited in their order", async () => {
+    const log = testLog(await testDirectory());
+    const owned = await log.open("a", nextOwner());
+    await Promise.all([0, 1, 2, 3].map((n) => owned.append({ id: `id${n}`, records: [message(`${n}`)] }, n)));
+    await owned.release();
+    expect(textsOf(await collect(log.read("a")))).toEqual(["0", "1", "2", "3"]);
+  });
+
+  it("is private: folders 0700, files 0600, and no link is followed", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "x", { summary: summaryOf("a", "queued") });
+    await log.blobs.put("a", 1, new Uint8Array([1]));
+    for (const item of await readdir(directory, { recursive: true, withFileTypes: true })) {
+      const mode = (await lstat(join(item.parentPath, item.name))).mode & 0o777;
+      expect([item.name, mode.toString(8)]).toEqual([item.name, item.isDirectory() ? "700" : "600"]);
+    }
+    await owned.release();
+    const [segment = ""] = await segmentPaths(directory, "a");
+    await writeFile(join(directory, "elsewhere"), await readFile(segment));
+    await rm(segment);
+    await symlink(join(directory, "elsewhere"), segment);
+    await expect(collect(log.read("a"))).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
+  });
+
+  it("does not enter an agent's folder that is a link", async () => {
+    const directory = await testDirectory();
+    const outside = await testDirectory();
+    await (await testLog(directory).open("other", nextOwner())).release();
+    await symlink(outside, agentPath(directory, "a"));
+    await expect(testLog(directory).open("a", nextOwner())).rejects.toMatchObject({ code: "storage_failed" });
+    expect(await readdir(outside)).toEqual([]);
+  });
+});
+
+describe("the owner of a log in files", () => {
+  it("is one, in this process and in others, until it releases", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const log = testLog(directory, { processIdentity: machine.start() });
+    const other = testLog(directory, { processIdentity: machine.start() });
+    const owner = nextOwner();
+    const owned = await log.open("a", owner);
+    for (const contender of [log, other]) {
+      const error: unknown = await contender.open("a", nextOwner()).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(AgentBusyError);
+      expect(error).toMatchObject({ owner: { nonce: owner.nonce, processId: 100, generation: 1 }, retryAfterMs: 15_000 });
+    }
+    expect(await other.owner("a")).toMatchObject({ nonce: owner.nonce, generation: 1, state: "alive" });
+    await owned.release();
+    await owned.release();
+    expect(await other.owner("a")).toBeUndefined();
+    await expect(append(owned, "late")).rejects.toBeInstanceOf(StorageClosedError);
+    expect((await other.open("a", nextOwner())).generation).toBe(2);
+  });
+
+  it("is chosen once among many who try at the same time", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    for (let round = 0; round < 10; round++) {
+      const contenders = Array.from({ length: 4 }, () => testLog(directory, { processIdentity: machine.start() }));
+      const outcomes = await Promise.allSettled(contenders.map((log) => log.open("a", nextOwner())));
+      const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+      const lost = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
+      expect(won).toHaveLength(1);
+      expect(lost.every((error) => error instanceof AgentBusyError)).toBe(true);
+      await append(won[0]!, `${round}`);
+      await won[0]!.release();
+    }
+    expect(textsOf(await collect(testLog(directory).read("a")))).toEqual(Array.from({ length: 10 }, (_, n) => `${n}`));
+  });
+
+  it("is taken over at once when its process has ended, and cannot acknowledge after", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const first = machine.start();
+    const stale = await testLog(directory, { processIdentity: first }).open("a", nextOwner());
+    await append(stale, "one");
+    machine.end(first);
+    const log = testLog(directory, { processIdentity: machine.start() });
+    expect(await log.owner("a")).toMatchObject({ state: "gone" });
+    const owned = await log.open("a", nextOwner());
+    await expect(append(stale, "stale")).rejects.toBeInstanceOf(OwnershipLostError);
+    expect(stale.lost.reason).toBeInstanceOf(OwnershipLostError);
+    await expect(append(stale, "stale")).rejects.toBeInstanceOf(OwnershipLostError);
+    await append(owned, "two");
+    expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two"]);
+    await stale.release();
+    await append(owned, "three");
+    expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two", "three"]);
+  });
+
+  it("of another machine or namespace is never surely gone", async () => {
+    const directory = await testDirectory();
+    const elsewhere = new TestMachine("boot-2");
+    const first = elsewhere.start();
+    elsewhere.end(first);
+    await testLog(directory, { processIdentity: first }).open("a", nextOwner());
+    await expect(testLog(directory).open("a", nextOwner())).rejects.toBeInstanceOf(AgentBusyError);
+  });
+
+  it("is taken over after a lease of silence, seen by the contender's own clock", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const clock = new TestClock();
+    const stale = await testLog(directory, { processIdentity: machine.start() }).open("a", nextOwner());
+    await append(stale, "one");
+    const log = testLog(directory, { processIdentity: machine.start(), clock });
+    clock.advance(60_000);
+    await expect(log.open("a", nextOwner())).rejects.toMatchObject({ retryAfterMs: 15_000 });
+    clock.advance(10_000);
+    await expect(log.open("a", nextOwner())).rejects.toMatchObject({ retryAfterMs: 5_000 });
+    clock.advance(5_000);
+    expect(await log.owner("a")).toMatchObject({ state: "silent" });
+    expect((await log.open("a", nextOwner())).generation).toBe(2);
+    await expect(append(stale, "stale")).rejects.toBeInstanceOf(OwnershipLostError);
+  });
+
+  it("keeps what it renews", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const [ownClock, clock] = [new TestClock(), new TestClock()];
+    const owned = await testLog(directory, { processIdentity: machine.start(), clock: ownClock }).open("a", nextOwner());
+    const log = testLog(directory, { processIdentity: machine.start(), clock });
+    for (let third = 0; third < 12; third++) {
+      await expect(log.open("a", nextOwner())).rejects.toBeInstanceOf(AgentBusyError);
+      const before = await readFile(join(agentPath(directory, "a"), "owners/1.alive"), "utf8");
+      ownClock.advance(5_000);
+      clock.advance(5_000);
+      await expect.poll(() => readFile(join(agentPath(directory, "a"), "owners/1.alive"), "utf8")).not.toBe(before);
+    }
+    await append(owned, "still mine");
+  });
+
+  it("learns with its renewal that it was asked to stop, or has lost the log", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const clock = new TestClock();
+    const identity = machine.start();
+    const owned = await testLog(directory, { processIdentity: identity, clock }).open("a", nextOwner());
+    const other = testLog(directory, { processIdentity: machine.start() });
+    await other.requestStop("a", "the user cancelled");
+    clock.advance(5_000);
+    await expect.poll(() => owned.lost.aborted).toBe(true);
+    expect(owned.lost.reason).toBeInstanceOf(StopRequestedError);
+    expect(owned.lost.reason).toMatchObject({ reason: "the user cancelled" });
+    expect(await append(owned, "the end")).toBe(1);
+    await owned.release();
+    await other.requestStop("a", "nobody");
+    const next = await testLog(directory, { processIdentity: identity, clock }).open("a", nextOwner());
+    machine.end(identity);
+    await other.open("a", nextOwner());
+    clock.advance(5_000);
+    await expect.poll(() => next.lost.reason).toBeInstanceOf(OwnershipLostError);
+  });
+
+  it("that was killed is taken over by another process", async () => {
+    const directory = await testDirectory();
+    const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, "appendUntilKilled.ts"), directory], { stdio: ["ignore", "pipe", "inherit"] });
+    let acknowledged = "";
+    for await (const chunk of child.stdout) {
+      acknowledged += String(chunk);
+      if (acknowledged.split("\n").length > 20) child.kill("SIGKILL");
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    const last = Number(acknowledged.trimEnd().split("\n").at(-1));
+    const log = new FileRecordLog({ directory, clock: new TestClock() });
+    const owned = await log.open("a", nextOwner());
+    expect(owned.position).toBeGreaterThanOrEqual(last);
+    expect(await append(owned, "on")).toBe(owned.position);
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(Array.from({ length: owned.position }, (_, n) => n + 1));
+  });
+});
+
+describe("what a crash may leave of a log in files", () => {
+  it("is passed over: every torn end of the last append", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const identity = machine.start();
+    const owned = await testLog(directory, { processIdentity: identity }).open("a", nextOwner());
+    await append(owned, "one");
+    const [segment = ""] = await segmentPaths(directory, "a");
+    const { size } = await lstat(segment);
+    await append(owned, "two");
+    const whole = await readFile(segment);
+    const log = testLog(directory, { processIdentity: machine.start() });
+    for (let length = whole.length - 1; length >= size; length--) {
+      await truncate(segment, length);
+      expect(textsOf(await collect(log.read("a")))).toEqual(["one"]);
+    }
+    await appendFile(segment, Buffer.concat([whole.subarray(size, size + 30), Buffer.alloc(500)]));
+    expect(textsOf(await collect(log.read("a")))).toEqual(["one"]);
+    machine.end(identity);
+    const next = await log.open("a", nextOwner());
+    expect(next.position).toBe(1);
+    await append(next, "another two");
+    expect(textsOf(await collect(log.read("a")))).toEqual(["one", "another two"]);
+  });
+
+  it("is a void segment at any length of its opening", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "one");
+    await append(owned, "two");
+    await owned.release();
+    const [first = ""] = await segmentPaths(directory, "a");
+    const before = await readFile(first);
+    await (await log.open("a", nextOwner())).release();
+    const [second = ""] = await segmentPaths(directory, "a");
+    const whole = await readFile(second);
+    await writeFile(first, before);
+    const claimEnd = whole.indexOf(10) + 1;
+    const openEnd = whole.indexOf(10, whole.indexOf('{"open"')) + 1;
+    for (let length = claimEnd; length < openEnd; length++) {
+      await writeFile(second, whole.subarray(0, length));
+      expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two"]);
+    }
+  });
+
+  it("is told from damage: a line that is not the last is never passed over", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    for (const text of ["one", "two", "three"]) await append(owned, text);
+    const [segment = ""] = await segmentPaths(directory, "a");
+    const bytes = await readFile(segment);
+    bytes[bytes.indexOf("two")] = 0;
+    await writeFile(segment, bytes);
+    const error: unknown = await collect(log.read("a")).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CorruptLogError);
+    expect(error).toMatchObject({ agentId: "a", file: segment, line: 4, lastPosition: 1 });
+    expect(String(error)).not.toContain("one");
+  });
+
+  it("is refused when a newer version wrote it", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    await (await log.open("a", nextOwner())).release();
+    const [segment = ""] = await segmentPaths(directory, "a");
+    await writeFile(segment, (await readFile(segment, "utf8")).replace('"format":1', '"format":2'));
+    await expect(collect(log.read("a"))).rejects.toBeInstanceOf(UnsupportedFormatError);
+    await expect(log.open("a", nextOwner())).rejects.toMatchObject({ found: 2, supported: 1 });
+  });
+});
+
+describe("a storage of files", () => {
+  it("refuses after close, and gives back what it owned", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    await log.close();
+    await log.close();
+    await expect(append(owned, "late")).rejects.toBeInstanceOf(StorageClosedError);
+    await expect(log.open("a", nextOwner())).rejects.toBeInstanceOf(StorageClosedError);
+    await expect(collect(log.read("a"))).rejects.toBeInstanceOf(StorageClosedError);
+    expect((await testLog(directory).open("a", nextOwner())).generation).toBe(2);
+  });
+
+  it("works without links, for one process", async () => {
+    const directory = await testDirectory();
+    const refuse = () => Promise.reject(Object.assign(new Error("no links here"), { code: "EPERM" }));
+    const log = testLog(directory, { fileSystem: { ...nodeFileSystem, link: refuse } });
+    expect(log.capabilities.processes).toBe("many");
+    for (const text of ["one", "two"]) {
+      const owned = await log.open("a", nextOwner());
+      await append(owned, text);
+      await expect(log.open("a", nextOwner())).rejects.toBeInstanceOf(AgentBusyError);
+      await owned.release();
+    }
+    expect(log.capabilities.processes).toBe("one");
+    expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two"]);
+  });
+
+  it.each([["empty", ""], ["too long", "é".repeat(513)], ["half a character", "a\ud800"], ["no text", 7 as unknown as string]])(
+    "touches nothing for an id that is %s",
+    async (_name, id) => {
+      const directory = await testDirectory();
+      const log = testLog(directory);
+      for (const call of [log.open(id, nextOwner()), collect(log.read(id)), log.owner(id), log.requestStop(id, ""), log.blobs.get(id, ""), log.blobs.put(id, 1, new Uint8Array())]) {
+        await expect(call).rejects.toBeInstanceOf(InvalidAgentIdError);
+      }
+      expect(await readdir(directory)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { segmentsToCarry } from "../../../src/storage/file/carryOver.ts";
+
+const kilobyte = 1024;
+const carried = (sizes: readonly number[], carry = 1) =>
+  segmentsToCarry({ from: 0, base: sizes.map((size, index) => [index + 1, size * kilobyte]), carry: [Buffer.alloc(carry * kilobyte)] }).map(([generation]) => generation);
+
+it.each([
+  ["nothing of nothing", [], []],
+  ["a small segment", [64], [1]],
+  ["no larger one", [65], []],
+  ["small ones, not the large one before", [500, 20, 30], [2, 3]],
+  ["two of a size together, since the older is no larger than what is newer", [100, 100], [1, 2]],
+  ["not sizes that halve", [400, 200, 100], []],
+  ["all when the oldest is small in comparison", [300, 200, 100], [1, 2, 3]],
+])("carries %s", (_name, sizes, expected) => {
+  expect(carried(sizes)).toEqual(expected);
+});
+
+it("lists a number of segments that grows with the logarithm of the runs and copies each byte as often", () => {
+  let base: readonly (readonly [number, number])[] = [];
+  let copied = 0;
+  let longest = 0;
+  const runs = 5000;
+  for (let run = 1; run <= runs; run++) {
+    const whole = segmentsToCarry({ from: 0, base, carry: [] });
+    const bytes = whole.reduce((total, [, length]) => total + length, 0);
+    copied += bytes;
+    base = [...base.slice(0, base.length - whole.length), [run, bytes + 100 * kilobyte]];
+    longest = Math.max(longest, base.length);
+  }
+  expect(longest).toBeLessThanOrEqual(14);
+  expect(copied / (runs * 100 * kilobyte)).toBeLessThan(14);
+});
