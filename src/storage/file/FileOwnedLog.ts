@@ -9,7 +9,7 @@ import { compactSegments } from "./compactSegments.ts";
 import { encodeControl } from "./controlLine.ts";
 import { dropSegments } from "./dropSegments.ts";
 import type { FileBackend } from "./FileBackend.ts";
-import { finishedOwners } from "./finishedOwners.ts";
+import { finishOwner } from "./finishedOwners.ts";
 import { LogLoader } from "./LogLoader.ts";
 import { LogReader } from "./LogReader.ts";
 import { OwnerLease } from "./OwnerLease.ts";
@@ -119,7 +119,7 @@ export class FileOwnedLog implements OwnedLog {
     if (this.#ended !== undefined) return;
     const closed = Buffer.from(encodeControl("closed", {}, this.#backend.sha256));
     await this.#lease.stop();
-    await this.#taken.segment.writeUnsynced(closed).catch(() => finishedOwners.add(this.#segmentPath()));
+    await this.#taken.segment.writeUnsynced(closed).catch(() => this.#finishSilently());
     await this.#lease.removeFiles(this.generation).catch(() => {});
     await this.#finish();
   }
@@ -144,7 +144,7 @@ export class FileOwnedLog implements OwnedLog {
     try {
       return await action();
     } catch (error) {
-      finishedOwners.add(this.#segmentPath());
+      this.#finishSilently();
       if (error instanceof OwnershipLostError) this.#lease.lose(error);
       await this.#lease.stop();
       await this.#finish(error);
@@ -167,8 +167,8 @@ export class FileOwnedLog implements OwnedLog {
     return turn;
   }
 
-  #segmentPath(): string {
-    return this.#folder.segment(this.generation);
+  #finishSilently(): void {
+    finishOwner(this.#folder.segment(this.generation), this.#taken.claim.nonce);
   }
 }
 

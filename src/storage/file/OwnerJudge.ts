@@ -4,7 +4,7 @@ import type { OwnerState } from "../RecordLog.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
 import { type Claim, decodeControl } from "./controlLine.ts";
 import type { Disk } from "./Disk.ts";
-import { finishedOwners } from "./finishedOwners.ts";
+import { isFinishedOwner } from "./finishedOwners.ts";
 import { parseClaim } from "./parseSegment.ts";
 import { isSurelyGone, type ProcessIdentity } from "./ProcessIdentity.ts";
 import { lineBreak } from "./Segment.ts";
@@ -78,7 +78,7 @@ export class OwnerJudge {
   }
 
   #isGone(claim: Claim, path: string): boolean {
-    return finishedOwners.has(path) || isSurelyGone(claim, this.#identity);
+    return isFinishedOwner(path, claim.nonce) || isSurelyGone(claim, this.#identity);
   }
 
   async #unchangedForMs(folder: AgentFolder, generation: number, claim: Claim | undefined): Promise<number> {

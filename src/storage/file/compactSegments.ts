@@ -1,13 +1,13 @@
-import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
 import { EntryChain } from "../../internal/EntryChain.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
+import { claimOf } from "./claimOf.ts";
 import type { FileBackend } from "./FileBackend.ts";
 import { LogLoader } from "./LogLoader.ts";
 import { LogReader } from "./LogReader.ts";
-import { OwnedSegment } from "./OwnedSegment.ts";
+import { publishReplacement } from "./publishSegment.ts";
 import { wholeSegment } from "./segmentContent.ts";
 import { SegmentScan } from "./SegmentScan.ts";
-import { claimOf, type Taken } from "./takeOwnership.ts";
+import type { Taken } from "./takeOwnership.ts";
 
 /**
  * Writes what remains of a log into one new segment and removes the older ones. Nothing is appended meanwhile. Lines stay
@@ -24,24 +24,6 @@ export async function compactSegments(backend: FileBackend, folder: AgentFolder,
       .map((found) => segment.bytes.subarray(found.start, found.end + 1)),
   );
   const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
-  const segment = await publishNext(backend, folder, claim.generation, wholeSegment(claim, lines, from, backend.sha256));
-  await segment.removeOthers(new Set());
+  const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
   return { segment, claim, end: taken.end };
-}
-
-/**
- * The owner's next segment. Rejects with `OwnershipLostError` when somebody else came first. The check before anything is
- * removed is vital: an owner that slept may link a number that is free only because a later one removed it.
- */
-export async function publishNext(backend: FileBackend, folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<OwnedSegment> {
-  const file = await backend.publisher.publish(folder, generation, bytes);
-  if (file === undefined) throw new OwnershipLostError(folder.agentId, generation - 1, generation);
-  const segment = new OwnedSegment(folder, backend.disk, generation, file);
-  try {
-    await segment.check();
-    return segment;
-  } catch (error) {
-    await segment.close().catch(() => {});
-    throw error;
-  }
 }

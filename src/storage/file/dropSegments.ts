@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
-import { publishNext } from "./compactSegments.ts";
+import { claimOf } from "./claimOf.ts";
 import type { Disk } from "./Disk.ts";
 import type { FileBackend } from "./FileBackend.ts";
+import { publishReplacement } from "./publishSegment.ts";
 import { droppedSegment } from "./segmentContent.ts";
-import { claimOf, type Taken } from "./takeOwnership.ts";
+import type { Taken } from "./takeOwnership.ts";
 
 /**
  * Removes an agent: one new segment that holds nothing takes the place of all, so that a crash leaves the agent whole or
@@ -13,8 +14,7 @@ import { claimOf, type Taken } from "./takeOwnership.ts";
  */
 export async function dropSegments(backend: FileBackend, folder: AgentFolder, taken: Taken, end: ChainLink): Promise<Taken> {
   const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
-  const segment = await publishNext(backend, folder, claim.generation, droppedSegment(claim, end, backend.sha256));
-  await segment.removeOthers(new Set());
+  const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
   for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);
   return { segment, claim, end: { position: end.position, checksum: "" } };
 }

@@ -1,19 +1,20 @@
 import { AgentBusyError } from "../../errors/AgentBusyError.ts";
 import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
 import { StorageError } from "../../errors/StorageError.ts";
-import { entryFormat } from "../../checkpoint/entryCodec.ts";
 import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { LogOwner } from "../RecordLog.ts";
 import { type AgentFolder, segmentGenerations } from "./AgentFolder.ts";
 import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./carryOver.ts";
+import { claimOf } from "./claimOf.ts";
 import { type Claim, encodeControl } from "./controlLine.ts";
 import { ensureAgentFolder } from "./ensureAgentFolder.ts";
 import type { FileBackend } from "./FileBackend.ts";
-import { finishedOwners } from "./finishedOwners.ts";
+import { finishOwner } from "./finishedOwners.ts";
 import { type LogImage, partsOf } from "./LogImage.ts";
 import { LogLoader } from "./LogLoader.ts";
 import { OwnedSegment } from "./OwnedSegment.ts";
 import { removeLeftovers } from "./removeLeftovers.ts";
+import { publishSegment } from "./publishSegment.ts";
 import { openingBytes } from "./segmentContent.ts";
 import { SegmentScan } from "./SegmentScan.ts";
 
@@ -41,12 +42,6 @@ export async function takeOwnership(backend: FileBackend, folder: AgentFolder, o
   throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
 }
 
-/** What a claim says of an owner of this process. */
-export function claimOf({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
-  const { host, bootId, pidNamespace, processId, processStart } = identity;
-  return { format: entryFormat, agentId, generation, host, bootId, pidNamespace, processId, processStart, nonce };
-}
-
 async function highestGeneration({ disk }: FileBackend, folder: AgentFolder): Promise<number> {
   return segmentGenerations((await disk.readdir(folder.checkpoints)) ?? [])[0] ?? 0;
 }
@@ -60,15 +55,15 @@ async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder,
 
 async function tryNext(backend: FileBackend, folder: AgentFolder, owner: LogOwner, generation: number): Promise<Taken | undefined> {
   const claim = claimOf(backend, folder.agentId, generation, owner.nonce);
-  const file = await backend.publisher.publish(folder, generation, Buffer.from(encodeControl("claim", claim, backend.sha256)));
-  if (file === undefined) return undefined;
-  const segment = new OwnedSegment(folder, backend.disk, generation, file);
+  const segment = await publishSegment(backend, folder, claim, Buffer.from(encodeControl("claim", claim, backend.sha256)));
+  if (segment === undefined) return undefined;
   try {
     const end = await openSegment(backend, folder, segment);
     backend.judge.forget(folder.agentId);
     return { segment, claim, end };
   } catch (error) {
-    await giveUp(backend, folder, segment, error);
+    finishOwner(folder.segment(generation), claim.nonce);
+    await giveBack(backend, segment, error);
     if (error instanceof OwnershipLostError) return undefined;
     throw error;
   }
@@ -101,9 +96,8 @@ async function carrySegments(loader: LogLoader, listed: TakenOver): Promise<Take
   return taken;
 }
 
-/** After a failed write or sync nothing is written any more; otherwise the segment is given back. */
-async function giveUp({ sha256 }: FileBackend, folder: AgentFolder, segment: OwnedSegment, error: unknown): Promise<void> {
-  finishedOwners.add(folder.segment(segment.generation));
+/** After a failed write or sync nothing is written any more. */
+async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: unknown): Promise<void> {
   if (!(error instanceof StorageError)) await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
   await segment.close().catch(() => {});
 }

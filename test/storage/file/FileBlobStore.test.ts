@@ -1,0 +1,39 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { CorruptBlobError } from "../../../src/errors/CorruptBlobError.ts";
+import { agentPath, nextOwner, testDirectory, testLog } from "./fixture.ts";
+
+it("keeps blobs by content and owner, and checks them", async () => {
+  const directory = await testDirectory();
+  const log = testLog(directory);
+  const { blobs } = log;
+  const bytes = Buffer.from("some large value");
+  await log.open("a", nextOwner());
+  const reference = await blobs.put("a", 1, bytes);
+  expect(reference).toMatch(/^blob:\/\/[0-9a-f]{64}-1$/);
+  expect(await blobs.put("a", 1, bytes)).toBe(reference);
+  expect(await blobs.put("a", 2, bytes)).toBe(reference.replace(/1$/, "2"));
+  expect(Buffer.from((await blobs.get("a", reference)) ?? [])).toEqual(bytes);
+  expect(await blobs.get("b", reference)).toBeUndefined();
+  const path = join(agentPath(directory, "a"), "blobs", reference.slice("blob://".length));
+  expect(await readFile(path)).toEqual(bytes);
+  for (let at = 0; at < bytes.length; at++) {
+    await writeFile(path, Buffer.from(bytes).fill((bytes[at] ?? 0) ^ 1, at, at + 1));
+    await expect(blobs.get("a", reference)).rejects.toBeInstanceOf(CorruptBlobError);
+  }
+  await blobs.delete("a", reference);
+  await blobs.delete("a", reference);
+  expect(await blobs.get("a", reference)).toBeUndefined();
+});
+
+it.each(["", "blob://", "blob://../../state.json", `blob://${"a".repeat(64)}`, `blob://${"a".repeat(64)}-0`, `blob://${"A".repeat(64)}-1`, `blob://${"a".repeat(64)}-1/..`, `blob://${"a".repeat(64)}-1\n`, "__proto__"])(
+  "knows no blob by %j",
+  async (reference) => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    await log.open("a", nextOwner());
+    expect(await log.blobs.get("a", reference)).toBeUndefined();
+    await log.blobs.delete("a", reference);
+  },
+);

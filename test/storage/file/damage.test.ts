@@ -1,0 +1,88 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { AgentPersistenceError } from "../../../src/errors/AgentPersistenceError.ts";
+import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { decodeState, encodeState } from "../../../src/storage/file/stateJson.ts";
+import { append, collect, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
+
+const flips = [0x01, 0x80];
+
+/** Reads with each byte of each segment changed: a typed error, or what was stored, or that without its very last append. */
+async function expectFound(directory: string, texts: readonly string[]): Promise<void> {
+  const log = testLog(directory);
+  for (const path of await segmentPaths(directory, "a")) {
+    const whole = await readFile(path);
+    for (let at = 0; at < whole.length; at++) {
+      for (const flip of flips) {
+        const changed = Buffer.from(whole);
+        changed[at] = (changed[at] ?? 0) ^ flip;
+        await writeFile(path, changed);
+        const outcome: unknown = await collect(log.read("a")).then(textsOf).catch((error: unknown) => error);
+        if (outcome instanceof AgentPersistenceError) continue;
+        expect([texts, texts.slice(0, -1)], `${path} byte ${at}: ${String(outcome)}`).toContainEqual(outcome);
+      }
+    }
+    await writeFile(path, whole);
+  }
+}
+
+describe("a changed byte anywhere", () => {
+  it("in the log of one owner is found", async () => {
+    const directory = await testDirectory();
+    const owned = await testLog(directory).open("a", nextOwner());
+    for (const text of ["one", "two", "three"]) await append(owned, text, { snapshot: text === "two" });
+    await expectFound(directory, ["one", "two", "three"]);
+  });
+
+  it("in a log that was carried over is found", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    for (const text of ["one", "two"]) {
+      const owned = await log.open("a", nextOwner());
+      await append(owned, text);
+      await owned.release();
+    }
+    await (await log.open("a", nextOwner())).release();
+    await expectFound(directory, ["one", "two"]);
+  });
+
+  it("in a newest segment over a listed one is found", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const large = "x".repeat(40_000);
+    const first = await log.open("a", nextOwner());
+    for (let n = 0; n < 3; n++) await append(first, large);
+    await append(first, "last");
+    await first.release();
+    const second = await log.open("a", nextOwner());
+    await append(second, "next");
+    const [listed = "", newest = ""] = await segmentPaths(directory, "a");
+    const texts = [large, large, large, "last", "next"];
+    const whole = await readFile(newest);
+    for (let at = 0; at < whole.length; at++) {
+      const changed = Buffer.from(whole);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      await writeFile(newest, changed);
+      const outcome: unknown = await collect(log.read("a", { after: 3 })).then(textsOf).catch((error: unknown) => error);
+      if (!(outcome instanceof AgentPersistenceError)) expect([texts.slice(3), texts.slice(3, 4)]).toContainEqual(outcome);
+    }
+    await writeFile(newest, whole);
+    const listedBytes = await readFile(listed);
+    await writeFile(listed, listedBytes.subarray(0, 1000));
+    await expect(collect(log.read("a"))).rejects.toMatchObject({ code: "corrupt_log", file: listed });
+  });
+
+  it("in state.json makes it unread, never misread", () => {
+    const state = { summary: { ...summaryOf("a", "waiting"), runId: "r", dueAt: "2027-01-01T00:00:00.000Z", requestIds: ["q"] }, generation: 3, changing: false };
+    const text = encodeState(state, nodeSha256);
+    expect(decodeState(text, nodeSha256)).toEqual(state);
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at++) {
+      for (const flip of flips) {
+        const changed = Buffer.from(bytes);
+        changed[at] = (changed[at] ?? 0) ^ flip;
+        expect(decodeState(changed.toString(), nodeSha256)).toBeUndefined();
+      }
+    }
+  });
+});

@@ -1,0 +1,176 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
+import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
+import { decodeState } from "../../../src/storage/file/stateJson.ts";
+import { agentPath, append, collect, filesBelow, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
+
+const statePath = (directory: string, agentId: string) => join(agentPath(directory, agentId), "state.json");
+
+describe("the list of agents in files", () => {
+  it("sorts by order, then id, and selects by status", async () => {
+    const log = testLog(await testDirectory());
+    expect(await collect(log.list())).toEqual([]);
+    for (const [agentId, status, order] of [["b", "queued", "1"], ["a", "queued", "1"], ["c", "failed", "0"]] as const) {
+      await append(await log.open(agentId, nextOwner()), "x", { summary: summaryOf(agentId, status, order) });
+    }
+    await append(await log.open("without a status", nextOwner()), "x");
+    const ids = async (options: object) => (await collect(log.list(options))).map((item) => item.agentId);
+    expect(await ids({})).toEqual(["c", "a", "b"]);
+    expect(await ids({ status: "queued" })).toEqual(["a", "b"]);
+    expect(await ids({ after: "0", limit: 1 })).toEqual(["a"]);
+  });
+
+  it("has what other tools read, under its keys", async () => {
+    const directory = await testDirectory();
+    await append(await testLog(directory).open("a", nextOwner()), "x", { summary: { ...summaryOf("a", "waiting"), runId: "r" } });
+    const state = JSON.parse(await readFile(statePath(directory, "a"), "utf8")) as object;
+    expect(state).toMatchObject({
+      version: "1.0", task_id: "a", status: "waiting", created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z",
+      data: { note: "waiting" }, run_id: "r", position: 1, changing: false, checksum: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+  });
+
+  it.each([
+    ["lost", (path: string) => rm(path)],
+    ["damaged", (path: string) => writeFile(path, "{}")],
+    ["empty", (path: string) => writeFile(path, "")],
+  ])("asks the log when the picture is %s, and the next owner mends it", async (_name, harm) => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "one", { summary: summaryOf("a", "in_progress") });
+    await append(owned, "two");
+    await owned.release();
+    await harm(statePath(directory, "a"));
+    const expected = [{ ...summaryOf("a", "in_progress"), position: 1 }];
+    expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
+    await log.open("a", nextOwner());
+    expect(decodeState(await readFile(statePath(directory, "a"), "utf8"), nodeSha256)).toMatchObject({ summary: expected[0], changing: false });
+    expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
+  });
+
+  it("says changing before the append that changes it, and believes the log until it is settled", async () => {
+    const directory = await testDirectory();
+    const seen: unknown[] = [];
+    let settling = true;
+    const rename = async (from: string, to: string) => {
+      const state = to.endsWith("state.json") ? decodeState(await readFile(from, "utf8"), nodeSha256) : undefined;
+      if (state !== undefined) seen.push([state.changing, (await collect(testLog(directory).read("a"))).length]);
+      if (state?.changing === false && !settling) throw Object.assign(new Error("made to fail"), { code: "EIO" });
+      return nodeFileSystem.rename(from, to);
+    };
+    const log = testLog(directory, { fileSystem: { ...nodeFileSystem, rename } });
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "one", { summary: summaryOf("a", "queued") });
+    expect(seen).toEqual([[true, 0], [false, 1]]);
+    settling = false;
+    await append(owned, "two", { summary: summaryOf("a", "in_progress") });
+    expect(await collect(log.list())).toMatchObject([{ status: "in_progress", position: 2 }]);
+  });
+
+  it("does not believe the picture of an owner that was taken over", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const first = machine.start();
+    await append(await testLog(directory, { processIdentity: first }).open("a", nextOwner()), "one", { summary: summaryOf("a", "queued") });
+    const stale = await readFile(statePath(directory, "a"));
+    machine.end(first);
+    const log = testLog(directory, { processIdentity: machine.start() });
+    await append(await log.open("a", nextOwner()), "two", { summary: summaryOf("a", "in_progress") });
+    await writeFile(statePath(directory, "a"), stale);
+    expect(await collect(log.list({ status: "in_progress" }))).toMatchObject([{ position: 2 }]);
+  });
+
+  it("passes over what is no agent, and refuses one that was put under another's name", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    await append(await log.open("a", nextOwner()), "x", { summary: summaryOf("a", "queued") });
+    await mkdir(join(directory, "tasks", "lost+found"));
+    await writeFile(join(directory, "tasks", ".DS_Store"), "");
+    expect(await collect(log.list())).toHaveLength(1);
+    const [segment = ""] = await segmentPaths(directory, "a");
+    await mkdir(join(agentPath(directory, "b"), "checkpoints"), { recursive: true });
+    await writeFile(join(agentPath(directory, "b"), "checkpoints", "1.jsonl"), await readFile(segment));
+    await expect(collect(log.list())).rejects.toBeInstanceOf(CorruptLogError);
+    await expect(collect(log.read("b"))).rejects.toBeInstanceOf(CorruptLogError);
+  });
+});
+
+describe("removing from files", () => {
+  it("drops an agent with all its bytes, and lets positions and generations go on", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const log = testLog(directory, { processIdentity: machine.start() });
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "canary", { summary: summaryOf("a", "canary") });
+    await append(owned, "canary");
+    const reference = await log.blobs.put("a", 1, Buffer.from("canary"));
+    await owned.drop();
+    for (const [path, content] of await filesBelow(directory)) expect([path, content.includes("canary")]).toEqual([path, false]);
+    expect(await collect(log.read("a"))).toEqual([]);
+    expect(await collect(log.list())).toEqual([]);
+    expect(await log.owner("a")).toBeUndefined();
+    expect(await log.blobs.get("a", reference)).toBeUndefined();
+    const again = await log.open("a", nextOwner());
+    expect([again.generation, again.position]).toEqual([3, 2]);
+    await again.append({ id: "x", records: [] }, 2);
+    expect(await collect(log.read("a"))).toMatchObject([{ position: 3, prev: "" }]);
+    await again.release();
+    expect((await log.open("a", nextOwner())).position).toBe(3);
+  });
+
+  it("removes only what a pruned record names, and every reader reads on", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    for (const text of ["one", "two", "three", "four"]) await append(owned, text, { snapshot: text === "four" });
+    const entries = await collect(log.read("a"));
+    const gaps = [{ first: 2, last: 3, before: entries[0]?.checksum, after: entries[2]?.checksum }];
+    await owned.append({ id: "p", records: [{ kind: "pruned", gaps } as never] }, 4);
+    const kept = [1, 4, 5];
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(kept);
+    await owned.prune([1, 2, 3]);
+    expect(owned.generation).toBe(2);
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(kept);
+    expect((await collect(log.read("a", { after: 1 }))).map(({ position }) => position)).toEqual([4, 5]);
+    for (const content of (await filesBelow(directory)).values()) expect(content.includes("three")).toBe(false);
+    await append(owned, "after");
+    expect(await segmentPaths(directory, "a")).toHaveLength(1);
+    await owned.release();
+    const next = await log.open("a", nextOwner());
+    await append(next, "next owner");
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual([1, 4, 5, 6, 7]);
+  });
+
+  it("finds a line that is missing without being named", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    for (const text of ["one", "two", "three"]) await append(owned, text);
+    const [segment = ""] = await segmentPaths(directory, "a");
+    const lines = (await readFile(segment, "utf8")).split("\n");
+    await writeFile(segment, lines.toSpliced(3, 1).join("\n"));
+    await expect(collect(log.read("a"))).rejects.toMatchObject({ code: "corrupt_log", lastPosition: 1 });
+    await writeFile(segment, lines.toSpliced(2, 1).join("\n"));
+    await expect(collect(log.read("a"))).rejects.toBeInstanceOf(CorruptLogError);
+    await writeFile(segment, [...lines.slice(0, 3), lines[4], lines[3], ""].join("\n"));
+    await expect(collect(log.read("a")).then(textsOf)).rejects.toBeInstanceOf(CorruptLogError);
+  });
+
+  it("lets one of two owners that both believe they own it go on", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const first = machine.start();
+    const stale = await testLog(directory, { processIdentity: first }).open("a", nextOwner());
+    await append(stale, "one");
+    machine.end(first);
+    const owned = await testLog(directory, { processIdentity: machine.start() }).open("a", nextOwner());
+    await expect(stale.prune([])).rejects.toMatchObject({ code: "ownership_lost" });
+    await owned.prune([]);
+    await append(owned, "two");
+    expect(textsOf(await collect(testLog(directory).read("a")))).toEqual(["one", "two"]);
+  });
+});
