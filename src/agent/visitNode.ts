@@ -5,6 +5,7 @@ import { advance } from "./advance.ts";
 import { checkSchemaAsync } from "./checkSchema.ts";
 import type { NextStep } from "./NextStep.ts";
 import { NodeContext } from "./NodeContext.ts";
+import { onAbort } from "./onAbort.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
 import { isRunMoved } from "./RunMoved.ts";
 import type { Visit } from "./Visit.ts";
@@ -19,8 +20,7 @@ type Outcome =
 /** Visits one node; resolves to where the run goes from there, or to `undefined` when it moved elsewhere meanwhile. */
 export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | undefined> {
   const visit = run.enter(nodeId, input);
-  const abort = () => visit.abort(run.signal.reason);
-  run.signal.addEventListener("abort", abort, { once: true });
+  const unlisten = onAbort(run.signal, () => visit.abort(run.signal.reason));
   try {
     const event: Event = { nodeId, input, context: new NodeContext(visit), run };
     const outcome = await settle(visit, event);
@@ -29,7 +29,7 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
       ? await fail(run, { ...event, error: outcome.error })
       : await complete(run, event, outcome.output);
   } finally {
-    run.signal.removeEventListener("abort", abort);
+    unlisten();
     run.leave();
   }
 }

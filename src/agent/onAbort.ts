@@ -1,0 +1,32 @@
+interface Relay {
+  readonly callbacks: Set<() => void>;
+  readonly listener: () => void;
+}
+
+const relays = new WeakMap<AbortSignal, Relay>();
+
+/**
+ * Calls back when the signal aborts; returns the cancellation. However many runs share a signal, such as one for the
+ * shutdown of a server, it gets one listener: from eleven on, the platform warns of a leak.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const relay = relays.get(signal) ?? relayOf(signal);
+  relay.callbacks.add(callback);
+  return () => {
+    relay.callbacks.delete(callback);
+    if (relay.callbacks.size > 0) return;
+    signal.removeEventListener("abort", relay.listener);
+    relays.delete(signal);
+  };
+}
+
+function relayOf(signal: AbortSignal): Relay {
+  const callbacks = new Set<() => void>();
+  const listener = () => {
+    for (const callback of [...callbacks]) callback();
+  };
+  const relay = { callbacks, listener };
+  relays.set(signal, relay);
+  signal.addEventListener("abort", listener, { once: true });
+  return relay;
+}

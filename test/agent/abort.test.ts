@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { AIAgent } from "../../src/agent/AIAgent.ts";
+import type { AgentContext } from "../../src/agent/AgentContext.ts";
+import type { PromptExecutor } from "../../src/agent/PromptExecutor.ts";
+import { strategy } from "../../src/agent/Strategy.ts";
+import { tool, type AnyTool } from "../../src/agent/Tool.ts";
+import { ToolNotStartedError } from "../../src/errors/ToolNotStartedError.ts";
+import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { gate } from "./gate.ts";
+import { testFeature } from "./testFeature.ts";
+
+const reason = new RangeError("enough");
+
+/** A run of one node, with the events that tell how it ended. */
+function runNode(
+  body: (context: AgentContext) => Promise<unknown>,
+  options: { readonly tools?: readonly AnyTool[]; readonly promptExecutor?: PromptExecutor } = {},
+) {
+  const controller = new AbortController();
+  const events: string[] = [];
+  const outcomes: unknown[] = [];
+  const feature = testFeature((pipeline) => {
+    pipeline.onNodeCompleted(({ nodeId }) => void events.push(`${nodeId} completed`));
+    pipeline.onNodeFailed(({ nodeId }) => void events.push(`${nodeId} failed`));
+    pipeline.onNodeStarting(({ nodeId }) => void events.push(`${nodeId} starting`));
+    pipeline.aroundToolCall(async (event, next) => {
+      try {
+        return await next(event);
+      } catch (error) {
+        outcomes.push(error);
+        throw error;
+      }
+    });
+  });
+  const agent = new AIAgent({
+    llmModel: "m",
+    promptExecutor: options.promptExecutor ?? scriptedModel([]),
+    ...(options.tools && { tools: options.tools }),
+    strategy: strategy<string, string>("s", (graph) => {
+      const node = graph.node("node", async (_input: string, context) => (await body(context), ""));
+      const after = graph.node("after", (text: string) => text);
+      graph.edge(graph.start, node);
+      graph.edge(node, after);
+      graph.edge(after, graph.finish);
+    }),
+  }).install(feature);
+  return { controller, events, outcomes, result: agent.run("x", { signal: controller.signal }) };
+}
+
+describe("an aborted run", () => {
+  it("does not begin", async () => {
+    const events: string[] = [];
+    const agent = new AIAgent({ llmModel: "m", promptExecutor: scriptedModel(["x"]) }).install(
+      testFeature((pipeline) => pipeline.onAgentStarting(() => void events.push("starting"))),
+    );
+    await expect(agent.run("x", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(events).toEqual([]);
+  });
+
+  it("rejects with the reason between nodes; the finished node stays finished", async () => {
+    const { controller, events, result } = runNode(async () => controller.abort(reason));
+    await expect(result).rejects.toBe(reason);
+    expect(events).toEqual(["node starting", "node completed"]);
+  });
+
+  it("aborts its tool calls and waits for them; they are no failures of the tool", async () => {
+    const begun = gate();
+    const steps: string[] = [];
+    const slow = tool({
+      name: "slow",
+      description: "",
+      inputSchema: z.object({}),
+      execute: async (_input, { abortSignal, context }) => {
+        const aborted = new Promise((resolve) => abortSignal.addEventListener("abort", resolve));
+        begun.open();
+        await aborted;
+        await new Promise((resolve) => setImmediate(resolve));
+        steps.push(`ended, ${context.signal.aborted}`);
+        throw new TypeError("cut short");
+      },
+    });
+    const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "slow", input: {} }] }]);
+    const { controller, events, outcomes, result } = runNode(
+      async (context) => {
+        const executed = context.tools.execute(await context.llm.request());
+        await begun.opened;
+        controller.abort(reason);
+        expect(context.signal.aborted).toBe(true);
+        await executed;
+      },
+      { tools: [slow], promptExecutor },
+    );
+    await expect(result).rejects.toBe(reason);
+    expect(steps).toEqual(["ended, true"]);
+    expect(outcomes).toEqual([reason]);
+    expect(events).toEqual(["node starting", "node failed"]);
+  });
+
+  it("gives up a model that does not answer", async () => {
+    const begun = gate();
+    const deaf: PromptExecutor = { execute: () => (begun.open(), new Promise<never>(() => undefined)) };
+    const { controller, result } = runNode((context) => context.llm.request(), { promptExecutor: deaf });
+    await begun.opened;
+    controller.abort(reason);
+    await expect(result).rejects.toBe(reason);
+  });
+
+  it("starts no more calls, and says of one that it surely did nothing", async () => {
+    let calls = 0;
+    const count = tool({ name: "count", description: "", inputSchema: z.object({}), execute: () => ++calls });
+    const { controller, outcomes, result } = runNode(async (context) => {
+      const early = context.tools.call(count, {});
+      controller.abort(reason);
+      await expect(early).rejects.toBe(reason);
+      await expect(context.tools.call(count, {})).rejects.toBe(reason);
+      await expect(context.llm.request()).rejects.toBe(reason);
+    });
+    await expect(result).rejects.toBe(reason);
+    expect(calls).toBe(0);
+    expect(outcomes).toEqual([expect.any(ToolNotStartedError)]);
+    expect(outcomes[0]).toMatchObject({ code: "tool_not_started", cause: reason });
+  });
+
+  it("rejects with the reason, whatever the node makes of it", async () => {
+    const { controller, result } = runNode(async () => {
+      controller.abort(reason);
+      throw new TypeError("because of the abort");
+    });
+    await expect(result).rejects.toBe(reason);
+  });
+});

@@ -1,0 +1,7 @@
+import type { AgentFeature } from "../../src/agent/AgentFeature.ts";
+import type { FeaturePipeline } from "../../src/agent/FeaturePipeline.ts";
+
+/** A feature that is nothing but the hooks it registers. */
+export function testFeature(hooks: (pipeline: FeaturePipeline) => void, key = "test"): AgentFeature<object, void> {
+  return { key, install: (pipeline) => hooks(pipeline) };
+}
