@@ -23,7 +23,7 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 function relayOf(signal: AbortSignal): Relay {
   const callbacks = new Set<() => void>();
   const listener = () => {
-    for (const callback of [...callbacks]) callback();
+    for (const callback of callbacks) callback();
   };
   const relay = { callbacks, listener };
   relays.set(signal, relay);

@@ -108,7 +108,7 @@ describe("events", () => {
         pipeline.onNodeFailed((event) => void unresolved.push(event.unresolved));
       }),
     );
-    await expect(agent.run("x")).rejects.toThrow();
+    await expect(agent.run("x")).rejects.toThrow(fail === "node" ? "node failed" : "no condition held");
     expect(heard.slice(-4)).toEqual(["nodeFailed", "subgraphFailed", "strategyFailed", "agentFailed"]);
     expect(unresolved).toEqual([fail === "edge" ? { output: "x!" } : undefined]);
   });
@@ -295,6 +295,17 @@ describe("interceptors", () => {
     expect(await run(start({ nodeId: "sub/node", input: "out", unresolved: true }))).toEqual(["out", []]);
     expect(await run(start({ nodeId: "finish", input: "end" }))).toEqual(["end", []]);
     expect(await run(start({ nodeId: "node", input: "in" }))).toEqual(["in!", ["sub/node"]]);
+  });
+
+  it("may start a run that has used up its iterations, which then stops", async () => {
+    const agent = looping().install(
+      testFeature((pipeline) =>
+        pipeline.aroundRun((request, next) => next({ ...request, start: start({ state: { iteration: 50 } }) })),
+      ),
+    );
+    await expect(agent.run("x")).rejects.toThrow(
+      expect.objectContaining({ code: "iteration_limit", nodeId: "callModel" }),
+    );
   });
 
   it("have to say where a resume starts", async () => {

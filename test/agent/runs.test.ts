@@ -149,6 +149,7 @@ describe("a run", () => {
 
   it("hands frozen copies from node to node", async () => {
     const kept: number[][] = [];
+    const frozen: boolean[] = [];
     const agent = agentOf({
       strategy: strategy<number[], boolean>("s", (graph) => {
         const make = graph.node("make", (list: number[]) => {
@@ -164,8 +165,15 @@ describe("a run", () => {
         graph.edge(make, look);
         graph.edge(look, graph.finish);
       }),
-    });
+    }).install(
+      testFeature((pipeline) =>
+        pipeline.onNodeCompleted(
+          ({ output, next }) => void frozen.push(Object.isFrozen(output) && output === next.input),
+        ),
+      ),
+    );
     expect(outputOf(await agent.run([1]))).toBe(true);
+    expect(frozen).toEqual([true, true]);
   });
 
   it("keeps 100 concurrent runs apart", async () => {

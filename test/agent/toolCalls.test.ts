@@ -216,6 +216,19 @@ describe("ids of tool calls", () => {
   });
 });
 
+describe("a message that names one call twice", () => {
+  it("has two calls", async () => {
+    const results = await inNode(
+      async (context) => {
+        const [part] = callParts(await context.llm.request());
+        return context.tools.execute({ role: "assistant", content: [part!, part!] });
+      },
+      { turns: asking({ toolName: "double", input: { n: 1 } }) },
+    );
+    expect(new Set(resultParts(results).map(({ toolCallId }) => toolCallId)).size).toBe(2);
+  });
+});
+
 describe("tools.execute", () => {
   it("runs the calls of a message at once and answers in the order asked", async () => {
     const order: string[] = [];
@@ -380,6 +393,52 @@ describe("tools.call", () => {
       expect(nodeInputOf(context)).toBe("in");
     }
     expect(() => runOf({ ...node })).toThrow(TypeError);
+  });
+
+  it("inside a tool fails the run, not the tool, with what an interceptor throws", async () => {
+    const outer = tool({
+      name: "outer",
+      description: "",
+      inputSchema: z.object({}),
+      execute: (_input, { context }) => context.tools.call(double, { n: 1 }),
+    });
+    const outcomes: unknown[] = [];
+    const aroundToolCall: Setup["aroundToolCall"] = async (event, next) => {
+      if (event.tool === double) throw new RangeError("storage is gone");
+      return next(event).catch((error: unknown) => {
+        outcomes.push(error);
+        throw error;
+      });
+    };
+    const run = inNode((context) => context.tools.call(outer, {}), { aroundToolCall });
+    await expect(run).rejects.toThrow(new RangeError("storage is gone"));
+    expect(outcomes).toEqual([new RangeError("storage is gone")]);
+  });
+
+  it("is awaited by the run even when it begins after the node has returned", async () => {
+    const [first, second] = [gate(), gate()];
+    const ended: string[] = [];
+    const wait = tool({
+      name: "wait",
+      description: "",
+      inputSchema: z.enum(["first", "second"]),
+      execute: async (which) => {
+        if (which === "second") first.open();
+        await (which === "first" ? first : second).opened;
+        ended.push(which);
+      },
+    });
+    await inNode(
+      async (context) => {
+        void context.tools.call(wait, "first");
+        setImmediate(() => {
+          void context.tools.call(wait, "second");
+          setImmediate(second.open);
+        });
+      },
+      { tools: [wait] },
+    );
+    expect(ended).toEqual(["first", "second"]);
   });
 
   it("is awaited by the run even when the node does not", async () => {
