@@ -33,6 +33,12 @@ export interface AgentState {
   readonly calls: ReadonlyMap<string, RecordedCall>;
 }
 
+/** Of an agent that nothing is known of. */
+export const emptyState: AgentState = {
+  lane: 0, runId: "", run: undefined, checkpoint: undefined, history: [], storage: new Map(), settings: undefined, requirements: undefined,
+  structure: undefined, decisions: [], answers: new Map(), calls: new Map(),
+};
+
 /** Where something was asked in a visit: by the node itself, or within one of its tool calls. */
 export function answerKey(visit: Visit, ordinal: number, within = ""): string {
   return `${visit[0]}.${visit[1]}.${ordinal}${within === "" ? "" : `.${within}`}`;

@@ -35,6 +35,8 @@ export class LogIndex {
   readonly runRecords = new Map<string, RunRecord>();
   /** Ends of finished runs. */
   readonly runs = new Map<string, Place>();
+  /** Of those, the ones that were cancelled. */
+  readonly cancelled = new Set<string>();
   /** Checkpoints with a given id. */
   readonly named = new Map<string, Place>();
   readonly structures = new Set<string>();
@@ -127,11 +129,16 @@ export class LogIndex {
         return;
       case "rollback_end":
         this.rollback = undefined;
-        for (const [run, [version]] of this.runs) if (version > record.target) this.runs.delete(run);
+        for (const [run, [version]] of this.runs) if (version > record.target) this.#reopen(run);
         return;
       default:
         return;
     }
+  }
+
+  #reopen(run: string): void {
+    this.runs.delete(run);
+    this.cancelled.delete(run);
   }
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
@@ -151,6 +158,7 @@ export class LogIndex {
     this.#lastOfLane.set(record.lane, record.version);
     if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
     if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
+    if (record.status === "cancelled") this.cancelled.add(runId);
     if (record.move === "rollback" && this.rollback) this.closedBy.set(record.version, this.rollback.calls.filter((call) => this.reverted.has(call)));
     this.latest = point;
     this.nextVersion = record.version + 1;
@@ -166,6 +174,7 @@ export class LogIndex {
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, { record: { kind: "lane", lane: checkpoint.lane, keep: "all" }, runId: record.run.run });
     for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);
+    for (const run of record.cancelled) this.cancelled.add(run);
     for (const [id, place] of Object.entries(record.named)) this.named.set(id, place);
     for (const fingerprint of record.structures) this.structures.add(fingerprint);
     const { version } = checkpoint;

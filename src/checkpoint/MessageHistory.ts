@@ -24,6 +24,7 @@ export class MessageHistory {
   #changes: HistoryChange[] = [];
   #saved: number;
   #view: readonly Message[] | undefined;
+  #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = { length: 0, next: 1 };
 
   /** @param entries what is already in the log. @param next the first number that is free in the agent's log. */
   constructor(entries: readonly NumberedMessage[] = [], next = 1) {
@@ -72,12 +73,30 @@ export class MessageHistory {
     const wanted = change(this.messages);
     this.#noteAppended();
     const before = this.#entries;
+    this.#mark.entries ??= before.slice(0, this.#mark.length);
     const kept = matchKept(before, wanted);
     this.#entries = wanted.map((message, at) => kept[at] ?? this.#number(message));
     this.#numbers = numbersOf(this.#entries);
     this.#changes.push(...editsBetween(before, this.#entries));
     this.#saved = this.#entries.length;
     this.#view = undefined;
+  }
+
+  /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
+  mark(): void {
+    this.#mark = { length: this.#entries.length, next: this.#next };
+  }
+
+  /** The messages at the last mark. */
+  get messagesAtMark(): readonly Message[] {
+    const { entries, length } = this.#mark;
+    return Object.freeze((entries ?? this.#entries.slice(0, length)).map(({ message }) => message));
+  }
+
+  /** The number of a message that was there at the last mark; `undefined` for any other. */
+  numberAtMark(message: unknown): number | undefined {
+    const number = this.#numbers.get(message);
+    return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
   /** What is new since the last call, in order; the next call starts from here. */

@@ -49,8 +49,6 @@ export class SlotReader {
         return this.read(this.#answer(content as readonly [number, number, number, string?]));
       case "$outcomes":
         return this.#toolMessage(content as readonly StoredResult[]);
-      case "$input":
-        return this.read(this.#state.run?.input);
       default:
         return decodeValue(slot);
     }

@@ -59,6 +59,11 @@ export class SlotWriter {
     return isToolMessage(value) || this.#answers.has(value) ? this.message(value as Message, subject) : this.value(value, subject);
   }
 
+  /** Whether a message stands in the log as an answer. */
+  isAnswer(message: Message): boolean {
+    return this.#answers.has(message);
+  }
+
   noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
     this.#answers.set(message, within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within]);
   }

@@ -1,6 +1,6 @@
 import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
-import { stateAt, visitAt, type AgentState } from "./AgentState.ts";
+import { emptyState, stateAt, visitAt, type AgentState } from "./AgentState.ts";
 import { historyRecords, storageRecords } from "./changeRecords.ts";
 import type { LogIndex } from "./LogIndex.ts";
 import { MessageHistory } from "./MessageHistory.ts";
@@ -40,11 +40,6 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
     throw new CheckpointExistsError(agentId, checkpointId, `its version ${version} is not above the last, ${index.nextVersion - 1}`);
   }
 }
-
-const emptyState: AgentState = {
-  lane: 0, runId: "", run: undefined, checkpoint: undefined, history: [], storage: new Map(), settings: undefined, requirements: undefined,
-  structure: undefined, decisions: [], answers: new Map(), calls: new Map(),
-};
 
 function changesFrom(state: AgentState | undefined, data: AgentCheckpointData, lane: number, reader: SlotReader, nextNumber: number, writer: SlotWriter): AgentRecord[] {
   const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));

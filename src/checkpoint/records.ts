@@ -212,6 +212,8 @@ export interface SnapshotRecord {
   readonly decisions: readonly DecisionRecord[];
   /** Finished runs, with the version and position of their end. */
   readonly runs: Readonly<Record<string, readonly [version: number, position: number]>>;
+  /** Of those, the ones that were cancelled. */
+  readonly cancelled: readonly string[];
   /** Checkpoints with a given id, with their version and position. */
   readonly named: Readonly<Record<string, readonly [version: number, position: number]>>;
 }

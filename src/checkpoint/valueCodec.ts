@@ -9,7 +9,7 @@ export type Slot = unknown;
 export const maximumDepth = 1_000;
 
 /** The keys that mean something when they are the only key of a stored object. */
-const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes", "$input"]);
+const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
  * The stored form of a value: total for every JSON value, and for the rich values that `richValue` knows; anything else

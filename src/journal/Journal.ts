@@ -1,5 +1,6 @@
 import type { AgentState } from "../checkpoint/AgentState.ts";
 import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
@@ -32,11 +33,19 @@ export class Journal implements AsyncDisposable {
   head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
   /** Finished runs, with those that end while this journal is open. */
   readonly runs: Map<string, Place>;
+  /** Of those, the ones that were cancelled. */
+  readonly cancelled: Set<string>;
   readonly named: Map<string, Place>;
   readonly structures: Set<string>;
   nextVersion: number;
   nextLane: number;
   nextNumber: number;
+  /** What was appended since the newest snapshot, estimated in bytes. */
+  appendedBytes: number;
+  /** The run that goes on through this journal; `undefined` before it begins and after it ended. */
+  running: { readonly runId: string; readonly createdAt: number } | undefined;
+  /** How much has to be appended before a snapshot is tried. */
+  snapshotDueBytes = 1024 * 1024;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
@@ -48,11 +57,14 @@ export class Journal implements AsyncDisposable {
     this.sha256 = options.sha256;
     this.head = head;
     this.runs = new Map(index.runs);
+    this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);
     this.structures = new Set(index.structures);
     this.nextVersion = index.nextVersion;
     this.nextLane = index.nextLane;
     this.nextNumber = index.nextNumber;
+    this.appendedBytes = 0;
+    for (const records of index.laneRecords.values()) for (const { record } of records) this.appendedBytes += estimateBytes(record);
     this.writer = new SlotWriter({ sha256: options.sha256, inlineThresholdBytes: options.inlineThresholdBytes, blobs: blobsByHash(index) });
     this.#recordLog = options.log;
     this.#owned = owned;
@@ -80,6 +92,11 @@ export class Journal implements AsyncDisposable {
     this.head = undefined;
   }
 
+  /** The position of the last acknowledged append. */
+  get position(): number {
+    return this.#queue.position;
+  }
+
   get generation(): number {
     return this.#owned.generation;
   }
@@ -96,6 +113,7 @@ export class Journal implements AsyncDisposable {
 
   /** Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. */
   append(records: readonly AgentRecord[], options?: AppendOptions): void {
+    this.appendedBytes = options?.snapshot ? 0 : this.appendedBytes + estimateBytes(records);
     this.#queue.push(records, this.writer.takeUploads(), options);
   }
 

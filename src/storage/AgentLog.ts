@@ -1,10 +1,11 @@
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
-import { stateAt, type AgentState } from "../checkpoint/AgentState.ts";
+import { emptyState, stateAt, type AgentState } from "../checkpoint/AgentState.ts";
 import { checkpointData } from "../checkpoint/checkpointData.ts";
 import { LogIndex, type CheckpointPoint } from "../checkpoint/LogIndex.ts";
 import { addBlobReferences } from "../checkpoint/blobReferences.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
+import type { Slot } from "../checkpoint/valueCodec.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
@@ -53,6 +54,11 @@ export class AgentLog {
 
   data(point: CheckpointPoint): AgentCheckpointData {
     return checkpointData(this.agentId, this.index, point, this.#checksums.get(point.position) ?? "", this.blobs);
+  }
+
+  /** A stored value that refers to nothing but a blob. */
+  readValue(slot: Slot): unknown {
+    return new SlotReader(emptyState, this.blobs).read(slot);
   }
 
   reader(state: AgentState): SlotReader {

@@ -1,0 +1,175 @@
+import { toJSONSchema } from "zod";
+import type { AgentContext } from "../agent/AgentContext.ts";
+import type { AgentRun } from "../agent/AgentRun.ts";
+import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { callOf, nodeInputOf, runOf, visitOf } from "../agent/ContextBinding.ts";
+import type { Node } from "../agent/Node.ts";
+import { runMoved, type RunMoved } from "../agent/RunMoved.ts";
+import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import type { Message } from "../checkpoint/Message.ts";
+import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
+import { isolate } from "../internal/isolate.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { checkNewCheckpoint } from "./checkNewCheckpoint.ts";
+import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
+import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
+import { liveCheckpointData } from "./liveCheckpointData.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
+import type { RollbackReport } from "./RollbackReport.ts";
+import { rollBack } from "./rollBack.ts";
+import type { CreateCheckpointOptions, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
+import type { RunSession } from "./RunSession.ts";
+import type { RunSessions } from "./RunSessions.ts";
+import { setPoint, type PointOptions } from "./setPoint.ts";
+
+/** {@link RunPersistence} for one context. */
+export class BoundPersistence implements RunPersistence {
+  readonly #context: AgentContext;
+  readonly #setup: PersistenceSetup;
+  readonly #sessions: RunSessions;
+
+  constructor(context: AgentContext, setup: PersistenceSetup, sessions: RunSessions) {
+    this.#context = context;
+    this.#setup = setup;
+    this.#sessions = sessions;
+  }
+
+  async createCheckpoint<Input>(options: CreateCheckpointOptions<Input> = {}): Promise<AgentCheckpointData> {
+    const { agentContext: context = this.#context, checkpointId, version = 0 } = options;
+    const { run, session } = this.#at(context);
+    const beginning = options.nodeId === undefined;
+    const { node, input } = await this.#pointOf(context, run, options);
+    checkNewCheckpoint(session.journal, options);
+    if (beginning && session.savedWithin) {
+      throw new CheckpointExistsError(run.agentId, checkpointId ?? "", "state from within this visit of the node is saved already, so its beginning cannot be; name the node that runs next with nodeId");
+    }
+    const plan = {
+      node, input,
+      ...(checkpointId !== undefined && { id: checkpointId }),
+      ...(version !== 0 && { version }),
+      ...(options.lastInputType && { inputType: JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })) }),
+    };
+    const parentId = session.head?.id;
+    const toolCalls = session.endedCalls;
+    const visit = visitOf(context);
+    const record = beginning ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan) : await session.save(run, plan);
+    return liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning });
+  }
+
+  async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {
+    return this.#rollBack(checkpointId, options);
+  }
+
+  async rollbackToLatestCheckpoint(options: RollbackOptions = {}): Promise<RollbackReport> {
+    return this.#rollBack(undefined, options);
+  }
+
+  async setExecutionPoint<Input>(options: {
+    readonly agentContext?: AgentContext;
+    readonly nodeId: string | Node<Input>;
+    readonly input: NoInfer<Input>;
+    readonly messageHistory?: readonly Message[];
+  }): Promise<RunMoved> {
+    const { agentContext: context = this.#context, messageHistory } = options;
+    const { run } = this.#at(context);
+    const node = run.graph.resolve(options.nodeId);
+    const input = isolate(await checkSchemaAsync(run.graph.leaf(node).input, options.input, `input of node "${node}"`));
+    encodeValue(input, `the input of node "${node}"`);
+    messageHistory?.forEach((message) => encodeValue(message, "a message"));
+    await this.#point(context, { node, input, move: "execution_point", ...(messageHistory && { messageHistory }) });
+    return runMoved({});
+  }
+
+  async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
+    const { run, session } = this.#at(this.#context);
+    await session.journal.durable();
+    return readCheckpoints(this.#setup.provider, run.agentId, filter);
+  }
+
+  async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
+    const { run, session } = this.#at(this.#context);
+    await session.journal.durable();
+    return readLatestCheckpoint(this.#setup.provider, run.agentId);
+  }
+
+  /** @throws ExecutionMovedError when the context is closed. */
+  #at(context: AgentContext): { readonly run: AgentRun; readonly session: RunSession } {
+    void context.signal;
+    const run = runOf(context);
+    return { run, session: this.#sessions.of(run) };
+  }
+
+  async #pointOf<Input>(context: AgentContext, run: AgentRun, options: CreateCheckpointOptions<Input>): Promise<{ readonly node: string; readonly input: unknown }> {
+    const node = options.nodeId === undefined ? context.nodeId : run.graph.resolve(options.nodeId);
+    if (!("lastInput" in options)) {
+      if (node === context.nodeId) return { node, input: nodeInputOf(context) };
+      throw new InvalidInputError(`checkpoint before node "${node}"`, [{ path: "lastInput", expected: "the input that the node is to get; the running node's own input is not meant for it" }]);
+    }
+    const typed = await checkSchemaAsync(options.lastInputType, options.lastInput, "lastInput");
+    const input = await checkSchemaAsync(run.graph.leaf(node).input, typed, `input of node "${node}"`);
+    return { node, input: isolate(input) };
+  }
+
+  async #rollBack(checkpointId: string | undefined, { agentContext: context = this.#context, rollbackStrategy }: RollbackOptions): Promise<RollbackReport> {
+    const { run, session } = this.#at(context);
+    const { index } = await session.journal.readAll();
+    if (rollbackStrategy === "message_history_only") {
+      const target = findCheckpoint(run.agentId, index, checkpointId);
+      return this.#restoreMessages(context, target.id);
+    }
+    const target = findRollbackTarget(run.agentId, index, checkpointId);
+    let done: RollbackReport | undefined;
+    await this.#move(context, async (log) => {
+      const point = findRollbackTarget(run.agentId, log.index, target.id);
+      const { report, session: next } = await rollBack({ setup: this.#setup, journal: session.journal, log, target: point, line: run.line, signal: run.signal });
+      done = report;
+      return next;
+    });
+    // The move has resolved, so its preparation has.
+    return done as RollbackReport;
+  }
+
+  async #restoreMessages(context: AgentContext, checkpointId: string): Promise<RollbackReport> {
+    const run = runOf(context);
+    const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
+    let done: RollbackReport | undefined;
+    await this.#point(context, point, (log) => {
+      const target = findCheckpoint(run.agentId, log.index, checkpointId);
+      done = historyOnlyReport(log, target);
+      return messagesAt(log, target);
+    });
+    return done as RollbackReport;
+  }
+
+  async #point(
+    context: AgentContext,
+    point: Pick<PointOptions, "node" | "input" | "move" | "messageHistory">,
+    historyFrom?: (log: AgentLog) => readonly Message[],
+  ): Promise<void> {
+    const { run, session } = this.#at(context);
+    const leaving = context.nodeId;
+    await this.#move(context, (log, unended) => {
+      const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
+      const ended = session.endedCalls.filter(({ status, effect }) => effect !== "none" && (status === "succeeded" || status === "lost"));
+      const standing = [...ended.map(({ toolCallId }) => toolCallId), ...unended];
+      return setPoint({ ...point, setup: this.#setup, session, run, leaving, standing, ...(messageHistory && { messageHistory }) });
+    });
+  }
+
+  async #move(context: AgentContext, prepare: (log: AgentLog, unended: readonly string[]) => Promise<RunSession>): Promise<void> {
+    const { run, session } = this.#at(context);
+    const { abortGraceMs: graceMs, clock } = this.#setup;
+    const asking = callOf(context)?.toolCallId;
+    await run.move({ ...(asking !== undefined && { except: asking }), graceMs, clock }, async (unended) => {
+      session.closed = true;
+      if (asking !== undefined) session.noteMoved(asking);
+      const next = await prepare(await session.journal.readAll(), unended);
+      this.#sessions.add(next);
+      return next.start;
+    });
+  }
+}

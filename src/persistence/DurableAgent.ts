@@ -1,0 +1,134 @@
+import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import type { Node } from "../agent/Node.ts";
+import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import { stateAt } from "../checkpoint/AgentState.ts";
+import { historyRecords } from "../checkpoint/changeRecords.ts";
+import type { Message } from "../checkpoint/Message.ts";
+import { MessageHistory } from "../checkpoint/MessageHistory.ts";
+import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
+import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
+import type { Journal } from "../journal/Journal.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { agentSummary } from "./agentSummary.ts";
+import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
+import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
+import { runAt } from "./moveRecords.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
+import type { RollbackReport } from "./RollbackReport.ts";
+import { rollBack } from "./rollBack.ts";
+import type { RollbackOptions } from "./RunPersistence.ts";
+
+/**
+ * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
+ * with `AgentBusyError` while the agent runs. What a move leaves is `paused`, to be resumed by whoever asked for it.
+ */
+export class DurableAgent {
+  readonly agentId: string;
+  readonly #setup: PersistenceSetup;
+
+  constructor(agentId: string, setup: PersistenceSetup) {
+    this.agentId = agentId;
+    this.#setup = setup;
+  }
+
+  /**
+   * Takes back what was done since a checkpoint; the next run or resume goes on from it.
+   *
+   * @throws CheckpointNotFoundError, NotAnAncestorError, AgentBusyError; nothing has changed then.
+   */
+  async rollbackToCheckpoint(checkpointId: string, options?: Omit<RollbackOptions, "agentContext">): Promise<RollbackReport> {
+    return this.#rollBack(checkpointId, options);
+  }
+
+  /** {@link rollbackToCheckpoint} to the newest one: takes back what was done after it. */
+  async rollbackToLatestCheckpoint(options?: Omit<RollbackOptions, "agentContext">): Promise<RollbackReport> {
+    return this.#rollBack(undefined, options);
+  }
+
+  /**
+   * Makes another node the one that runs next. No inverse is run.
+   *
+   * @throws UnknownNodeError, InvalidInputError, CheckpointNotFoundError, AgentBusyError; nothing has changed then.
+   */
+  async setExecutionPoint(options: { readonly nodeId: string | Node; readonly input: unknown; readonly messageHistory?: readonly Message[] }): Promise<void> {
+    const { graph } = this.#setup;
+    const node = graph.resolve(options.nodeId);
+    const input = await checkSchemaAsync(graph.leaf(node).input, options.input, `input of node "${node}"`);
+    encodeValue(input, `the input of node "${node}"`);
+    await using journal = await this.#setup.openJournal(this.agentId);
+    await this.#goOnAt(journal, await journal.readAll(), { node, input: { value: input }, move: "execution_point" }, () => options.messageHistory);
+  }
+
+  /** Oldest first. */
+  async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
+    return readCheckpoints(this.#setup.provider, this.agentId, filter);
+  }
+
+  /** `undefined` when there is none. */
+  async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
+    return readLatestCheckpoint(this.#setup.provider, this.agentId);
+  }
+
+  async #rollBack(checkpointId: string | undefined, { rollbackStrategy }: RollbackOptions = {}): Promise<RollbackReport> {
+    await using journal = await this.#setup.openJournal(this.agentId);
+    const log = await journal.readAll();
+    if (rollbackStrategy === "message_history_only") return this.#restoreMessages(journal, log, checkpointId);
+    const target = findRollbackTarget(this.agentId, log.index, checkpointId);
+    const { report } = await rollBack({
+      setup: this.#setup,
+      journal,
+      log,
+      target,
+      line: { agentId: this.agentId, runId: target.runId, lane: log.index.latest?.record.lane ?? target.record.lane },
+      signal: journal.lost,
+      summary: (createdAt, runId) => this.#paused(createdAt, runId, `rolled back to checkpoint ${target.id}`),
+    });
+    return report;
+  }
+
+  async #restoreMessages(journal: Journal, log: AgentLog, checkpointId: string | undefined): Promise<RollbackReport> {
+    const target = findCheckpoint(this.agentId, log.index, checkpointId);
+    await this.#goOnAt(journal, log, { move: "rollback" }, () => messagesAt(log, target));
+    return historyOnlyReport(log, target);
+  }
+
+  /** A line from the head, at another node or with another history. */
+  async #goOnAt(
+    journal: Journal,
+    log: AgentLog,
+    point: { readonly node?: string; readonly input?: { readonly value: unknown }; readonly move: CheckpointRecord["move"] & string },
+    historyFrom: () => readonly Message[] | undefined,
+  ): Promise<void> {
+    const head = log.index.latest;
+    const state = head && stateAt(log.index, head);
+    if (!head || !state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
+    const reader = log.reader(state);
+    const history = new MessageHistory(state.history.map(({ number, message }) => ({ number, message: reader.message(message) })), journal.nextNumber);
+    const messages = historyFrom();
+    if (messages) history.rewrite(() => messages);
+    const lane = journal.nextLane++;
+    const version = journal.nextVersion++;
+    const { run, reopens } = runAt(head, log.index);
+    const start: LaneRecord = { kind: "lane", lane, from: head.version, keep: "all" };
+    const node = point.node ?? head.record.node;
+    const input = point.input ? point.input.value : reader.read(head.record.input);
+    const checkpoint: CheckpointRecord = {
+      kind: "checkpoint", lane, version, at: journal.clock.now(), node,
+      input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
+      iteration: head.record.iteration,
+      move: point.move,
+    };
+    const changes = historyRecords(history.takeChanges(), lane, journal.writer);
+    const records: AgentRecord[] = [...(reopens ? [run] : []), start, ...changes, checkpoint, ...(reopens ? [{ kind: "rollback_end", target: head.version - 1 } as const] : [])];
+    const summary = this.#paused(log.index.createdAt ?? run.at, run.run, `execution point set to node ${node}`);
+    journal.append(records, { summary });
+    await journal.durable();
+  }
+
+  #paused(createdAt: number, runId: string, reason: string) {
+    return agentSummary({ agentId: this.agentId, runId, status: "paused", createdAt, updatedAt: this.#setup.clock.now(), data: { pauseReason: reason } });
+  }
+}

@@ -1,0 +1,159 @@
+import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.ts";
+import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
+import { stateAt } from "../checkpoint/AgentState.ts";
+import type { RunRecord } from "../checkpoint/records.ts";
+import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
+import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";
+import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { randomId } from "../internal/randomId.ts";
+import type { Journal } from "../journal/Journal.ts";
+import { abandonRun } from "./abandonRun.ts";
+import { newRun, restoredRun, type StoredState } from "./beginRun.ts";
+import { branchEffects } from "./branchEffects.ts";
+import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideStart.ts";
+import { findCheckpoint } from "./findTarget.ts";
+import { lineFrom, runAt } from "./moveRecords.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { recordedOutput } from "./recordedOutput.ts";
+import type { RunSession } from "./RunSession.ts";
+import type { RunSessions } from "./RunSessions.ts";
+import { assertStrategyFits } from "./strategyRecord.ts";
+
+type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
+
+/** One call of `run` or `resume` on a durable agent: it owns the agent while it lasts. */
+export class DurableRun {
+  readonly #setup: PersistenceSetup;
+  readonly #sessions: RunSessions;
+  readonly #journal: Journal;
+  readonly #request: RunRequest;
+  readonly #next: Next;
+
+  constructor(options: { readonly setup: PersistenceSetup; readonly sessions: RunSessions; readonly journal: Journal; readonly request: RunRequest; readonly next: Next }) {
+    this.#setup = options.setup;
+    this.#sessions = options.sessions;
+    this.#journal = options.journal;
+    this.#request = options.request;
+    this.#next = options.next;
+  }
+
+  async execute(): Promise<RunResult<unknown>> {
+    const stored = this.#stored();
+    const decision = this.#decide(stored);
+    const { agentId } = this.#request;
+    switch (decision.kind) {
+      case "recorded":
+        return { status: "completed", runId: decision.runId, output: await recordedOutput(this.#setup.log, this.#journal, decision.runId) };
+      case "resume":
+        return this.#run(await this.#resumed(stored));
+      case "branch":
+        return this.#branch(decision.checkpointId);
+      case "new":
+        return this.#begin(decision.keep, stored);
+      case "abandon":
+        if (stored) await abandonRun(this.#journal, stored);
+        return this.#afterOther(decision.keep);
+      case "finish_first":
+        await this.#run(await this.#resumed(stored));
+        return this.#afterOther(decision.keep);
+      case "refuse_unfinished":
+        throw new UnfinishedRunError(agentId, decision.runId);
+      case "refuse_cancelled":
+        throw new NothingToResumeError(agentId, `run ${JSON.stringify(decision.runId)} was cancelled`);
+      case "refuse_nothing":
+        throw new NothingToResumeError(agentId, "nothing is stored of it");
+    }
+  }
+
+  #stored(): StoredState | undefined {
+    const { head } = this.#journal;
+    return head?.state && { log: head.log, state: head.state };
+  }
+
+  #decide(stored: StoredState | undefined): StartDecision {
+    const { kind, options } = this.#request;
+    const facts = this.#facts(stored);
+    // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
+    return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
+  }
+
+  #facts(stored: StoredState | undefined): StartFacts {
+    const { index } = this.#journal.head?.log ?? {};
+    const { options } = this.#request;
+    const runId = "runId" in options ? options.runId : undefined;
+    const ended = (run: string) => (index?.cancelled.has(run) ? "cancelled" : "completed");
+    const last = index?.run?.run;
+    return {
+      ...(index?.unfinished && index.run && { unfinished: { runId: index.run.run, sameInput: this.#sameInput(index.run, stored) } }),
+      ...(runId !== undefined && index?.runs.has(runId) && { asked: ended(runId) }),
+      ...(last !== undefined && index?.runs.has(last) && { last: { runId: last, status: ended(last) } }),
+    };
+  }
+
+  #sameInput(run: RunRecord, stored: StoredState | undefined): boolean {
+    if (this.#request.kind === "resume" || !stored) return false;
+    const before = stored.log.readValue(run.input);
+    return JSON.stringify(encodeValue(before, "the input")) === JSON.stringify(encodeValue(this.#request.input, "the input of the run"));
+  }
+
+  async #resumed(stored: StoredState | undefined): Promise<RunSession> {
+    const { agentId } = this.#request;
+    const run = stored?.log.index.run;
+    if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
+    await this.#assertFits(stored);
+    const { status } = stored.log.index;
+    const opening = status && status.status !== "in_progress" ? [{ kind: "status", run: run.run, status: "in_progress", at: this.#journal.clock.now() } as const] : [];
+    return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening });
+  }
+
+  async #branch(checkpointId: string): Promise<RunResult<unknown>> {
+    const journal = this.#journal;
+    const log = await journal.readAll();
+    const target = findCheckpoint(this.#request.agentId, log.index, checkpointId);
+    const state = stateAt(log.index, target);
+    if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
+    await this.#assertFits({ log, state });
+    if (target === log.index.latest && log.index.unfinished) return this.#run(await this.#resumed({ log, state }));
+    const { run, reopens } = runAt(target, log.index);
+    // A finished run keeps its recorded result: what branches off from it is a run of its own.
+    const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
+    const begun = lineFrom(target, "branch", own, reopens, journal);
+    const session = restoredRun(this.#setup, journal, { log, state }, { lane: begun.lane, run: own, opening: begun.records, head: begun.head });
+    const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
+    return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
+  }
+
+  /** Another run ended just now on this journal; its end is what the new one follows. */
+  async #afterOther(keep: "history" | "nothing"): Promise<RunResult<unknown>> {
+    const log = await this.#journal.readAll();
+    const state = stateAt(log.index);
+    return this.#begin(keep, state && { log, state });
+  }
+
+  async #begin(keep: "history" | "nothing", before: StoredState | undefined): Promise<RunResult<unknown>> {
+    const { options, input } = this.#request;
+    const runId = ("runId" in options ? options.runId : undefined) ?? randomId();
+    return this.#run(newRun(this.#setup, this.#journal, { runId, input, keep }, before));
+  }
+
+  async #run(session: RunSession): Promise<RunResult<unknown>> {
+    const { options } = this.#request;
+    this.#journal.forgetHead();
+    this.#sessions.add(session);
+    const { lost } = this.#journal;
+    const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;
+    return this.#next({ ...this.#request, options: { ...options, signal }, start: session.start });
+  }
+
+  async #assertFits({ log, state }: StoredState): Promise<void> {
+    const { graph } = this.#setup;
+    const journal = this.#journal;
+    await assertStrategyFits(graph, this.#request.agentId, state, log.reader(state), journal.sha256, () => journal.readAll());
+    if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
+  }
+}
+
+function hasEffects({ remaining, missing }: BranchEffects): boolean {
+  return remaining.length > 0 || missing.length > 0;
+}

@@ -1,0 +1,65 @@
+import type { AgentContext } from "../agent/AgentContext.ts";
+import type { AgentFeature } from "../agent/AgentFeature.ts";
+import { AIAgent } from "../agent/AIAgent.ts";
+import { runOf } from "../agent/ContextBinding.ts";
+import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
+import type { RunRequest } from "../agent/RunRequest.ts";
+import type { RunResult } from "../agent/RunResult.ts";
+import { DurableRun } from "./DurableRun.ts";
+import { journalModelRequest } from "./journalModelRequest.ts";
+import { journalToolCall } from "./journalToolCall.ts";
+import type { PersistenceConfig } from "./PersistenceConfig.ts";
+import { PersistenceFeature } from "./PersistenceFeature.ts";
+import { PersistenceSetup } from "./PersistenceSetup.ts";
+import { recordFailure } from "./recordFailure.ts";
+import type { RunPersistence } from "./RunPersistence.ts";
+import { RunSessions } from "./RunSessions.ts";
+
+/** Makes an agent durable: `agent.install(Persistence, { storage })`. */
+export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = {
+  key: "Persistence",
+  install(pipeline, config) {
+    const setup = new PersistenceSetup(config, pipeline);
+    const sessions = new RunSessions();
+    pipeline.claim("resume", "runId", "history", "unfinished");
+    pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
+    pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
+    pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup.effectOf(event.tool), event, next));
+    saveAtEvents(pipeline, sessions);
+    return new PersistenceFeature(setup, sessions);
+  },
+};
+
+/** Persistence inside a run, bound to its context; or that of an agent, from outside. @throws FeatureNotInstalledError */
+export function persistence(context: AgentContext): RunPersistence;
+export function persistence(agent: AIAgent<never, unknown>): PersistenceFeature;
+export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPersistence | PersistenceFeature {
+  return of instanceof AIAgent ? of.feature(Persistence) : of.feature(Persistence).of(of);
+}
+
+/** Does something with the persistence of a context, and gives what it returns. @throws FeatureNotInstalledError */
+export function withPersistence<Result>(context: AgentContext, action: (persistence: RunPersistence, context: AgentContext) => Result): Result {
+  return action(persistence(context), context);
+}
+
+function saveAtEvents(pipeline: FeaturePipeline, sessions: RunSessions): void {
+  pipeline.onStrategyStarting(({ run, next }) => sessions.of(run).begin(run, next));
+  pipeline.onRunMoved(({ run, next }) => sessions.of(run).begin(run, next));
+  pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
+  pipeline.onNodeCompleted(({ run, next }) => sessions.of(run).leaveNode(run, next));
+  pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
+    if (unresolved) await sessions.of(run).leaveUnresolved(run, nodeId, unresolved.output);
+  });
+}
+
+async function runDurably(setup: PersistenceSetup, sessions: RunSessions, request: RunRequest, next: (request: RunRequest) => Promise<RunResult<unknown>>): Promise<RunResult<unknown>> {
+  const journal = await setup.openJournal(request.agentId);
+  try {
+    return await new DurableRun({ setup, sessions, journal, request, next }).execute();
+  } catch (error) {
+    await recordFailure(journal, request, error);
+    throw error;
+  } finally {
+    await journal[Symbol.asyncDispose]();
+  }
+}

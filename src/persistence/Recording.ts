@@ -1,0 +1,48 @@
+import type { AssistantMessage } from "../checkpoint/Message.ts";
+import { answerKey, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
+import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import type { Visit } from "../checkpoint/records.ts";
+import type { SlotReader } from "../checkpoint/SlotReader.ts";
+
+/**
+ * What the node that runs next did before: the answers and tool calls recorded on its line, given back in order when it
+ * asks for them again.
+ */
+export class Recording {
+  readonly #answers = new Map<string, AssistantMessage>();
+  readonly #calls = new Map<string, RecordedCall>();
+  /** Calls made by code, by where they were made. */
+  readonly #placed = new Map<string, RecordedCall>();
+  readonly #outputs = new Map<string, unknown>();
+
+  /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
+  constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
+    const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
+    for (const [key, { visit, message }] of state.answers) if (again(visit)) this.#answers.set(key, reader.message(message) as AssistantMessage);
+    for (const call of state.calls.values()) {
+      if (!again(call.visit) || !index.counts(call) || call.outcome?.moved) continue;
+      this.#calls.set(call.call, call);
+      if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
+      const { ordinal, within } = call.intent ?? call.outcome ?? {};
+      if (ordinal !== undefined) this.#placed.set(answerKey(call.visit, ordinal, within), call);
+    }
+  }
+
+  answer(visit: Visit, ordinal: number, within: string | undefined): AssistantMessage | undefined {
+    return this.#answers.get(answerKey(visit, ordinal, within));
+  }
+
+  /** The call that a model asked for under this id. */
+  call(id: string): RecordedCall | undefined {
+    return this.#calls.get(id);
+  }
+
+  /** The call that code made at this place. */
+  callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
+    return this.#placed.get(answerKey(visit, ordinal, within));
+  }
+
+  outputOf(call: string): unknown {
+    return this.#outputs.get(call);
+  }
+}

@@ -1,0 +1,22 @@
+import type { RunMoved } from "../agent/RunMoved.ts";
+import type { RevertibleCall } from "../agent/RunResult.ts";
+import type { LoggedCall } from "../journal/loggedCalls.ts";
+
+/** What a rollback did. Every list is in the order of the rollback, newest call first. */
+export interface RollbackReport extends RunMoved {
+  /** The checkpoint that was gone back to. */
+  readonly checkpointId: string;
+  /** Calls whose inverse has run. */
+  readonly reverted: readonly RevertibleCall[];
+  /** Calls whose inverse failed, and calls that began and whose outcome is unknown. Their effects may stand. */
+  readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
+  /** Calls that succeeded and have no inverse. Their effects stand. */
+  readonly irreversible: readonly RevertibleCall[];
+  /** Calls that were left as they are: those that asked for the move, or all, when only messages went back. */
+  readonly skipped: readonly RevertibleCall[];
+}
+
+/** A recorded call as reports show it. */
+export function revertibleCall(call: LoggedCall): RevertibleCall {
+  return { toolCallId: call.call, toolName: call.tool, input: call.input(), output: call.output() };
+}

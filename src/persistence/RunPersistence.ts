@@ -1,0 +1,71 @@
+import type { z } from "zod";
+import type { AgentContext } from "../agent/AgentContext.ts";
+import type { Node } from "../agent/Node.ts";
+import type { RunMoved } from "../agent/RunMoved.ts";
+import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import type { Message } from "../checkpoint/Message.ts";
+import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import type { RollbackReport } from "./RollbackReport.ts";
+
+export interface CreateCheckpointOptions<Input> {
+  /** The context it is made in. Default: the one that this object is bound to. */
+  readonly agentContext?: AgentContext;
+  /**
+   * The node that runs next, with the history and storage of this moment. Absent: the node that runs now, with the
+   * input, history and storage that it began with; what it did since is replayed.
+   */
+  readonly nodeId?: string | Node<Input>;
+  /** What that node gets. May be left out for the node that runs now: its own input. */
+  readonly lastInput?: NoInfer<Input>;
+  /** What `lastInput` is; it is checked, and kept as JSON Schema. */
+  readonly lastInputType?: z.ZodType<Input>;
+  /** 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. */
+  readonly checkpointId?: string;
+  /** Above that of every checkpoint before. Absent or 0: the next. */
+  readonly version?: number;
+}
+
+export interface RollbackOptions {
+  /** Default: the context that this object is bound to. */
+  readonly agentContext?: AgentContext;
+  /**
+   * `default`: messages, node, input, storage and iteration go back, and the inverses of what was done since are run.
+   * `message_history_only`: only the messages go back; the current node runs again from its start, and effects stand.
+   */
+  readonly rollbackStrategy?: "default" | "message_history_only";
+}
+
+/** Durability inside a run, bound to the context it was asked from. */
+export interface RunPersistence {
+  /**
+   * Saves a checkpoint; durable when it resolves.
+   *
+   * @throws UnknownNodeError, InvalidInputError, CheckpointExistsError, NotSerializableError; nothing is saved then.
+   */
+  createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
+  /**
+   * Ends what is in flight, takes back what was done since the checkpoint, and goes on from it. Durable when it resolves;
+   * the node's context is closed then and what the node returns is discarded.
+   *
+   * @throws CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
+   */
+  rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
+  /** {@link rollbackToCheckpoint} to the newest one. */
+  rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
+  /**
+   * Goes on at another node. No inverse is run; the checkpoint says which effects it left standing.
+   *
+   * @throws UnknownNodeError, InvalidInputError, NotSerializableError; nothing has changed then.
+   */
+  setExecutionPoint<Input>(options: {
+    readonly agentContext?: AgentContext;
+    readonly nodeId: string | Node<Input>;
+    readonly input: NoInfer<Input>;
+    /** Absent: the history stays as it is. */
+    readonly messageHistory?: readonly Message[];
+  }): Promise<RunMoved>;
+  /** Oldest first. */
+  getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
+  /** `undefined` when there is none. */
+  getLatestCheckpoint(): Promise<AgentCheckpointData | undefined>;
+}

@@ -1,0 +1,273 @@
+import type { AgentRun } from "../agent/AgentRun.ts";
+import type { NextStep } from "../agent/NextStep.ts";
+import type { RunStart } from "../agent/RunStart.ts";
+import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import { estimateBytes } from "../checkpoint/estimateBytes.ts";
+import type { AgentRecord, CheckpointRecord, DecisionRecord, IntentRecord, RunRecord, SnapshotRecord, StructureRecord, Visit } from "../checkpoint/records.ts";
+import type { Journal } from "../journal/Journal.ts";
+import { agentSummary, type SummaryFacts } from "./agentSummary.ts";
+import type { Recording } from "./Recording.ts";
+import { snapshotOf } from "./snapshotOf.ts";
+import { StateWriter } from "./StateWriter.ts";
+
+/** Where a session begins: at a stored state, or with a new run. */
+export interface SessionOptions {
+  readonly journal: Journal;
+  readonly run: RunRecord;
+  readonly structure: StructureRecord;
+  readonly lane: number;
+  readonly automatic: boolean;
+  readonly start: RunStart;
+  readonly recording: Recording | undefined;
+  /** Records that begin the run or the line; appended with its first checkpoint. */
+  readonly opening: readonly AgentRecord[];
+  /** The decisions in a stored state; absent when the log does not have the state of `start`. */
+  readonly restored?: readonly DecisionRecord[];
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly head: CheckpointHead | undefined;
+}
+
+/** The checkpoint that a line goes on from. */
+export interface CheckpointHead {
+  readonly version: number;
+  readonly id: string;
+}
+
+/** A checkpoint that is about to be saved. */
+export interface CheckpointPlan {
+  readonly node: string;
+  readonly input: unknown;
+  readonly id?: string;
+  readonly version?: number;
+  readonly inputType?: string;
+  readonly unresolved?: true;
+  readonly status?: "completed";
+  /** True where one visit has ended and another begins: a snapshot may stand here. */
+  readonly boundary?: true;
+}
+
+/** A snapshot is due when this much was appended since the last one, and this many times its own size. */
+const snapshotBytes = 1024 * 1024;
+const snapshotProportion = 16;
+
+
+/** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
+export class RunSession {
+  readonly journal: Journal;
+  readonly lane: number;
+  readonly start: RunStart;
+  readonly recording: Recording | undefined;
+  readonly run: RunRecord;
+  readonly createdAt: number;
+  /** Calls that moved the run: they get no outcome. */
+  readonly movedCalls = new Set<string>();
+  /** Calls that have begun and not ended. */
+  readonly inFlight = new Map<string, IntentRecord>();
+  head: CheckpointHead | undefined;
+  /** Resolves when every answer recorded so far is durable. */
+  answersDurable: Promise<void> | undefined;
+  /** True once the run has moved to another line: what still ends on this one is recorded as far as it had an effect. */
+  closed = false;
+  /** Calls that ended since the last checkpoint, for the data that a save returns. */
+  endedCalls: CheckpointToolCall[] = [];
+  readonly #automatic: boolean;
+  readonly #restored: readonly DecisionRecord[] | undefined;
+  readonly #structure: StructureRecord;
+  #opening: readonly AgentRecord[];
+  #state: StateWriter | undefined;
+  /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
+  #pending: AgentRecord[] = [];
+  /** True once the log has state from within the current visit: its beginning can no longer be saved. */
+  #savedWithin = false;
+
+  constructor(options: SessionOptions) {
+    this.journal = options.journal;
+    this.run = options.run;
+    this.#structure = options.structure;
+    this.lane = options.lane;
+    this.start = options.start;
+    this.recording = options.recording;
+    this.createdAt = options.createdAt;
+    this.head = options.head;
+    this.#automatic = options.automatic;
+    this.#restored = options.restored;
+    this.#opening = options.opening;
+  }
+
+  get savedWithin(): boolean {
+    return this.#savedWithin;
+  }
+
+  /** The run's first position is known. A new run is durable when this resolves. */
+  async begin(run: AgentRun, next: NextStep): Promise<void> {
+    const { journal } = this;
+    journal.running = { runId: this.run.run, createdAt: this.createdAt };
+    const { settings, requirements } = run.state;
+    const saved = this.#restored && { settings, requirements, decisions: this.#restored };
+    this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
+    if (next.nodeId === "finish") return this.finish(run, next);
+    if (!this.head && this.#automatic) return void (await this.save(run, { node: next.nodeId, input: next.input }));
+    if (this.#opening.length === 0) return;
+    this.#append(this.#takeOpening(), this.summary("in_progress", {}));
+    await journal.durable();
+  }
+
+  /** A node is about to run: what it begins with can be saved until state from within it is. */
+  enterNode(run: AgentRun, nodeId: string): void {
+    this.#savedWithin = false;
+    if (!this.#automatic) this.#pending.push(...this.#writer.take(run.state, nodeId));
+    run.state.history.mark();
+    run.state.storage.mark();
+  }
+
+  /** A node has ended and another is next. */
+  async leaveNode(run: AgentRun, next: NextStep): Promise<void> {
+    if (next.nodeId === "finish") return this.finish(run, next);
+    if (this.#automatic) await this.save(run, { node: next.nodeId, input: next.input, boundary: true });
+    this.journal.writer.nextVisit();
+  }
+
+  /** A node has ended and its edges lead nowhere: they are tried again on resume, the node is not. */
+  async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
+    if (this.#automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
+  }
+
+  /** The run has ended with an output. */
+  async finish(run: AgentRun, { input }: NextStep): Promise<void> {
+    const summary = this.summary("completed", { completedAt: new Date(this.journal.clock.now()).toISOString() });
+    await this.save(run, { node: "finish", input, status: "completed" }, summary);
+    this.journal.running = undefined;
+  }
+
+  /** Saves the state of this moment, with the node that runs next. Durable when it resolves. */
+  async save(run: AgentRun, plan: CheckpointPlan, summary = this.#openingSummary()): Promise<CheckpointRecord> {
+    const { writer } = this.journal;
+    const changes = this.#writer.take(run.state, plan.node);
+    // Taken from the state and written: whatever is refused below, the next save has them.
+    this.#pending.push(...changes);
+    const input = writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
+    const parent = this.head;
+    const record = this.#record(run, plan, input);
+    const records = [...this.#takeOpening(), ...this.#takePending(), record];
+    const snapshot = plan.boundary && this.#snapshotIfDue(run, record, plan.input, parent);
+    this.#append(snapshot ? [...records, snapshot] : records, summary, snapshot !== undefined);
+    await this.journal.durable();
+    run.visitBase = record.version;
+    this.#savedWithin = true;
+    return record;
+  }
+
+  /** Saves the state that the current visit began with: its node runs again, with what was recorded since. */
+  async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const { history } = run.state;
+    const input = this.journal.writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
+    const record = { ...this.#record(run, plan, input), visit };
+    this.#append([...this.#takeOpening(), ...this.#takePending(), record], this.#openingSummary());
+    await this.journal.durable();
+    return record;
+  }
+
+  /** Every decision of the run so far. */
+  get decisions(): readonly DecisionRecord[] {
+    return this.#writer.decisions;
+  }
+
+  get fingerprint(): string {
+    return this.#structure.fingerprint;
+  }
+
+  /** A tool call asked for the move that ends this session: it has no outcome, and is not in doubt. */
+  noteMoved(call: string): void {
+    const facts = this.inFlight.get(call);
+    if (!facts) return;
+    this.movedCalls.add(call);
+    this.journal.append([{ ...facts, kind: "outcome", moved: true }]);
+  }
+
+  get automatic(): boolean {
+    return this.#automatic;
+  }
+
+  /** The records of everything not yet saved, for a line that begins with the state of this moment. */
+  takeUnsaved(run: AgentRun, node: string): AgentRecord[] {
+    this.#pending.push(...this.#writer.take(run.state, node));
+    return [...this.#takeOpening(), ...this.#takePending()];
+  }
+
+  summary(status: SummaryFacts["status"], data: unknown) {
+    const { journal, run, createdAt } = this;
+    return agentSummary({ agentId: journal.agentId, runId: run.run, status, createdAt, updatedAt: journal.clock.now(), data });
+  }
+
+  /** Made to find out its size, which doubles the wait for the next try when it is too large: each byte pays once. */
+  #snapshotIfDue(run: AgentRun, record: CheckpointRecord, input: unknown, parent: CheckpointHead | undefined): SnapshotRecord | undefined {
+    const { journal, createdAt } = this;
+    if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
+    const checkpointId = this.head?.id ?? "";
+    const snapshot = snapshotOf(record, { journal, state: run.state, writer: this.#writer, run: this.run, structure: this.#structure, createdAt, checkpointId, parent, input });
+    const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
+    journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
+    if (due > journal.appendedBytes) return undefined;
+    journal.writer.forget();
+    return snapshot;
+  }
+
+  get #writer(): StateWriter {
+    return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
+  }
+
+  #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
+    const { journal } = this;
+    const { iteration, progress, progressSummary } = run.state;
+    const version = plan.version ?? journal.nextVersion;
+    journal.nextVersion = version + 1;
+    journal.nextNumber = Math.max(journal.nextNumber, run.state.history.next);
+    // The position of an append is known once it is made; it is the next.
+    if (plan.id !== undefined) journal.named.set(plan.id, [version, journal.position + 1]);
+    if (plan.status) journal.runs.set(this.run.run, [version, journal.position + 1]);
+    this.head = { version, id: plan.id ?? `${journal.generation}-${version}` };
+    return {
+      kind: "checkpoint",
+      lane: this.lane,
+      version,
+      ...(plan.id !== undefined && { id: plan.id }),
+      at: journal.clock.now(),
+      node: plan.node,
+      input,
+      ...(plan.inputType !== undefined && { inputType: plan.inputType }),
+      ...(plan.unresolved && { unresolved: true }),
+      iteration,
+      ...(progress !== undefined && { progress }),
+      ...(progressSummary !== undefined && { summary: progressSummary }),
+      ...(plan.status && { status: plan.status }),
+    };
+  }
+
+  #append(records: readonly AgentRecord[], summary: ReturnType<RunSession["summary"]> | undefined, snapshot = false): void {
+    this.journal.append(records, { ...(summary && { summary }), snapshot });
+    this.endedCalls = [];
+  }
+
+  /** A run that has just begun is in progress from its first append on. */
+  #openingSummary() {
+    return this.#opening.length > 0 ? this.summary("in_progress", {}) : undefined;
+  }
+
+  #takeOpening(): readonly AgentRecord[] {
+    const opening = this.#opening;
+    this.#opening = [];
+    return opening;
+  }
+
+  #takePending(): AgentRecord[] {
+    const pending = this.#pending;
+    this.#pending = [];
+    return pending;
+  }
+}
+
+function subjectOf({ node, unresolved, status }: CheckpointPlan): string {
+  if (status) return "the output of the run";
+  return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
+}

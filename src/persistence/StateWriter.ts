@@ -1,0 +1,81 @@
+import type { Decision, Requirements } from "../agent/AgentContext.ts";
+import type { RunSettings } from "../agent/RunSettings.ts";
+import type { RunState } from "../agent/RunState.ts";
+import { historyRecords, storageRecords } from "../checkpoint/changeRecords.ts";
+import type { HistoryChange } from "../checkpoint/MessageHistory.ts";
+import type { AgentRecord, DecisionRecord, RequirementsRecord, SettingsRecord } from "../checkpoint/records.ts";
+import type { SlotWriter } from "../checkpoint/SlotWriter.ts";
+
+/** What the log already has of a state. */
+export interface SavedState extends Pick<RunState, "settings" | "requirements"> {
+  readonly decisions: readonly DecisionRecord[];
+}
+
+/**
+ * Turns what is new in a run's state into records. What was taken from the state and could not be written stays here, so
+ * that a refused save loses nothing.
+ */
+export class StateWriter {
+  readonly #writer: SlotWriter;
+  readonly #lane: number;
+  readonly #now: () => number;
+  #history: HistoryChange[] = [];
+  #storage = new Map<string, { readonly value: unknown } | undefined>();
+  #decisions: { readonly decision: Decision; readonly node: string; readonly at: number }[] = [];
+  #settings: RunSettings | undefined;
+  #requirements: Requirements | undefined;
+  /** Every decision of the run. */
+  readonly decisions: DecisionRecord[];
+
+  /** @param saved what the log already has of the state; absent: nothing. */
+  constructor(writer: SlotWriter, lane: number, now: () => number, saved?: SavedState) {
+    this.#writer = writer;
+    this.#lane = lane;
+    this.#now = now;
+    this.#settings = saved?.settings;
+    this.#requirements = saved?.requirements;
+    this.decisions = [...(saved?.decisions ?? [])];
+  }
+
+  /** The records of what is new since the last call. @throws NotSerializableError */
+  take(state: RunState, node: string): AgentRecord[] {
+    this.#history.push(...state.history.takeChanges());
+    for (const [key, change] of state.storage.takeChanges()) this.#storage.set(key, change);
+    for (const decision of state.takeDecisions()) this.#decisions.push({ decision, node, at: this.#now() });
+    const decided = this.#decisionRecords();
+    const records = [...this.#records(state), ...decided];
+    this.decisions.push(...decided);
+    this.#history = [];
+    this.#storage = new Map();
+    this.#decisions = [];
+    this.#settings = state.settings;
+    this.#requirements = state.requirements;
+    return records;
+  }
+
+  #records({ settings, requirements }: RunState): AgentRecord[] {
+    const lane = this.#lane;
+    return [
+      ...historyRecords(this.#history, lane, this.#writer),
+      ...storageRecords(this.#storage, lane, this.#writer),
+      ...(settings === this.#settings ? [] : [this.settingsRecord(settings)]),
+      ...(requirements === this.#requirements || isEmpty(requirements, this.#requirements) ? [] : [this.requirementsRecord(requirements)]),
+    ];
+  }
+
+  #decisionRecords(): DecisionRecord[] {
+    return this.#decisions.map(({ decision: { decision, reason }, node, at }) => ({ kind: "decision", lane: this.#lane, at, node, decision, ...(reason !== undefined && { reason }) }));
+  }
+
+  settingsRecord({ model, parameters, tools }: RunSettings): SettingsRecord {
+    return { kind: "settings", lane: this.#lane, model, tools, ...(parameters && { parameters: this.#writer.value(parameters, "the model parameters") }) };
+  }
+
+  requirementsRecord({ files = [], environment = {} }: Requirements): RequirementsRecord {
+    return { kind: "requirements", lane: this.#lane, files, environment };
+  }
+}
+
+function isEmpty(requirements: Requirements, saved: Requirements | undefined): boolean {
+  return saved === undefined && !requirements.files?.length && Object.keys(requirements.environment ?? {}).length === 0;
+}

@@ -1,0 +1,24 @@
+import { runMoved } from "../agent/RunMoved.ts";
+import { stateAt } from "../checkpoint/AgentState.ts";
+import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
+import type { Message } from "../checkpoint/Message.ts";
+import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { loggedCalls } from "../journal/loggedCalls.ts";
+import { planRollback } from "../journal/planRollback.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
+
+/** The messages at a checkpoint. */
+export function messagesAt(log: AgentLog, target: CheckpointPoint): readonly Message[] {
+  const state = stateAt(log.index, target);
+  if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
+  const reader = log.reader(state);
+  return state.history.map(({ message }) => reader.message(message));
+}
+
+/** The report of a rollback of messages alone: every effect since the checkpoint stands. */
+export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): RollbackReport {
+  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
+  const standing = [...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
+  return runMoved({ checkpointId: target.id, reverted: [], failed: [], irreversible: [], skipped: standing.map(revertibleCall) });
+}

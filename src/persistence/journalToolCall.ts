@@ -1,0 +1,118 @@
+import { callOf } from "../agent/ContextBinding.ts";
+import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
+import type { ToolEffect } from "../agent/Tool.ts";
+import type { RecordedCall } from "../checkpoint/AgentState.ts";
+import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import type { IntentRecord, OutcomeRecord, Visit } from "../checkpoint/records.ts";
+import { callFacts } from "../checkpoint/toolCalls.ts";
+import { NotSerializableError } from "../errors/NotSerializableError.ts";
+import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
+import { ToolCallInDoubtError } from "../errors/ToolCallInDoubtError.ts";
+import { ToolFailedError } from "../errors/ToolFailedError.ts";
+import { isolate } from "../internal/isolate.ts";
+import type { RunSession } from "./RunSession.ts";
+
+type Next = (event: ToolCallEvent) => Promise<unknown>;
+
+/**
+ * A tool call of a durable run: one that ended before is not run again; one with a side effect is recorded before it
+ * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
+ */
+export async function journalToolCall(session: RunSession, effect: ToolEffect, event: ToolCallEvent, next: Next): Promise<unknown> {
+  const recorded = recordedCall(session, event);
+  if (recorded) assertSame(recorded, event);
+  if (recorded?.outcome) return replay(session, recorded, recorded.outcome, event);
+  if (recorded && effect !== "none" && effect !== "idempotent") throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
+  const known = recorded ? { ...event, toolCallId: recorded.call } : event;
+  const facts = recorded?.intent ?? intentOf(session, effect, known);
+  if (!recorded && effect !== "none") {
+    session.journal.append([facts]);
+    await session.journal.durable();
+  } else {
+    await session.answersDurable;
+  }
+  return perform(session, facts, known, next);
+}
+
+async function perform(session: RunSession, facts: IntentRecord, event: ToolCallEvent, next: Next): Promise<unknown> {
+  session.inFlight.set(facts.call, facts);
+  try {
+    const output = isolate(await next(event));
+    recordOutcome(session, facts, event, output);
+    return output;
+  } catch (error) {
+    if (error instanceof ToolFailedError) record(session, facts, { error: { message: error.reason } }, { ...shown(facts, event), status: "failed", error: error.reason });
+    throw error;
+  } finally {
+    session.inFlight.delete(facts.call);
+  }
+}
+
+function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCallEvent, output: unknown): void {
+  const { writer } = session.journal;
+  try {
+    const slot = writer.value(output, `the output of tool "${event.tool.name}"`);
+    record(session, facts, { output: slot }, { ...shown(facts, event), status: "succeeded", output });
+    writer.noteOutcome(event.toolCallId, output);
+  } catch (error) {
+    if (!(error instanceof NotSerializableError)) throw error;
+    // The effect has happened: that much is recorded, so that it can be rolled back and is not repeated.
+    record(session, facts, { lost: { path: error.path, reason: error.reason } }, { ...shown(facts, event), status: "lost" });
+    throw error;
+  }
+}
+
+function record(session: RunSession, facts: IntentRecord, end: Partial<OutcomeRecord>, call: CheckpointToolCall): void {
+  if (session.movedCalls.has(facts.call)) return;
+  const { kind: _kind, ...unsaid } = facts;
+  const { lane, visit, call: id } = facts;
+  const outcome: OutcomeRecord = facts.effect === "none" ? { ...unsaid, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call: id, ...end };
+  session.journal.append([outcome]);
+  session.endedCalls.push(call);
+}
+
+function shown(facts: IntentRecord, event: ToolCallEvent) {
+  return { toolCallId: facts.call, toolName: facts.tool, effect: facts.effect, input: event.input };
+}
+
+function intentOf(session: RunSession, effect: ToolEffect, event: ToolCallEvent): IntentRecord {
+  const { writer } = session.journal;
+  const { asked, tool, input, context } = event;
+  const within = callOf(context)?.toolCallId;
+  const inAnswer = asked.kind === "model" && writer.isAnswer(asked.message);
+  return {
+    kind: "intent",
+    lane: session.lane,
+    visit: visitOf(event),
+    call: event.toolCallId,
+    tool: tool.name,
+    effect,
+    node: context.nodeId,
+    ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
+    ...(asked.kind === "node" && { ordinal: asked.ordinal, ...(within !== undefined && { within }) }),
+  };
+}
+
+function recordedCall({ recording }: RunSession, event: ToolCallEvent): RecordedCall | undefined {
+  const { asked } = event;
+  if (asked.kind === "model") return recording?.call(event.toolCallId);
+  return recording?.callAt(visitOf(event), asked.ordinal, callOf(event.context)?.toolCallId);
+}
+
+function assertSame(recorded: RecordedCall, { tool, context }: ToolCallEvent): void {
+  const { tool: name } = callFacts(recorded);
+  if (name === tool.name) return;
+  throw new ReplayDivergedError(context.nodeId, recorded.call, `a call of "${name}"`, `a call of "${tool.name}"`);
+}
+
+function replay(session: RunSession, { call }: RecordedCall, outcome: OutcomeRecord, { tool }: ToolCallEvent): unknown {
+  if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
+  if (outcome.lost) throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
+  const output = session.recording?.outputOf(call);
+  session.journal.writer.noteOutcome(call, output);
+  return output;
+}
+
+function visitOf({ visit }: ToolCallEvent): Visit {
+  return [visit.base, visit.ordinal];
+}

@@ -1,0 +1,50 @@
+import type { AgentRun } from "../agent/AgentRun.ts";
+import { formatVersion, type AgentCheckpointData, type CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { RunSession } from "./RunSession.ts";
+
+export interface LiveCheckpoint {
+  readonly session: RunSession;
+  readonly run: AgentRun;
+  readonly record: CheckpointRecord;
+  readonly input: unknown;
+  readonly parentId: string | undefined;
+  readonly toolCalls: readonly CheckpointToolCall[];
+  /** True: the state at the beginning of the current visit; false: that of this moment. */
+  readonly beginning: boolean;
+}
+
+/** A checkpoint that was just saved, from what the run has at hand: nothing is read back. Its checksum is known to readers. */
+export function liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning }: LiveCheckpoint): AgentCheckpointData {
+  const { state } = run;
+  const { model, parameters, tools } = state.settings;
+  const { files = [], environment = {} } = state.requirements;
+  return Object.freeze({
+    checkpointId: record.id ?? `${session.journal.generation}-${record.version}`,
+    agentId: session.journal.agentId,
+    runId: session.run.run,
+    ...(parentId !== undefined && { parentId }),
+    version: record.version,
+    createdAt: new Date(record.at).toISOString(),
+    nodeId: record.node,
+    lastInput: input,
+    ...(record.inputType !== undefined && { lastInputType: record.inputType }),
+    agentPath: [],
+    messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
+    storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
+    model,
+    ...(parameters && { modelParameters: parameters }),
+    tools,
+    iteration: record.iteration,
+    status: "in_progress",
+    ...(record.progress !== undefined && { progress: record.progress }),
+    ...(record.summary !== undefined && { progressSummary: record.summary }),
+    toolCalls,
+    decisions: session.decisions.map(({ decision, reason, node, at }) => ({ decision, ...(reason !== undefined && { reason }), nodeId: node, decidedAt: new Date(at).toISOString() })),
+    fileChanges: { modified: [], created: [], deleted: [] },
+    recoveryInfo: { resumePoint: record.node, requiredContext: files, environment },
+    strategyFingerprint: session.fingerprint,
+    formatVersion,
+    checksum: "",
+  });
+}

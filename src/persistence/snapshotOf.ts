@@ -1,0 +1,46 @@
+import type { RunState } from "../agent/RunState.ts";
+import type { CheckpointRecord, RunRecord, SnapshotRecord, StructureRecord } from "../checkpoint/records.ts";
+import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
+import type { Journal } from "../journal/Journal.ts";
+import type { StateWriter } from "./StateWriter.ts";
+
+/** What a snapshot is made from, beside the checkpoint that it stands with. */
+export interface SnapshotSource {
+  readonly journal: Journal;
+  readonly state: RunState;
+  readonly writer: StateWriter;
+  readonly run: RunRecord;
+  readonly structure: StructureRecord;
+  readonly createdAt: number;
+  readonly checkpointId: string;
+  readonly parent: { readonly version: number; readonly id: string } | undefined;
+  /** The value of the checkpoint's input. */
+  readonly input: unknown;
+}
+
+/** The state at a checkpoint by value. It costs as much as the state is long, so it is made rarely. */
+export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): SnapshotRecord {
+  const { journal, state, writer, parent } = source;
+  const values = journal.writer;
+  const byNumber = envelopeKeyOf(record.input) === "$message";
+  return {
+    kind: "snapshot",
+    checkpoint: byNumber ? record : { ...record, input: values.value(source.input, "the input") },
+    checkpointId: source.checkpointId,
+    ...(parent && { parent: parent.version, parentId: parent.id }),
+    run: source.run,
+    createdAt: source.createdAt,
+    nextNumber: state.history.next,
+    nextLane: journal.nextLane,
+    history: state.history.entries.map(({ number, message }) => ({ number, message: values.value(message, `message ${number}`) })),
+    storage: Object.fromEntries([...state.storage.values].map(([key, value]) => [key, values.value(value, `storage key ${JSON.stringify(key)}`)])),
+    settings: writer.settingsRecord(state.settings),
+    requirements: writer.requirementsRecord(state.requirements),
+    structure: source.structure,
+    structures: [...journal.structures],
+    decisions: writer.decisions,
+    runs: Object.fromEntries(journal.runs),
+    cancelled: [...journal.cancelled],
+    named: Object.fromEntries(journal.named),
+  };
+}

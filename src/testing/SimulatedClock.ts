@@ -1,0 +1,52 @@
+import type { Clock } from "../internal/Clock.ts";
+
+/** A clock that stands still until it is moved. */
+export class SimulatedClock implements Clock {
+  #now: number;
+  #monotonic = 0;
+  #timers: { readonly at: number; readonly callback: () => void }[] = [];
+
+  /** @param start milliseconds since 1970. */
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#monotonic + ms, callback };
+    this.#timers.push(timer);
+    return () => void (this.#timers = this.#timers.filter((other) => other !== timer));
+  }
+
+  /** Lets time pass: timers that fall due are called in their order. */
+  advance(ms: number): void {
+    const end = this.#monotonic + ms;
+    for (let next = this.#nextUntil(end); next; next = this.#nextUntil(end)) {
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#moveTo(next.at);
+      next.callback();
+    }
+    this.#moveTo(end);
+  }
+
+  /** Sets the wall clock, as a correction of the machine's time does: forward or back, without time passing. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
+  #nextUntil(end: number): { readonly at: number; readonly callback: () => void } | undefined {
+    return this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+  }
+
+  #moveTo(monotonic: number): void {
+    this.#now += monotonic - this.#monotonic;
+    this.#monotonic = monotonic;
+  }
+}

@@ -1,0 +1,58 @@
+import { SimulatedCrashError } from "../errors/SimulatedCrashError.ts";
+import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+
+/**
+ * A storage that stops after a number of saves, as if the process had ended there: what was saved stays, every later
+ * save rejects, and the agent is free for the next process. A save is one durable write: an append to a log, or a call of
+ * `saveCheckpoint` where a provider has three methods. Give the provider itself to the agent that resumes.
+ *
+ * @param saves how many saves go through; 0 or more, counted over all agents.
+ */
+export function crashAfter(storage: PersistenceStorageProvider<never>, saves: number): PersistenceStorageProvider<never> {
+  let left = saves;
+  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    if (left === 0) throw new SimulatedCrashError(saves);
+    left--;
+    return write();
+  };
+  if (storage instanceof LogPersistenceStorageProvider) {
+    return new LogPersistenceStorageProvider(crashingLog(storage.log, save), { inlineThresholdBytes: storage.inlineThresholdBytes });
+  }
+  return {
+    getCheckpoints: (agentId) => storage.getCheckpoints(agentId),
+    getLatestCheckpoint: (agentId) => storage.getLatestCheckpoint(agentId),
+    saveCheckpoint: (agentId, checkpoint) => save(() => storage.saveCheckpoint(agentId, checkpoint)),
+  };
+}
+
+type Save = <Result>(write: () => Promise<Result>) => Promise<Result>;
+
+function crashingLog(log: RecordLog, save: Save): RecordLog {
+  return {
+    version: log.version,
+    capabilities: log.capabilities,
+    blobs: log.blobs,
+    open: async (agentId: string, owner: LogOwner) => crashingOwner(await log.open(agentId, owner), save),
+    read: (agentId, options) => log.read(agentId, options),
+    list: (options) => log.list(options),
+    owner: (agentId) => log.owner(agentId),
+    requestStop: (agentId, reason) => log.requestStop(agentId, reason),
+    close: () => log.close(),
+  };
+}
+
+function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
+  return {
+    get position() {
+      return owned.position;
+    },
+    generation: owned.generation,
+    lost: owned.lost,
+    append: (entry: LogAppend, expectedPosition: number) => save(() => owned.append(entry, expectedPosition)),
+    prune: (positions) => save(() => owned.prune(positions)),
+    drop: () => owned.drop(),
+    release: () => owned.release(),
+  };
+}
