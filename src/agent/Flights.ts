@@ -1,7 +1,7 @@
 import type { Clock } from "../internal/Clock.ts";
 
 interface Flight {
-  readonly toolCallId: string | undefined;
+  toolCallId: string | undefined;
   readonly controller: AbortController;
   /** Fulfilled when the work has settled, either way. */
   ended: Promise<void>;
@@ -34,6 +34,11 @@ export class Flights {
       () => undefined,
     );
     return Promise.race([result, this.#released]);
+  }
+
+  /** A call goes on under another id. */
+  rename(toolCallId: string, renamed: string): void {
+    for (const flight of this.#flights) if (flight.toolCallId === toolCallId) flight.toolCallId = renamed;
   }
 
   /** Aborts all but one call. */

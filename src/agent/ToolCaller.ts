@@ -57,13 +57,14 @@ export class ToolCaller {
     return output;
   }
 
-  /** Runs the tool itself. An interceptor may have changed the input, which is checked again then. */
+  /** Runs the tool itself. An interceptor may have given it another id, or another input, which is checked again. */
   async #run(accepted: ToolCallEvent, planned: ToolCallEvent, parsed: unknown, signal: AbortSignal): Promise<unknown> {
     const { visit } = this.#scope;
     const { tool, toolCallId } = accepted;
     const same = accepted.input === planned.input && tool === planned.tool;
     const input = same ? parsed : await checkSchemaAsync(tool.inputSchema, accepted.input, inputOf(tool));
     if (signal.aborted) throw new ToolNotStartedError(tool.name, toolCallId, { cause: signal.reason });
+    if (toolCallId !== planned.toolCallId) visit.rename(planned.toolCallId, toolCallId);
     const context = this.#contextFor({ toolCallId, signal });
     const { generation } = visit.run;
     try {

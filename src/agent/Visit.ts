@@ -63,6 +63,11 @@ export class Visit {
     return this.#flights.launch(toolCallId, work);
   }
 
+  /** A tool call goes on under another id, under which it may ask for a move. */
+  rename(toolCallId: string, renamed: string): void {
+    this.#flights.rename(toolCallId, renamed);
+  }
+
   /** Tells listeners; what one of them throws fails the run. A visit the run has left is not told about. */
   async tell<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     if (this.#moved) return;

@@ -4,6 +4,7 @@ import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/AgentContext.ts";
 import type { AgentRun } from "../../src/agent/AgentRun.ts";
 import { callOf, runOf, visitOf } from "../../src/agent/ContextBinding.ts";
+import type { FeaturePipeline } from "../../src/agent/FeaturePipeline.ts";
 import { runMoved } from "../../src/agent/RunMoved.ts";
 import type { RunStart } from "../../src/agent/RunStart.ts";
 import { storageKey } from "../../src/agent/StorageKey.ts";
@@ -50,6 +51,7 @@ async function jump(context: AgentContext, nodeId: string, input: unknown, chang
 async function moving(
   first: (input: string, context: AgentContext) => unknown,
   second: (input: string, context: AgentContext) => unknown = (input) => input,
+  hooks: (pipeline: FeaturePipeline) => void = () => undefined,
 ) {
   const events: string[] = [];
   const agent = new AIAgent({
@@ -70,6 +72,7 @@ async function moving(
     }),
   }).install(
     testFeature((pipeline) => {
+      hooks(pipeline);
       pipeline.onNodeStarting(({ nodeId }) => void events.push(`${nodeId} starting`));
       pipeline.onNodeCompleted(({ nodeId }) => void events.push(`${nodeId} completed`));
       pipeline.onNodeFailed(({ nodeId }) => void events.push(`${nodeId} failed`));
@@ -337,6 +340,25 @@ describe("a move and the calls in flight", () => {
     expect(output).toBe("there");
     expect(steps).toEqual([expect.any(ExecutionMovedError), false, "tool ended", "second"]);
     expect(events).toEqual(["first starting", "moved to second", "second starting", "second completed"]);
+  });
+
+  it("from within a tool spares that call also under an id that an interceptor gave it", async () => {
+    const aborted: boolean[] = [];
+    const asker = tool({
+      name: "asker",
+      description: "",
+      inputSchema: z.object({}),
+      execute: async (_input, { context, abortSignal, toolCallId }) => {
+        await jump(context, "second", toolCallId);
+        aborted.push(abortSignal.aborted);
+      },
+    });
+    const { output } = await moving(
+      (_input, context) => context.tools.call(asker, {}),
+      (input) => input,
+      (pipeline) => pipeline.aroundToolCall((event, next) => next({ ...event, toolCallId: "recorded" })),
+    );
+    expect([output, aborted]).toEqual(["recorded", [false]]);
   });
 
   it("from within a tool fails the run when it fails", async () => {
