@@ -52,8 +52,11 @@ async function recover(fileSystem: FaultyFileSystem, directory: string, known: K
 
 const reasons: Readonly<Record<string, string>> = { EIO: "io", ENOSPC: "full", EMFILE: "too_many_files", EACCES: "permission" };
 
+// The codes differ only in the reason that is reported, which the two soonest met show; a long run tries them all.
+const codes = process.env["SOAK"] === "1" ? ["EIO", "ENOSPC", "EMFILE", "EACCES", "short"] : ["EMFILE", "ENOSPC", "short"];
+
 describe("a file system that fails", () => {
-  it.each(["EIO", "ENOSPC", "EMFILE", "EACCES", "short"].flatMap((code) => [[code, false] as const, [code, true] as const]))(
+  it.each(codes.flatMap((code) => [[code, false] as const, [code, true] as const]))(
     "with %s at any call (from then on: %s) loses nothing acknowledged, says so by a typed error, and goes on after",
     async (code, fromThenOn) => {
       for (let call = 1; ; call++) {

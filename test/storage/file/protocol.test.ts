@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { explore } from "./exploreProtocol.ts";
+import { design, type Protocol } from "./protocol.model.ts";
+
+const soak = process.env["SOAK"] === "1";
+const one = ["r0"];
+const four = ["r0", "r1", "r2", "r3"];
+
+const sound: readonly (readonly [string, string, readonly string[], Partial<Protocol>])[] = [
+  ["take-over by two others, large segments listed", "ABC", four, {}],
+  ["take-over by two others, small segments carried", "ABC", one, { smallSegment: 3 }],
+  ["take-over by two others, sizes in between", "ABC", four, { smallSegment: 3 }],
+  ["the same when the first sync lies", "ABC", four, { smallSegment: 3, firstSyncLies: true }],
+  ["two appends each, large segments", "ABC", one, { appends: 2 }],
+  ["compaction by all, two appends", "AB", four, { compaction: "link", appends: 2 }],
+  ["compaction by all, two appends, small segments", "AB", one, { compaction: "link", appends: 2, smallSegment: 3 }],
+  ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3 }],
+];
+
+const large: typeof sound = [
+  ["compaction by three, small segments", "ABC", one, { compaction: "link", smallSegment: 2 }],
+  ["take-over by three others", "ABCD", one, { smallSegment: 3 }],
+  ["two appends each, sizes in between", "ABC", four, { appends: 2, smallSegment: 3 }],
+];
+
+const compacting: Partial<Protocol> = { compaction: "link" };
+const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
+  ["no check before acknowledging", "AB", { checkBeforeAcknowledging: "none" }],
+  ["a check for the next number only", "AB", { ...compacting, checkBeforeAcknowledging: "next number only" }],
+  ["the last line listed instead of copied", "AB", { lastLine: "listed" }],
+  ["the last line listed after a sync that lies", "AB", { lastLine: "listed after a sync", firstSyncLies: true }],
+  ["the folder synced after the first line", "ABC", { folderSync: "after the first line" }],
+  ["the folder never synced", "AB", { folderSync: "never" }],
+  ["compaction by rename", "AB", { compaction: "rename" }],
+  ["compaction in place", "AB", { compaction: "in place" }],
+  ["the time in the name", "AB", { ...compacting, names: "generation and time" }],
+  ["an open that names only the segment before", "ABC", { bases: "only the one before" }],
+  ["no check before removing what was carried", "ABC", { checkBeforeRemoving: "not when carrying", smallSegment: 2 }],
+  ["no check before removing what was compacted", "ABC", { ...compacting, checkBeforeRemoving: "not when compacting" }],
+  ["removing what was carried before the open is synced", "AB", { removing: "before the open is synced", smallSegment: 9 }],
+];
+
+describe("the file protocol, in every order of steps and after every power cut", () => {
+  it.each(soak ? [...sound, ...large] : sound)("loses nothing acknowledged: %s", (_name, letters, existing, variant) => {
+    const { bad, example, states } = explore(letters, existing, { ...design, ...variant });
+    expect({ bad, example }).toEqual({ bad: 0, example: undefined });
+    expect(states).toBeGreaterThan(1000);
+  }, soak ? 3_600_000 : 60_000);
+
+  it.each(broken)("is found broken with %s", (_name, letters, variant) => {
+    expect(explore(letters, one, { ...design, ...variant }, true).bad).toBeGreaterThan(0);
+  });
+});
