@@ -1,6 +1,14 @@
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
-export type { AgentContext, AgentLlm, AgentStorage, AgentTools, Decision, Requirements, WaitingFor } from "./agent/AgentContext.ts";
+export type {
+  AgentContext,
+  AgentLlm,
+  AgentStorage,
+  AgentTools,
+  Decision,
+  Requirements,
+  WaitingFor,
+} from "./agent/AgentContext.ts";
 export type { AgentFeature } from "./agent/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/AgentRun.ts";
 export { callModel } from "./agent/callModel.ts";
@@ -13,7 +21,13 @@ export { hasToolCalls } from "./agent/hasToolCalls.ts";
 export type { Crossing, NextStep } from "./agent/NextStep.ts";
 export type { Node } from "./agent/Node.ts";
 export type { NodeVisit } from "./agent/NodeVisit.ts";
-export type { CallOrigin, ModelRequestEvent, NodeEvent, PipelineEvents, ToolCallEvent } from "./agent/PipelineEvents.ts";
+export type {
+  CallOrigin,
+  ModelRequestEvent,
+  NodeEvent,
+  PipelineEvents,
+  ToolCallEvent,
+} from "./agent/PipelineEvents.ts";
 export type { PromptExecutor } from "./agent/PromptExecutor.ts";
 export { runMoved, type RunMoved } from "./agent/RunMoved.ts";
 export type { ResumeOptions, RunOptions, RunRequest } from "./agent/RunRequest.ts";
@@ -47,8 +61,21 @@ export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
-export { filterCheckpoints, type CheckpointFilter, type PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
-export type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "./storage/RecordLog.ts";
+export {
+  filterCheckpoints,
+  type CheckpointFilter,
+  type PersistenceStorageProvider,
+} from "./storage/PersistenceStorageProvider.ts";
+export type {
+  AgentSummary,
+  LogAppend,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  OwnerState,
+  ReadOptions,
+  RecordLog,
+} from "./storage/RecordLog.ts";
 export { AgentBusyError } from "./errors/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
 export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";

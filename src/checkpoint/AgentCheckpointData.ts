@@ -78,7 +78,11 @@ export interface AgentCheckpointData {
   readonly revertedToolCallIds?: readonly string[];
   /** Of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
-  readonly fileChanges: { readonly modified: readonly string[]; readonly created: readonly string[]; readonly deleted: readonly string[] };
+  readonly fileChanges: {
+    readonly modified: readonly string[];
+    readonly created: readonly string[];
+    readonly deleted: readonly string[];
+  };
   readonly recoveryInfo: {
     /** The node that runs next. */
     readonly resumePoint: string;

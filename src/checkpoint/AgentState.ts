@@ -1,7 +1,16 @@
 import type { CheckpointPoint, LaneStart, LogIndex } from "./LogIndex.ts";
 import { applyEdit, type StoredMessage } from "./storedHistory.ts";
 import type {
-  AgentRecord, AnswerRecord, DecisionRecord, IntentRecord, OutcomeRecord, RequirementsRecord, RunRecord, SettingsRecord, StructureRecord, Visit,
+  AgentRecord,
+  AnswerRecord,
+  DecisionRecord,
+  IntentRecord,
+  OutcomeRecord,
+  RequirementsRecord,
+  RunRecord,
+  SettingsRecord,
+  StructureRecord,
+  Visit,
 } from "./records.ts";
 import type { Slot } from "./valueCodec.ts";
 
@@ -35,8 +44,18 @@ export interface AgentState {
 
 /** Of an agent that nothing is known of. */
 export const emptyState: AgentState = {
-  lane: 0, runId: "", run: undefined, checkpoint: undefined, history: [], storage: new Map(), settings: undefined, requirements: undefined,
-  structure: undefined, decisions: [], answers: new Map(), calls: new Map(),
+  lane: 0,
+  runId: "",
+  run: undefined,
+  checkpoint: undefined,
+  history: [],
+  storage: new Map(),
+  settings: undefined,
+  requirements: undefined,
+  structure: undefined,
+  decisions: [],
+  answers: new Map(),
+  calls: new Map(),
 };
 
 /** Where something was asked in a visit: by the node itself, or within one of its tool calls. */
@@ -194,7 +213,14 @@ class Folding {
 
   #addCall(record: IntentRecord | OutcomeRecord, order: number): void {
     const known = this.#calls.get(record.call);
-    const call = { ...known, call: record.call, visit: record.visit, order };
-    this.#calls.set(record.call, record.kind === "intent" ? { ...call, intent: record } : { ...call, outcome: record });
+    const call: RecordedCall = { ...known, call: record.call, visit: record.visit, order };
+    this.#calls.set(record.call, withRecord(call, record));
   }
+}
+
+/** A call with what was recorded of it next. A new intent begins the call anew. */
+export function withRecord<Call extends RecordedCall>(call: Call, record: IntentRecord | OutcomeRecord): Call {
+  if (record.kind === "outcome") return { ...call, outcome: record };
+  const { outcome: _before, ...begun } = call;
+  return { ...begun, intent: record } as Call;
 }

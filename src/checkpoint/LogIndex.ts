@@ -52,13 +52,16 @@ export class LogIndex {
   status: StatusRecord | undefined;
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
-  rollback: { readonly target: number; readonly calls: readonly string[]; readonly closed: readonly string[] } | undefined;
+  rollback:
+    | { readonly target: number; readonly calls: readonly string[]; readonly closed: readonly string[] }
+    | undefined;
   /** When the agent's first run began, in milliseconds since 1970. */
   createdAt: number | undefined;
   position = 0;
   nextVersion = 1;
   nextNumber = 1;
   nextLane = 1;
+  readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
   #order = 0;
 
@@ -89,8 +92,7 @@ export class LogIndex {
 
   /** The checkpoint of this id; `undefined` when it is not among what was read. */
   byId(id: string): CheckpointPoint | undefined {
-    for (const point of this.checkpoints.values()) if (point.id === id) return point;
-    return undefined;
+    return this.#ids.get(id);
   }
 
   #addRecord(record: AgentRecord, entry: Entry): void {
@@ -155,11 +157,16 @@ export class LogIndex {
     const runId = this.lanes.get(record.lane)?.runId ?? this.run?.run ?? "";
     const point = { id, version: record.version, position: entry.position, runId, parent, record, order };
     this.checkpoints.set(record.version, point);
+    this.#ids.set(id, point);
     this.#lastOfLane.set(record.lane, record.version);
     if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
     if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
     if (record.status === "cancelled") this.cancelled.add(runId);
-    if (record.move === "rollback" && this.rollback) this.closedBy.set(record.version, this.rollback.calls.filter((call) => this.reverted.has(call)));
+    if (record.move === "rollback" && this.rollback)
+      this.closedBy.set(
+        record.version,
+        this.rollback.calls.filter((call) => this.reverted.has(call)),
+      );
     this.latest = point;
     this.nextVersion = record.version + 1;
   }
@@ -172,14 +179,26 @@ export class LogIndex {
     this.run = record.run;
     this.createdAt = record.createdAt;
     this.runRecords.set(record.run.run, record.run);
-    this.lanes.set(checkpoint.lane, { record: { kind: "lane", lane: checkpoint.lane, keep: "all" }, runId: record.run.run });
+    this.lanes.set(checkpoint.lane, {
+      record: { kind: "lane", lane: checkpoint.lane, keep: "all" },
+      runId: record.run.run,
+    });
     for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);
     for (const run of record.cancelled) this.cancelled.add(run);
     for (const [id, place] of Object.entries(record.named)) this.named.set(id, place);
     for (const fingerprint of record.structures) this.structures.add(fingerprint);
     const { version } = checkpoint;
-    this.latest = { id: record.checkpointId, version, position: entry.position, runId: record.run.run, parent: record.parent, record: checkpoint, order };
+    this.latest = {
+      id: record.checkpointId,
+      version,
+      position: entry.position,
+      runId: record.run.run,
+      parent: record.parent,
+      record: checkpoint,
+      order,
+    };
     this.checkpoints.set(version, this.latest);
+    this.#ids.set(record.checkpointId, this.latest);
     this.#lastOfLane.set(checkpoint.lane, version);
     this.nextVersion = version + 1;
     this.nextNumber = record.nextNumber;

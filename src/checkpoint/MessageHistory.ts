@@ -24,7 +24,10 @@ export class MessageHistory {
   #changes: HistoryChange[] = [];
   #saved: number;
   #view: readonly Message[] | undefined;
-  #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = { length: 0, next: 1 };
+  #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = {
+    length: 0,
+    next: 1,
+  };
 
   /** @param entries what is already in the log. @param next the first number that is free in the agent's log. */
   constructor(entries: readonly NumberedMessage[] = [], next = 1) {
@@ -157,7 +160,7 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   const existed = new Set(before.map(({ number }) => number));
   const changes: HistoryChange[] = [];
   let remove = removedRanges(before, kept);
-  for (let at = 0; at < after.length; ) {
+  for (let at = 0; at < after.length;) {
     const entry = after[at];
     if (!entry || existed.has(entry.number)) {
       at++;
@@ -178,7 +181,10 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
 function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
   const removed = before.map(({ number }) => number).filter((number) => !kept.has(number));
   const ordered = removed.sort((a, b) => a - b);
-  const stays = before.map(({ number }) => number).filter((number) => kept.has(number)).sort((a, b) => a - b);
+  const stays = before
+    .map(({ number }) => number)
+    .filter((number) => kept.has(number))
+    .sort((a, b) => a - b);
   const ranges: [number, number][] = [];
   let nextStay = 0;
   for (const number of ordered) {

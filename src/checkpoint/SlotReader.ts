@@ -64,14 +64,18 @@ export class SlotReader {
 
   #numbered(number: number): Slot {
     this.#numbers ??= new Map(this.#state.history.map((entry) => [entry.number, entry.message]));
-    if (!this.#numbers.has(number)) throw new UnreadableValueError(`message ${number}, which it refers to, is not in the history`);
+    if (!this.#numbers.has(number))
+      throw new UnreadableValueError(`message ${number}, which it refers to, is not in the history`);
     return this.#numbers.get(number);
   }
 
   #answer([base, ordinal, request, within]: readonly [number, number, number, string?]): Slot {
     const visit: Visit = [base, ordinal];
     const answer = this.#state.answers.get(answerKey(visit, request, within));
-    if (!answer) throw new UnreadableValueError(`answer ${answerKey(visit, request, within)}, which it refers to, is not on its line`);
+    if (!answer)
+      throw new UnreadableValueError(
+        `answer ${answerKey(visit, request, within)}, which it refers to, is not on its line`,
+      );
     return answer.message;
   }
 
@@ -87,7 +91,8 @@ export class SlotReader {
 
   #outputOf(call: string): Slot {
     const outcome = this.#state.calls.get(call)?.outcome;
-    if (!outcome) throw new UnreadableValueError(`the outcome of tool call ${call}, which it refers to, is not on its line`);
+    if (!outcome)
+      throw new UnreadableValueError(`the outcome of tool call ${call}, which it refers to, is not on its line`);
     return outcome.output;
   }
 }

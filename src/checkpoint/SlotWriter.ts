@@ -9,7 +9,7 @@ import { encodeValue, type Slot } from "./valueCodec.ts";
 export interface BlobUpload {
   readonly hash: string;
   readonly text: string;
-  place(reference: string): void;
+  readonly place: (reference: string) => void;
 }
 
 /** Values up to this many bytes of UTF-8 JSON stay in the log. */
@@ -32,7 +32,11 @@ export class SlotWriter {
   #olderOutputs = new Map<string, unknown>();
   #uploads: BlobUpload[] = [];
 
-  constructor(options: { readonly sha256: Sha256; readonly inlineThresholdBytes?: number; readonly blobs?: Map<string, string> }) {
+  constructor(options: {
+    readonly sha256: Sha256;
+    readonly inlineThresholdBytes?: number;
+    readonly blobs?: Map<string, string>;
+  }) {
     this.#sha256 = options.sha256;
     this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
     this.#blobs = options.blobs ?? new Map();
@@ -56,7 +60,9 @@ export class SlotWriter {
     if (typeof value !== "object" || value === null) return this.value(value, subject);
     const number = numberOf(value);
     if (number !== undefined) return { $message: number };
-    return isToolMessage(value) || this.#answers.has(value) ? this.message(value as Message, subject) : this.value(value, subject);
+    return isToolMessage(value) || this.#answers.has(value)
+      ? this.message(value as Message, subject)
+      : this.value(value, subject);
   }
 
   /** Whether a message stands in the log as an answer. */
@@ -65,7 +71,10 @@ export class SlotWriter {
   }
 
   noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
-    this.#answers.set(message, within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within]);
+    this.#answers.set(
+      message,
+      within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within],
+    );
   }
 
   noteOutcome(call: string, output: unknown): void {
@@ -129,5 +138,10 @@ function isToolMessage(value: object): boolean {
 }
 
 function isToolResult(part: unknown): boolean {
-  return typeof part === "object" && part !== null && (part as { readonly type?: unknown }).type === "tool-result" && "output" in part;
+  return (
+    typeof part === "object" &&
+    part !== null &&
+    (part as { readonly type?: unknown }).type === "tool-result" &&
+    "output" in part
+  );
 }

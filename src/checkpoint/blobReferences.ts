@@ -15,7 +15,8 @@ function addReference(slot: Slot, into: Set<string>): void {
     if (typeof reference === "string") into.add(reference);
   }
   if (key !== "$outcomes") return;
-  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes) addReference(result.output, into);
+  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
+    addReference(result.output, into);
 }
 
 /** The values in a record. */
@@ -41,8 +42,12 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
       return [record.input, ...(record.branches ?? []).flatMap(({ input, output }) => [input, output])];
     case "snapshot":
       return [
-        ...slotsOf(record.checkpoint), ...slotsOf(record.run), ...record.history.map(({ message }) => message), ...Object.values(record.storage),
-        record.settings?.parameters, record.structure?.structure,
+        ...slotsOf(record.checkpoint),
+        ...slotsOf(record.run),
+        ...record.history.map(({ message }) => message),
+        ...Object.values(record.storage),
+        record.settings?.parameters,
+        record.structure?.structure,
       ];
     default:
       return [];

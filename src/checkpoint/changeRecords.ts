@@ -6,15 +6,35 @@ import type { SlotWriter } from "./SlotWriter.ts";
 export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: SlotWriter): AgentRecord[] {
   return changes.flatMap((change): AgentRecord[] => {
     if (change.kind === "append") {
-      return change.messages.map(({ number, message }) => ({ kind: "message", lane, number, message: writer.message(message, `message ${number}`) }));
+      return change.messages.map(({ number, message }) => ({
+        kind: "message",
+        lane,
+        number,
+        message: writer.message(message, `message ${number}`),
+      }));
     }
-    const insert = change.insert.map(({ number, message }) => ({ number, message: writer.message(message, `message ${number}`) }));
-    return [{ kind: "edit", lane, remove: change.remove, insert, ...(change.before !== undefined && { before: change.before }) }];
+    const insert = change.insert.map(({ number, message }) => ({
+      number,
+      message: writer.message(message, `message ${number}`),
+    }));
+    return [
+      {
+        kind: "edit",
+        lane,
+        remove: change.remove,
+        insert,
+        ...(change.before !== undefined && { before: change.before }),
+      },
+    ];
   });
 }
 
 /** The records that say which keys of the storage changed; `undefined` means deleted. @throws NotSerializableError */
-export function storageRecords(changes: ReadonlyMap<string, { readonly value: unknown } | undefined>, lane: number, writer: SlotWriter): AgentRecord[] {
+export function storageRecords(
+  changes: ReadonlyMap<string, { readonly value: unknown } | undefined>,
+  lane: number,
+  writer: SlotWriter,
+): AgentRecord[] {
   return [...changes].map(([key, change]): AgentRecord => {
     if (change === undefined) return { kind: "storage", lane, key };
     return { kind: "storage", lane, key, value: writer.value(change.value, `storage key ${JSON.stringify(key)}`) };

@@ -23,14 +23,18 @@ function mapValues(data: AgentCheckpointData, convert: Convert): AgentCheckpoint
     lastInput: convert(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
     messageHistory: data.messageHistory.map((message) => convert(message, "a message") as Message),
     storage: mapEntries(data.storage, (value, key) => convert(value, `storage key ${JSON.stringify(key)}`)),
-    ...(data.modelParameters && { modelParameters: convert(data.modelParameters, "the model parameters") as Record<string, unknown> }),
+    ...(data.modelParameters && {
+      modelParameters: convert(data.modelParameters, "the model parameters") as Record<string, unknown>,
+    }),
     toolCalls: data.toolCalls.map((call) => mapCall(call, convert)),
     ...(data.branches && {
       branches: data.branches.map((branch) => ({
         ...branch,
         lastInput: convert(branch.lastInput, `the input of branch ${JSON.stringify(branch.path)}`),
         messageHistory: branch.messageHistory.map((message) => convert(message, "a message") as Message),
-        ...("output" in branch && { output: convert(branch.output, `the output of branch ${JSON.stringify(branch.path)}`) }),
+        ...("output" in branch && {
+          output: convert(branch.output, `the output of branch ${JSON.stringify(branch.path)}`),
+        }),
       })),
     }),
   };
@@ -44,6 +48,9 @@ function mapCall(call: CheckpointToolCall, convert: Convert): CheckpointToolCall
   };
 }
 
-function mapEntries(record: Readonly<Record<string, unknown>>, convert: (value: unknown, key: string) => unknown): Record<string, unknown> {
+function mapEntries(
+  record: Readonly<Record<string, unknown>>,
+  convert: (value: unknown, key: string) => unknown,
+): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value, key)]));
 }

@@ -8,7 +8,13 @@ import { checkpointToolCall } from "./toolCalls.ts";
  * A checkpoint as users see it, built on read: what is small at once, what grows with the run when it is first asked for.
  * The index must reach back to the start of the checkpoint's line.
  */
-export function checkpointData(agentId: string, index: LogIndex, point: CheckpointPoint, checksum: string, blobs: BlobTexts): AgentCheckpointData {
+export function checkpointData(
+  agentId: string,
+  index: LogIndex,
+  point: CheckpointPoint,
+  checksum: string,
+  blobs: BlobTexts,
+): AgentCheckpointData {
   const { record } = point;
   const parentId = index.parentIdOf(point);
   const reverted = record.move === "rollback" ? index.closedBy.get(point.version) : undefined;
@@ -36,10 +42,19 @@ export function checkpointData(agentId: string, index: LogIndex, point: Checkpoi
   return lazily(data, {
     lastInput: () => opened().reader.read(record.input),
     messageHistory: () => Object.freeze(opened().state.history.map(({ message }) => opened().reader.message(message))),
-    storage: () => Object.freeze(Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)]))),
+    storage: () =>
+      Object.freeze(
+        Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)])),
+      ),
     ...settingsOf(opened),
     toolCalls: () => toolCallsSince(index, point, opened()),
-    decisions: () => opened().state.decisions.map(({ node, at, decision, reason }) => ({ decision, ...(reason !== undefined && { reason }), nodeId: node, decidedAt: new Date(at).toISOString() })),
+    decisions: () =>
+      opened().state.decisions.map(({ node, at, decision, reason }) => ({
+        decision,
+        ...(reason !== undefined && { reason }),
+        nodeId: node,
+        decidedAt: new Date(at).toISOString(),
+      })),
     recoveryInfo: () => ({
       resumePoint: record.node,
       requiredContext: opened().state.requirements?.files ?? [],
@@ -73,8 +88,10 @@ function settingsOf(opened: () => Opened): Record<string, () => unknown> {
 
 function toolCallsSince(index: LogIndex, point: CheckpointPoint, { state, reader }: Opened): unknown {
   const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
-  const calls = [...state.calls.values()].filter((call) => call.outcome && call.order > from && call.order < point.order);
-  return calls.sort((a, b) => a.order - b.order).map((call) => checkpointToolCall(call, state, reader));
+  const calls = [...state.calls.values()].filter(
+    (call) => call.outcome && call.order > from && call.order < point.order,
+  );
+  return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
 }
 
 /** Adds members that are computed when first read and are ordinary data to everything that looks at them. */

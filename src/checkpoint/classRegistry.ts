@@ -17,7 +17,8 @@ export function registerClass(name: string, storable: StorableClass): void {
   const known = byName.get(name);
   if (known !== undefined && known !== storable) throw new TypeError(`The class name "${name}" is already registered.`);
   const other = byPrototype.get(prototype);
-  if (other !== undefined && other !== name) throw new TypeError(`The class "${name}" is already registered as "${other}".`);
+  if (other !== undefined && other !== name)
+    throw new TypeError(`The class "${name}" is already registered as "${other}".`);
   byName.set(name, storable);
   byPrototype.set(prototype, name);
 }

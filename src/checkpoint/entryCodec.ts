@@ -36,7 +36,10 @@ export type DecodedEntry =
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
 
 /** Throws what `JSON.stringify` throws for values that are not JSON. */
-export function encodeEntry(entry: EncodableEntry, sha256: Sha256): { readonly line: string; readonly checksum: string } {
+export function encodeEntry(
+  entry: EncodableEntry,
+  sha256: Sha256,
+): { readonly line: string; readonly checksum: string } {
   const end = entry.snapshot === true ? "]}" : "]";
   const body = `"${entry.prev}",${entry.position},${JSON.stringify(entry.id)},${JSON.stringify(entry.records)}${extrasOf(entry)}${end}`;
   const checksum = sha256.base64url(body);
@@ -96,5 +99,8 @@ function isObject(value: unknown): value is object {
 }
 
 function isRecords(value: unknown): value is Entry["records"] {
-  return Array.isArray(value) && value.every((record) => isObject(record) && typeof (record as { kind?: unknown }).kind === "string");
+  return (
+    Array.isArray(value) &&
+    value.every((record) => isObject(record) && typeof (record as { kind?: unknown }).kind === "string")
+  );
 }

@@ -14,62 +14,129 @@ import type { SlotWriter } from "./SlotWriter.ts";
  *
  * @throws CheckpointExistsError when its id is taken or its version is not above the last.
  */
-export function importCheckpoint(data: AgentCheckpointData, index: LogIndex, blobs: BlobTexts, writer: SlotWriter): AgentRecord[] {
+export function importCheckpoint(
+  data: AgentCheckpointData,
+  index: LogIndex,
+  blobs: BlobTexts,
+  writer: SlotWriter,
+): AgentRecord[] {
   assertNew(data, index);
   const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
   const state = parent && stateAt(index, parent);
   const newRun = parent === undefined || parent.runId !== data.runId;
   const goesOn = parent !== undefined && !newRun && index.latest === parent && parent.record.status === undefined;
   const lane = goesOn ? parent.record.lane : index.nextLane;
-  const start: LaneRecord = { kind: "lane", lane, ...(parent && { from: parent.version }), keep: newRun ? "nothing" : "all" };
   const before = newRun ? undefined : state;
+  const target = parent?.version ?? 0;
   return [
-    ...(newRun ? [{ kind: "run", run: data.runId, input: writer.value(data.lastInput, "the input"), at: Date.parse(data.createdAt) } as const] : []),
-    ...(goesOn ? [] : [start]),
-    ...revertRecords(data, parent?.version ?? 0),
+    ...(newRun ? [runRecord(data, writer)] : []),
+    ...(goesOn ? [] : [laneRecord(lane, parent?.version, newRun)]),
+    ...revertRecords(data, target),
     ...changesFrom(before, data, lane, new SlotReader(before ?? emptyState, blobs), index.nextNumber, writer),
     ...callRecords(data.toolCalls, lane, visitAt(parent), writer),
     checkpointRecord(data, lane, writer),
-    ...((data.revertedToolCallIds?.length ?? 0) > 0 ? [{ kind: "rollback_end", target: parent?.version ?? 0 } as const] : []),
+    ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
   ];
 }
 
+function runRecord({ runId, lastInput, createdAt }: AgentCheckpointData, writer: SlotWriter): AgentRecord {
+  return { kind: "run", run: runId, input: writer.value(lastInput, "the input"), at: Date.parse(createdAt) };
+}
+
+function laneRecord(lane: number, from: number | undefined, newRun: boolean): LaneRecord {
+  return { kind: "lane", lane, ...(from !== undefined && { from }), keep: newRun ? "nothing" : "all" };
+}
+
+function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
+  return (revertedToolCallIds?.length ?? 0) > 0;
+}
+
 function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogIndex): void {
-  if (index.byId(checkpointId)) throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
+  if (index.byId(checkpointId))
+    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
   if (version < index.nextVersion) {
-    throw new CheckpointExistsError(agentId, checkpointId, `its version ${version} is not above the last, ${index.nextVersion - 1}`);
+    throw new CheckpointExistsError(
+      agentId,
+      checkpointId,
+      `its version ${version} is not above the last, ${index.nextVersion - 1}`,
+    );
   }
 }
 
-function changesFrom(state: AgentState | undefined, data: AgentCheckpointData, lane: number, reader: SlotReader, nextNumber: number, writer: SlotWriter): AgentRecord[] {
+function changesFrom(
+  state: AgentState | undefined,
+  data: AgentCheckpointData,
+  lane: number,
+  reader: SlotReader,
+  nextNumber: number,
+  writer: SlotWriter,
+): AgentRecord[] {
   const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));
   const history = new MessageHistory(entries, nextNumber);
   history.rewrite(() => data.messageHistory);
-  const settings = { kind: "settings" as const, lane, model: data.model ?? "", tools: data.tools, ...(data.modelParameters && { parameters: writer.value(data.modelParameters, "the model parameters") }) };
+  const settings = {
+    kind: "settings" as const,
+    lane,
+    model: data.model ?? "",
+    tools: data.tools,
+    ...(data.modelParameters && { parameters: writer.value(data.modelParameters, "the model parameters") }),
+  };
   const { requiredContext: files, environment } = data.recoveryInfo;
   return [
     ...historyRecords(history.takeChanges(), lane, writer),
     ...storageRecords(storageChanges(state, data, reader), lane, writer),
     ...(same(state?.settings, settings) ? [] : [settings]),
-    ...(same([state?.requirements?.files ?? [], state?.requirements?.environment ?? {}], [files, environment]) ? [] : [{ kind: "requirements", lane, files, environment } as const]),
-    ...(data.strategyFingerprint === undefined || data.strategyFingerprint === state?.structure?.fingerprint ? [] : [{ kind: "structure", lane, fingerprint: data.strategyFingerprint } as const]),
+    ...(same([state?.requirements?.files ?? [], state?.requirements?.environment ?? {}], [files, environment])
+      ? []
+      : [{ kind: "requirements", lane, files, environment } as const]),
+    ...(data.strategyFingerprint === undefined || data.strategyFingerprint === state?.structure?.fingerprint
+      ? []
+      : [{ kind: "structure", lane, fingerprint: data.strategyFingerprint } as const]),
     ...data.decisions.slice(state?.decisions.length ?? 0).map(
-      ({ decision, reason, nodeId, decidedAt }) => ({ kind: "decision", lane, at: Date.parse(decidedAt), node: nodeId, decision, ...(reason !== undefined && { reason }) }) as const,
+      ({ decision, reason, nodeId, decidedAt }) =>
+        ({
+          kind: "decision",
+          lane,
+          at: Date.parse(decidedAt),
+          node: nodeId,
+          decision,
+          ...(reason !== undefined && { reason }),
+        }) as const,
     ),
   ];
 }
 
-function storageChanges(state: AgentState | undefined, data: AgentCheckpointData, reader: SlotReader): Map<string, { readonly value: unknown } | undefined> {
+function storageChanges(
+  state: AgentState | undefined,
+  data: AgentCheckpointData,
+  reader: SlotReader,
+): Map<string, { readonly value: unknown } | undefined> {
   const changes = new Map<string, { readonly value: unknown } | undefined>();
   const before = new Map([...(state?.storage ?? [])].map(([key, slot]) => [key, reader.read(slot)]));
-  for (const [key, value] of Object.entries(data.storage)) if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
+  for (const [key, value] of Object.entries(data.storage))
+    if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
   for (const key of before.keys()) if (!Object.hasOwn(data.storage, key)) changes.set(key, undefined);
   return changes;
 }
 
-function callRecords(calls: readonly CheckpointToolCall[], lane: number, visit: Visit, writer: SlotWriter): AgentRecord[] {
+function callRecords(
+  calls: readonly CheckpointToolCall[],
+  lane: number,
+  visit: Visit,
+  writer: SlotWriter,
+): AgentRecord[] {
   return calls.map((call, ordinal) => {
-    const base = { kind: "outcome", lane, visit, call: call.toolCallId, tool: call.toolName, effect: call.effect, node: "", input: writer.value(call.input, `the input of tool ${call.toolName}`), ordinal } as const;
+    const base = {
+      kind: "outcome",
+      lane,
+      visit,
+      call: call.toolCallId,
+      tool: call.toolName,
+      effect: call.effect,
+      node: "",
+      input: writer.value(call.input, `the input of tool ${call.toolName}`),
+      ordinal,
+    } as const;
     if (call.status === "failed") return { ...base, error: { message: call.error ?? "" } };
     if (call.status === "moved") return { ...base, moved: true };
     if (call.status === "lost") return { ...base, lost: { path: "", reason: "could not be stored" } };
@@ -79,7 +146,10 @@ function callRecords(calls: readonly CheckpointToolCall[], lane: number, visit: 
 
 function revertRecords({ revertedToolCallIds: calls = [] }: AgentCheckpointData, target: number): AgentRecord[] {
   if (calls.length === 0) return [];
-  return [{ kind: "rollback", target, calls, closed: calls }, ...calls.map((call) => ({ kind: "reverted", call }) as const)];
+  return [
+    { kind: "rollback", target, calls, closed: calls },
+    ...calls.map((call) => ({ kind: "reverted", call }) as const),
+  ];
 }
 
 function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotWriter): AgentRecord {
@@ -97,7 +167,7 @@ function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotW
     ...(data.progress !== undefined && { progress: data.progress }),
     ...(data.progressSummary !== undefined && { summary: data.progressSummary }),
     ...(data.status !== "in_progress" && { status: data.status }),
-    ...((data.revertedToolCallIds?.length ?? 0) > 0 && { move: "rollback" as const }),
+    ...(reverts(data) && { move: "rollback" as const }),
   };
 }
 
@@ -111,5 +181,8 @@ function plainJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object") return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return (Array.isArray(value) || prototype === Object.prototype || prototype === null) && Object.values(value).every(plainJson);
+  return (
+    (Array.isArray(value) || prototype === Object.prototype || prototype === null) &&
+    Object.values(value).every(plainJson)
+  );
 }

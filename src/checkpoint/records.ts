@@ -118,6 +118,8 @@ export interface OutcomeRecord {
   readonly error?: { readonly message: string };
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
+  /** The call was aborted before its tool began: it may be made again under the same id. */
+  readonly unstarted?: true;
   readonly tool?: string;
   readonly effect?: string;
   readonly node?: string;
@@ -151,7 +153,14 @@ export interface CheckpointRecord {
   /** For an execution point: the calls whose effects it left standing. */
   readonly standing?: readonly string[];
   /** Open parallel branches, one node and input each. */
-  readonly branches?: readonly { readonly path: string; readonly node: string; readonly input: Slot; readonly lane: number; readonly status: string; readonly output?: Slot }[];
+  readonly branches?: readonly {
+    readonly path: string;
+    readonly node: string;
+    readonly input: Slot;
+    readonly lane: number;
+    readonly status: string;
+    readonly output?: Slot;
+  }[];
 }
 
 /** The status of the run changed without a checkpoint. */
@@ -220,6 +229,22 @@ export interface SnapshotRecord {
 
 /** Every kind of record that a log holds. */
 export type AgentRecord =
-  | RunRecord | LaneRecord | MessageRecord | EditRecord | StorageRecord | SettingsRecord | RequirementsRecord | DecisionRecord
-  | StructureRecord | AnswerRecord | IntentRecord | OutcomeRecord | CheckpointRecord | StatusRecord | RollbackRecord
-  | InverseRecord | RevertedRecord | RollbackEndRecord | SnapshotRecord;
+  | RunRecord
+  | LaneRecord
+  | MessageRecord
+  | EditRecord
+  | StorageRecord
+  | SettingsRecord
+  | RequirementsRecord
+  | DecisionRecord
+  | StructureRecord
+  | AnswerRecord
+  | IntentRecord
+  | OutcomeRecord
+  | CheckpointRecord
+  | StatusRecord
+  | RollbackRecord
+  | InverseRecord
+  | RevertedRecord
+  | RollbackEndRecord
+  | SnapshotRecord;

@@ -3,7 +3,7 @@ import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { fromBase64Url, toBase64Url } from "../internal/bytes.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
-import { keyPath, maximumDepth } from "./valueCodec.ts";
+import { keyPath, maximumDepth } from "./valuePath.ts";
 
 /**
  * Rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) as JSON, by
@@ -42,7 +42,8 @@ export function richToJson(value: unknown, subject: string): Stored {
 }
 
 export function richFromJson(encoded: unknown): unknown {
-  if (typeof encoded !== "object" || encoded === null || !("json" in encoded)) unreadable("its rich form has no `json`");
+  if (typeof encoded !== "object" || encoded === null || !("json" in encoded))
+    unreadable("its rich form has no `json`");
   try {
     const { json, meta } = structuredClone(encoded) as Stored;
     if (meta === undefined) return restore(json);
@@ -60,10 +61,13 @@ interface Walk {
 }
 
 function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
-  if (depth > maximumDepth) throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
-  if (typeof value === "function" || typeof value === "symbol") throw new NotSerializableError(walk.subject, path, `is a ${typeof value}`);
+  if (depth > maximumDepth)
+    throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
+  if (typeof value === "function" || typeof value === "symbol")
+    throw new NotSerializableError(walk.subject, path, `is a ${typeof value}`);
   if (typeof value !== "object" || value === null) return value;
-  if (walk.ancestors.has(value)) throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  if (walk.ancestors.has(value))
+    throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
   walk.ancestors.add(value);
   const copy = escapeObject(value, walk, path, depth + 1);
   walk.ancestors.delete(value);
@@ -76,15 +80,25 @@ function escapeObject(value: object, walk: Walk, path: string, depth: number): u
   if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
   if (prototype === Date.prototype) return dateOf(value as Date, walk, path);
   if (prototype === Map.prototype) {
-    return new Map([...(value as Map<unknown, unknown>)].map(([key, item], at) => [escape(key, walk, `${path}.keys[${at}]`, depth), escape(item, walk, `${path}.values[${at}]`, depth)]));
+    return new Map(
+      [...(value as Map<unknown, unknown>)].map(([key, item], at) => [
+        escape(key, walk, `${path}.keys[${at}]`, depth),
+        escape(item, walk, `${path}.values[${at}]`, depth),
+      ]),
+    );
   }
-  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
+  if (prototype === Set.prototype)
+    return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
   if (value instanceof Uint8Array) return new Uint8Array(value);
   if (value instanceof URL) return new URL(value.href);
   const name = nameOfClass(value);
   if (name !== undefined) return new Instance(name, escapeFields(value, walk, path, depth));
   const constructorName = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
-  throw new NotSerializableError(walk.subject, path, `is an instance of ${typeof constructorName === "string" ? constructorName : "an unknown class"}`);
+  throw new NotSerializableError(
+    walk.subject,
+    path,
+    `is an instance of ${typeof constructorName === "string" ? constructorName : "an unknown class"}`,
+  );
 }
 
 function dateOf(value: Date, walk: Walk, path: string): Date {
@@ -111,13 +125,19 @@ function restore(value: unknown): unknown {
 
 function restoreInstance({ name, fields }: Instance): object {
   const storable = classNamed(name);
-  if (storable === undefined) unreadable(`no class is registered as "${name}"; call registerClass("${name}", …) before reading`);
+  if (storable === undefined)
+    unreadable(`no class is registered as "${name}"; call registerClass("${name}", …) before reading`);
   return restoreFields(fields as object, Object.create(storable.prototype as object) as object);
 }
 
 function restoreFields(fields: object, target: object): object {
   for (const [key, item] of Object.entries(fields)) {
-    Object.defineProperty(target, key.slice(1), { value: restore(item), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(target, key.slice(1), {
+      value: restore(item),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return target;
 }

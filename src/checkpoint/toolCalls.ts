@@ -3,7 +3,11 @@ import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { SlotReader } from "./SlotReader.ts";
 
 /** What is known of a recorded call, whether its intent or only its outcome was written. */
-export function callFacts(call: RecordedCall): { readonly tool: string; readonly effect: string; readonly node: string } {
+export function callFacts(call: RecordedCall): {
+  readonly tool: string;
+  readonly effect: string;
+  readonly node: string;
+} {
   const { tool, effect, node } = call.intent ?? call.outcome ?? {};
   return { tool: tool ?? "", effect: effect ?? "none", node: node ?? "" };
 }
@@ -14,16 +18,23 @@ export function callInput(call: RecordedCall, state: AgentState, reader: SlotRea
   if (own && "input" in own) return reader.read(own.input);
   for (const answer of state.answers.values()) {
     const { content } = reader.message(answer.message);
-    const part = typeof content === "string" ? undefined : content.find((item) => item.type === "tool-call" && item.toolCallId === call.call);
+    const part =
+      typeof content === "string"
+        ? undefined
+        : content.find((item) => item.type === "tool-call" && item.toolCallId === call.call);
     if (part?.type === "tool-call") return part.input;
   }
   return undefined;
 }
 
 /** A call that has ended, as a checkpoint shows it. */
-export function checkpointToolCall(call: RecordedCall, state: AgentState, reader: SlotReader): CheckpointToolCall | undefined {
+export function checkpointToolCall(
+  call: RecordedCall,
+  state: AgentState,
+  reader: SlotReader,
+): CheckpointToolCall | undefined {
   const { outcome } = call;
-  if (!outcome) return undefined;
+  if (!outcome || outcome.unstarted) return undefined;
   const { tool, effect } = callFacts(call);
   const base = { toolCallId: call.call, toolName: tool, effect, input: callInput(call, state, reader) };
   if (outcome.error) return { ...base, status: "failed", error: outcome.error.message };

@@ -1,12 +1,10 @@
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { keyPath, maximumDepth } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
 /** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
 export type Slot = unknown;
-
-/** Deeper values are refused at save: `JSON.stringify` would overflow the stack on what `JSON.parse` accepts. */
-export const maximumDepth = 1_000;
 
 /** The keys that mean something when they are the only key of a stored object. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
@@ -55,7 +53,8 @@ interface Walk {
 
 /** Copies plain JSON; notes that the value is rich as soon as it meets something else, which `richToJson` then judges. */
 function copyPlain(value: unknown, walk: Walk, path: string, depth: number): unknown {
-  if (depth > maximumDepth) throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
+  if (depth > maximumDepth)
+    throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value) || Object.is(value, -0)) walk.rich = true;
@@ -65,7 +64,8 @@ function copyPlain(value: unknown, walk: Walk, path: string, depth: number): unk
     walk.rich = true;
     return value;
   }
-  if (walk.ancestors.has(value)) throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  if (walk.ancestors.has(value))
+    throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
   walk.ancestors.add(value);
   const copy = copyContainer(value, walk, path, depth);
   walk.ancestors.delete(value);
@@ -82,10 +82,12 @@ function copyContainer(value: object, walk: Walk, path: string, depth: number): 
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const item = copyPlain((value as Record<string, unknown>)[key], walk, path + keyPath(key), depth + 1);
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
     else copy[key] = item;
   }
-  if (Object.getOwnPropertySymbols(value).length > 0) throw new NotSerializableError(walk.subject, path, "has a symbol as a key");
+  if (Object.getOwnPropertySymbols(value).length > 0)
+    throw new NotSerializableError(walk.subject, path, "has a symbol as a key");
   // JSON.stringify would call a function of this name; as plain data it is a key like any other, which JSON keeps.
   return copy;
 }
@@ -97,9 +99,4 @@ function copyArray(value: readonly unknown[], walk: Walk, path: string, depth: n
     copy.push(copyPlain(value[at], walk, `${path}[${at}]`, depth + 1));
   }
   return copy;
-}
-
-/** How a key reads in the path of an error. */
-export function keyPath(key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

@@ -87,7 +87,10 @@ export class AppendQueue {
       await putBlobs(this.#blobs, this.#agentId, this.#log.generation, batch.uploads);
       const { records, snapshot, summary } = batch;
       const id = `${this.#log.generation}-${this.#position + 1}`;
-      this.#position = await this.#log.append({ id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) }, this.#position);
+      this.#position = await this.#log.append(
+        { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
+        this.#position,
+      );
       batch.resolve();
     } catch (error) {
       this.#failure = { error };

@@ -50,7 +50,11 @@ export class Journal implements AsyncDisposable {
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
 
-  private constructor(options: JournalOptions, owned: OwnedLog, head: { readonly log: AgentLog; readonly state: AgentState | undefined }) {
+  private constructor(
+    options: JournalOptions,
+    owned: OwnedLog,
+    head: { readonly log: AgentLog; readonly state: AgentState | undefined },
+  ) {
     const { index } = head.log;
     this.agentId = options.agentId;
     this.clock = options.clock;
@@ -64,8 +68,13 @@ export class Journal implements AsyncDisposable {
     this.nextLane = index.nextLane;
     this.nextNumber = index.nextNumber;
     this.appendedBytes = 0;
-    for (const records of index.laneRecords.values()) for (const { record } of records) this.appendedBytes += estimateBytes(record);
-    this.writer = new SlotWriter({ sha256: options.sha256, inlineThresholdBytes: options.inlineThresholdBytes, blobs: blobsByHash(index) });
+    for (const records of index.laneRecords.values())
+      for (const { record } of records) this.appendedBytes += estimateBytes(record);
+    this.writer = new SlotWriter({
+      sha256: options.sha256,
+      inlineThresholdBytes: options.inlineThresholdBytes,
+      blobs: blobsByHash(index),
+    });
     this.#recordLog = options.log;
     this.#owned = owned;
     this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId);
@@ -140,8 +149,11 @@ export class Journal implements AsyncDisposable {
 
 function blobsByHash(index: LogIndex): Map<string, string> {
   const references = new Set<string>();
-  for (const records of index.laneRecords.values()) for (const { record } of records) addBlobReferences(record, references);
+  for (const records of index.laneRecords.values())
+    for (const { record } of records) addBlobReferences(record, references);
   for (const run of index.runRecords.values()) addBlobReferences(run, references);
   if (index.snapshot) addBlobReferences(index.snapshot.record, references);
-  return new Map([...references].map((reference) => [reference.slice("blob://".length).split("-")[0] ?? "", reference]));
+  return new Map(
+    [...references].map((reference) => [reference.slice("blob://".length).split("-")[0] ?? "", reference]),
+  );
 }

@@ -1,4 +1,4 @@
-import type { AgentState, RecordedCall } from "../checkpoint/AgentState.ts";
+import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { AnswerRecord } from "../checkpoint/records.ts";
@@ -25,8 +25,14 @@ export function loggedCalls(index: LogIndex, blobs: BlobTexts): readonly LoggedC
       if (record.kind === "answer") answers.set(`${lane}.${order}`, record);
       if (record.kind !== "intent" && record.kind !== "outcome") continue;
       const known = calls.get(record.call);
-      const base = { ...known, call: record.call, visit: record.visit, order, lane };
-      calls.set(record.call, record.kind === "intent" ? { ...base, intent: record } : { ...base, outcome: record });
+      const base: RecordedCall & { readonly lane: number } = {
+        ...known,
+        call: record.call,
+        visit: record.visit,
+        order,
+        lane,
+      };
+      calls.set(record.call, withRecord(base, record));
     }
   }
   // Values of calls and answers refer to nothing but blobs, so they can be read apart from their lines.
@@ -34,5 +40,10 @@ export function loggedCalls(index: LogIndex, blobs: BlobTexts): readonly LoggedC
   const reader = new SlotReader(state, blobs);
   return [...calls.values()]
     .sort((a, b) => a.order - b.order)
-    .map((call) => ({ ...call, ...callFacts(call), input: () => callInput(call, state, reader), output: () => reader.read(call.outcome?.output) }));
+    .map((call) => ({
+      ...call,
+      ...callFacts(call),
+      input: () => callInput(call, state, reader),
+      output: () => reader.read(call.outcome?.output),
+    }));
 }

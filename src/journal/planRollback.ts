@@ -21,8 +21,15 @@ export interface RollbackPlan {
  *
  * @param hasInverse whether a tool has an inverse; calls of such tools are reverted whatever effect they declare.
  */
-export function planRollback(index: LogIndex, calls: readonly LoggedCall[], target: CheckpointPoint, hasInverse: (tool: string) => boolean): RollbackPlan {
-  const below = calls.filter((call) => isBelow(index, call.lane, call.order, target) && !index.reverted.has(call.call)).reverse();
+export function planRollback(
+  index: LogIndex,
+  calls: readonly LoggedCall[],
+  target: CheckpointPoint,
+  hasInverse: (tool: string) => boolean,
+): RollbackPlan {
+  const below = calls
+    .filter((call) => isBelow(index, call.lane, call.order, target) && !index.reverted.has(call.call))
+    .reverse();
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse)]));
   const of = (wanted: string): LoggedCall[] => below.filter((call) => kind.get(call) === wanted);
   return {
@@ -34,10 +41,13 @@ export function planRollback(index: LogIndex, calls: readonly LoggedCall[], targ
   };
 }
 
-function judge(call: LoggedCall, hasInverse: (tool: string) => boolean): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
+function judge(
+  call: LoggedCall,
+  hasInverse: (tool: string) => boolean,
+): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
   const { outcome } = call;
   if (outcome?.moved) return "skipped";
-  if (outcome?.error) return "nothing";
+  if (outcome?.error || outcome?.unstarted) return "nothing";
   if (!outcome) return call.effect === "none" ? "nothing" : "in_doubt";
   if (hasInverse(call.tool)) return "revert";
   return call.effect === "none" ? "nothing" : "irreversible";

@@ -45,18 +45,27 @@ export class BoundPersistence implements RunPersistence {
     const { node, input } = await this.#pointOf(context, run, options);
     checkNewCheckpoint(session.journal, options);
     if (beginning && session.savedWithin) {
-      throw new CheckpointExistsError(run.agentId, checkpointId ?? "", "state from within this visit of the node is saved already, so its beginning cannot be; name the node that runs next with nodeId");
+      throw new CheckpointExistsError(
+        run.agentId,
+        checkpointId ?? "",
+        "state from within this visit of the node is saved already, so its beginning cannot be; name the node that runs next with nodeId",
+      );
     }
     const plan = {
-      node, input,
+      node,
+      input,
       ...(checkpointId !== undefined && { id: checkpointId }),
       ...(version !== 0 && { version }),
-      ...(options.lastInputType && { inputType: JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })) }),
+      ...(options.lastInputType && {
+        inputType: JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })),
+      }),
     };
     const parentId = session.head?.id;
     const toolCalls = session.endedCalls;
     const visit = visitOf(context);
-    const record = beginning ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan) : await session.save(run, plan);
+    const record = beginning
+      ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
+      : await session.save(run, plan);
     return liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning });
   }
 
@@ -103,18 +112,30 @@ export class BoundPersistence implements RunPersistence {
     return { run, session: this.#sessions.of(run) };
   }
 
-  async #pointOf<Input>(context: AgentContext, run: AgentRun, options: CreateCheckpointOptions<Input>): Promise<{ readonly node: string; readonly input: unknown }> {
+  async #pointOf<Input>(
+    context: AgentContext,
+    run: AgentRun,
+    options: CreateCheckpointOptions<Input>,
+  ): Promise<{ readonly node: string; readonly input: unknown }> {
     const node = options.nodeId === undefined ? context.nodeId : run.graph.resolve(options.nodeId);
     if (!("lastInput" in options)) {
       if (node === context.nodeId) return { node, input: nodeInputOf(context) };
-      throw new InvalidInputError(`checkpoint before node "${node}"`, [{ path: "lastInput", expected: "the input that the node is to get; the running node's own input is not meant for it" }]);
+      throw new InvalidInputError(`checkpoint before node "${node}"`, [
+        {
+          path: "lastInput",
+          expected: "the input that the node is to get; the running node's own input is not meant for it",
+        },
+      ]);
     }
     const typed = await checkSchemaAsync(options.lastInputType, options.lastInput, "lastInput");
     const input = await checkSchemaAsync(run.graph.leaf(node).input, typed, `input of node "${node}"`);
     return { node, input: isolate(input) };
   }
 
-  async #rollBack(checkpointId: string | undefined, { agentContext: context = this.#context, rollbackStrategy }: RollbackOptions): Promise<RollbackReport> {
+  async #rollBack(
+    checkpointId: string | undefined,
+    { agentContext: context = this.#context, rollbackStrategy }: RollbackOptions,
+  ): Promise<RollbackReport> {
     const { run, session } = this.#at(context);
     const { index } = await session.journal.readAll();
     if (rollbackStrategy === "message_history_only") {
@@ -125,7 +146,14 @@ export class BoundPersistence implements RunPersistence {
     let done: RollbackReport | undefined;
     await this.#move(context, async (log) => {
       const point = findRollbackTarget(run.agentId, log.index, target.id);
-      const { report, session: next } = await rollBack({ setup: this.#setup, journal: session.journal, log, target: point, line: run.line, signal: run.signal });
+      const { report, session: next } = await rollBack({
+        setup: this.#setup,
+        journal: session.journal,
+        log,
+        target: point,
+        line: run.line,
+        signal: run.signal,
+      });
       done = report;
       return next;
     });
@@ -154,13 +182,26 @@ export class BoundPersistence implements RunPersistence {
     const leaving = context.nodeId;
     await this.#move(context, (log, unended) => {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
-      const ended = session.endedCalls.filter(({ status, effect }) => effect !== "none" && (status === "succeeded" || status === "lost"));
+      const ended = session.endedCalls.filter(
+        ({ status, effect }) => effect !== "none" && (status === "succeeded" || status === "lost"),
+      );
       const standing = [...ended.map(({ toolCallId }) => toolCallId), ...unended];
-      return setPoint({ ...point, setup: this.#setup, session, run, leaving, standing, ...(messageHistory && { messageHistory }) });
+      return setPoint({
+        ...point,
+        setup: this.#setup,
+        session,
+        run,
+        leaving,
+        standing,
+        ...(messageHistory && { messageHistory }),
+      });
     });
   }
 
-  async #move(context: AgentContext, prepare: (log: AgentLog, unended: readonly string[]) => Promise<RunSession>): Promise<void> {
+  async #move(
+    context: AgentContext,
+    prepare: (log: AgentLog, unended: readonly string[]) => Promise<RunSession>,
+  ): Promise<void> {
     const { run, session } = this.#at(context);
     const { abortGraceMs: graceMs, clock } = this.#setup;
     const asking = callOf(context)?.toolCallId;

@@ -39,7 +39,10 @@ export class DurableAgent {
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError, AgentBusyError; nothing has changed then.
    */
-  async rollbackToCheckpoint(checkpointId: string, options?: Omit<RollbackOptions, "agentContext">): Promise<RollbackReport> {
+  async rollbackToCheckpoint(
+    checkpointId: string,
+    options?: Omit<RollbackOptions, "agentContext">,
+  ): Promise<RollbackReport> {
     return this.#rollBack(checkpointId, options);
   }
 
@@ -53,13 +56,22 @@ export class DurableAgent {
    *
    * @throws UnknownNodeError, InvalidInputError, CheckpointNotFoundError, AgentBusyError; nothing has changed then.
    */
-  async setExecutionPoint(options: { readonly nodeId: string | Node; readonly input: unknown; readonly messageHistory?: readonly Message[] }): Promise<void> {
+  async setExecutionPoint(options: {
+    readonly nodeId: string | Node;
+    readonly input: unknown;
+    readonly messageHistory?: readonly Message[];
+  }): Promise<void> {
     const { graph } = this.#setup;
     const node = graph.resolve(options.nodeId);
     const input = await checkSchemaAsync(graph.leaf(node).input, options.input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
     await using journal = await this.#setup.openJournal(this.agentId);
-    await this.#goOnAt(journal, await journal.readAll(), { node, input: { value: input }, move: "execution_point" }, () => options.messageHistory);
+    await this.#goOnAt(
+      journal,
+      await journal.readAll(),
+      { node, input: { value: input }, move: "execution_point" },
+      () => options.messageHistory,
+    );
   }
 
   /** Oldest first. */
@@ -72,7 +84,10 @@ export class DurableAgent {
     return readLatestCheckpoint(this.#setup.provider, this.agentId);
   }
 
-  async #rollBack(checkpointId: string | undefined, { rollbackStrategy }: RollbackOptions = {}): Promise<RollbackReport> {
+  async #rollBack(
+    checkpointId: string | undefined,
+    { rollbackStrategy }: RollbackOptions = {},
+  ): Promise<RollbackReport> {
     await using journal = await this.#setup.openJournal(this.agentId);
     const log = await journal.readAll();
     if (rollbackStrategy === "message_history_only") return this.#restoreMessages(journal, log, checkpointId);
@@ -99,14 +114,21 @@ export class DurableAgent {
   async #goOnAt(
     journal: Journal,
     log: AgentLog,
-    point: { readonly node?: string; readonly input?: { readonly value: unknown }; readonly move: CheckpointRecord["move"] & string },
+    point: {
+      readonly node?: string;
+      readonly input?: { readonly value: unknown };
+      readonly move: CheckpointRecord["move"] & string;
+    },
     historyFrom: () => readonly Message[] | undefined,
   ): Promise<void> {
     const head = log.index.latest;
     const state = head && stateAt(log.index, head);
     if (!head || !state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
     const reader = log.reader(state);
-    const history = new MessageHistory(state.history.map(({ number, message }) => ({ number, message: reader.message(message) })), journal.nextNumber);
+    const history = new MessageHistory(
+      state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),
+      journal.nextNumber,
+    );
     const messages = historyFrom();
     if (messages) history.rewrite(() => messages);
     const lane = journal.nextLane++;
@@ -116,19 +138,36 @@ export class DurableAgent {
     const node = point.node ?? head.record.node;
     const input = point.input ? point.input.value : reader.read(head.record.input);
     const checkpoint: CheckpointRecord = {
-      kind: "checkpoint", lane, version, at: journal.clock.now(), node,
+      kind: "checkpoint",
+      lane,
+      version,
+      at: journal.clock.now(),
+      node,
       input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
       iteration: head.record.iteration,
       move: point.move,
     };
     const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-    const records: AgentRecord[] = [...(reopens ? [run] : []), start, ...changes, checkpoint, ...(reopens ? [{ kind: "rollback_end", target: head.version - 1 } as const] : [])];
+    const records: AgentRecord[] = [
+      ...(reopens ? [run] : []),
+      start,
+      ...changes,
+      checkpoint,
+      ...(reopens ? [{ kind: "rollback_end", target: head.version - 1 } as const] : []),
+    ];
     const summary = this.#paused(log.index.createdAt ?? run.at, run.run, `execution point set to node ${node}`);
     journal.append(records, { summary });
     await journal.durable();
   }
 
   #paused(createdAt: number, runId: string, reason: string) {
-    return agentSummary({ agentId: this.agentId, runId, status: "paused", createdAt, updatedAt: this.#setup.clock.now(), data: { pauseReason: reason } });
+    return agentSummary({
+      agentId: this.agentId,
+      runId,
+      status: "paused",
+      createdAt,
+      updatedAt: this.#setup.clock.now(),
+      data: { pauseReason: reason },
+    });
   }
 }

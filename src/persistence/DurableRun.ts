@@ -30,7 +30,13 @@ export class DurableRun {
   readonly #request: RunRequest;
   readonly #next: Next;
 
-  constructor(options: { readonly setup: PersistenceSetup; readonly sessions: RunSessions; readonly journal: Journal; readonly request: RunRequest; readonly next: Next }) {
+  constructor(options: {
+    readonly setup: PersistenceSetup;
+    readonly sessions: RunSessions;
+    readonly journal: Journal;
+    readonly request: RunRequest;
+    readonly next: Next;
+  }) {
     this.#setup = options.setup;
     this.#sessions = options.sessions;
     this.#journal = options.journal;
@@ -44,7 +50,11 @@ export class DurableRun {
     const { agentId } = this.#request;
     switch (decision.kind) {
       case "recorded":
-        return { status: "completed", runId: decision.runId, output: await recordedOutput(this.#setup.log, this.#journal, decision.runId) };
+        return {
+          status: "completed",
+          runId: decision.runId,
+          output: await recordedOutput(this.#setup.log, this.#journal, decision.runId),
+        };
       case "resume":
         return this.#run(await this.#resumed(stored));
       case "branch":
@@ -85,7 +95,8 @@ export class DurableRun {
     const ended = (run: string) => (index?.cancelled.has(run) ? "cancelled" : "completed");
     const last = index?.run?.run;
     return {
-      ...(index?.unfinished && index.run && { unfinished: { runId: index.run.run, sameInput: this.#sameInput(index.run, stored) } }),
+      ...(index?.unfinished &&
+        index.run && { unfinished: { runId: index.run.run, sameInput: this.#sameInput(index.run, stored) } }),
       ...(runId !== undefined && index?.runs.has(runId) && { asked: ended(runId) }),
       ...(last !== undefined && index?.runs.has(last) && { last: { runId: last, status: ended(last) } }),
     };
@@ -94,7 +105,10 @@ export class DurableRun {
   #sameInput(run: RunRecord, stored: StoredState | undefined): boolean {
     if (this.#request.kind === "resume" || !stored) return false;
     const before = stored.log.readValue(run.input);
-    return JSON.stringify(encodeValue(before, "the input")) === JSON.stringify(encodeValue(this.#request.input, "the input of the run"));
+    return (
+      JSON.stringify(encodeValue(before, "the input")) ===
+      JSON.stringify(encodeValue(this.#request.input, "the input of the run"))
+    );
   }
 
   async #resumed(stored: StoredState | undefined): Promise<RunSession> {
@@ -103,7 +117,10 @@ export class DurableRun {
     if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
     await this.#assertFits(stored);
     const { status } = stored.log.index;
-    const opening = status && status.status !== "in_progress" ? [{ kind: "status", run: run.run, status: "in_progress", at: this.#journal.clock.now() } as const] : [];
+    const opening =
+      status && status.status !== "in_progress"
+        ? [{ kind: "status", run: run.run, status: "in_progress", at: this.#journal.clock.now() } as const]
+        : [];
     return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening });
   }
 
@@ -119,7 +136,12 @@ export class DurableRun {
     // A finished run keeps its recorded result: what branches off from it is a run of its own.
     const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
     const begun = lineFrom(target, "branch", own, reopens, journal);
-    const session = restoredRun(this.#setup, journal, { log, state }, { lane: begun.lane, run: own, opening: begun.records, head: begun.head });
+    const session = restoredRun(
+      this.#setup,
+      journal,
+      { log, state },
+      { lane: begun.lane, run: own, opening: begun.records, head: begun.head },
+    );
     const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
     return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
   }
@@ -149,7 +171,9 @@ export class DurableRun {
   async #assertFits({ log, state }: StoredState): Promise<void> {
     const { graph } = this.#setup;
     const journal = this.#journal;
-    await assertStrategyFits(graph, this.#request.agentId, state, log.reader(state), journal.sha256, () => journal.readAll());
+    await assertStrategyFits(graph, this.#request.agentId, state, log.reader(state), journal.sha256, () =>
+      journal.readAll(),
+    );
     if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
   }
 }

@@ -24,7 +24,9 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.claim("resume", "runId", "history", "unfinished");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
-    pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup.effectOf(event.tool), event, next));
+    pipeline.aroundToolCall((event, next) =>
+      journalToolCall(sessions.of(runOf(event.context)), setup.effectOf(event.tool), event, next),
+    );
     saveAtEvents(pipeline, sessions);
     return new PersistenceFeature(setup, sessions);
   },
@@ -38,7 +40,10 @@ export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPers
 }
 
 /** Does something with the persistence of a context, and gives what it returns. @throws FeatureNotInstalledError */
-export function withPersistence<Result>(context: AgentContext, action: (persistence: RunPersistence, context: AgentContext) => Result): Result {
+export function withPersistence<Result>(
+  context: AgentContext,
+  action: (persistence: RunPersistence, context: AgentContext) => Result,
+): Result {
   return action(persistence(context), context);
 }
 
@@ -52,7 +57,12 @@ function saveAtEvents(pipeline: FeaturePipeline, sessions: RunSessions): void {
   });
 }
 
-async function runDurably(setup: PersistenceSetup, sessions: RunSessions, request: RunRequest, next: (request: RunRequest) => Promise<RunResult<unknown>>): Promise<RunResult<unknown>> {
+async function runDurably(
+  setup: PersistenceSetup,
+  sessions: RunSessions,
+  request: RunRequest,
+  next: (request: RunRequest) => Promise<RunResult<unknown>>,
+): Promise<RunResult<unknown>> {
   const journal = await setup.openJournal(request.agentId);
   try {
     return await new DurableRun({ setup, sessions, journal, request, next }).execute();

@@ -49,7 +49,13 @@ export class PersistenceSetup {
 
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock } = this;
-    return Journal.open({ log, agentId, clock, sha256: await this.sha256(), inlineThresholdBytes: this.#inlineThresholdBytes });
+    return Journal.open({
+      log,
+      agentId,
+      clock,
+      sha256: await this.sha256(),
+      inlineThresholdBytes: this.#inlineThresholdBytes,
+    });
   }
 
   /** What a crash in the middle of a call of this tool means. */

@@ -18,9 +18,10 @@ export class Recording {
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
-    for (const [key, { visit, message }] of state.answers) if (again(visit)) this.#answers.set(key, reader.message(message) as AssistantMessage);
+    for (const [key, { visit, message }] of state.answers)
+      if (again(visit)) this.#answers.set(key, reader.message(message) as AssistantMessage);
     for (const call of state.calls.values()) {
-      if (!again(call.visit) || !index.counts(call) || call.outcome?.moved) continue;
+      if (!again(call.visit) || !index.counts(call) || call.outcome?.moved || call.outcome?.unstarted) continue;
       this.#calls.set(call.call, call);
       if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
       const { ordinal, within } = call.intent ?? call.outcome ?? {};

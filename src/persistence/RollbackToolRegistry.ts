@@ -24,13 +24,20 @@ export class RollbackToolRegistry {
   readonly #inverses = new Map<string, Inverse>();
 
   /** The form that also gets the original result. A tool registered again gets the newer inverse. */
-  registerRollback<Output, Input>(tool: Tool<never, Output, Input>, inverse: (input: NoInfer<Input>, call: RolledBackCall<NoInfer<Input>, NoInfer<Output>>) => unknown): this;
+  registerRollback<Output, Input>(
+    tool: Tool<never, Output, Input>,
+    inverse: (input: NoInfer<Input>, call: RolledBackCall<NoInfer<Input>, NoInfer<Output>>) => unknown,
+  ): this;
   /** The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. */
-  registerRollback<Arguments>(tool: Tool<Arguments, unknown, never>, inverse: Tool<NoInfer<Arguments>, unknown, never>): this;
+  registerRollback<Arguments>(
+    tool: Tool<Arguments, unknown, never>,
+    inverse: Tool<NoInfer<Arguments>, unknown, never>,
+  ): this;
   registerRollback(tool: unknown, inverse: unknown): this {
     // The overloads have checked that the two fit; from here on their types are known by name only.
     const original = tool as AnyTool;
-    if (typeof inverse === "function") this.#inverses.set(original.name, { kind: "function", tool: original, inverse: inverse as InverseFunction });
+    if (typeof inverse === "function")
+      this.#inverses.set(original.name, { kind: "function", tool: original, inverse: inverse as InverseFunction });
     else this.#inverses.set(original.name, { kind: "tool", tool: original, inverse: inverse as AnyTool });
     return this;
   }

@@ -3,7 +3,16 @@ import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
-import type { AgentRecord, CheckpointRecord, DecisionRecord, IntentRecord, RunRecord, SnapshotRecord, StructureRecord, Visit } from "../checkpoint/records.ts";
+import type {
+  AgentRecord,
+  CheckpointRecord,
+  DecisionRecord,
+  IntentRecord,
+  RunRecord,
+  SnapshotRecord,
+  StructureRecord,
+  Visit,
+} from "../checkpoint/records.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { agentSummary, type SummaryFacts } from "./agentSummary.ts";
 import type { Recording } from "./Recording.ts";
@@ -50,7 +59,6 @@ export interface CheckpointPlan {
 /** A snapshot is due when this much was appended since the last one, and this many times its own size. */
 const snapshotBytes = 1024 * 1024;
 const snapshotProportion = 16;
-
 
 /** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
 export class RunSession {
@@ -197,15 +205,37 @@ export class RunSession {
 
   summary(status: SummaryFacts["status"], data: unknown) {
     const { journal, run, createdAt } = this;
-    return agentSummary({ agentId: journal.agentId, runId: run.run, status, createdAt, updatedAt: journal.clock.now(), data });
+    return agentSummary({
+      agentId: journal.agentId,
+      runId: run.run,
+      status,
+      createdAt,
+      updatedAt: journal.clock.now(),
+      data,
+    });
   }
 
   /** Made to find out its size, which doubles the wait for the next try when it is too large: each byte pays once. */
-  #snapshotIfDue(run: AgentRun, record: CheckpointRecord, input: unknown, parent: CheckpointHead | undefined): SnapshotRecord | undefined {
+  #snapshotIfDue(
+    run: AgentRun,
+    record: CheckpointRecord,
+    input: unknown,
+    parent: CheckpointHead | undefined,
+  ): SnapshotRecord | undefined {
     const { journal, createdAt } = this;
     if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
     const checkpointId = this.head?.id ?? "";
-    const snapshot = snapshotOf(record, { journal, state: run.state, writer: this.#writer, run: this.run, structure: this.#structure, createdAt, checkpointId, parent, input });
+    const snapshot = snapshotOf(record, {
+      journal,
+      state: run.state,
+      writer: this.#writer,
+      run: this.run,
+      structure: this.#structure,
+      createdAt,
+      checkpointId,
+      parent,
+      input,
+    });
     const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
     journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
     if (due > journal.appendedBytes) return undefined;
@@ -244,7 +274,11 @@ export class RunSession {
     };
   }
 
-  #append(records: readonly AgentRecord[], summary: ReturnType<RunSession["summary"]> | undefined, snapshot = false): void {
+  #append(
+    records: readonly AgentRecord[],
+    summary: ReturnType<RunSession["summary"]> | undefined,
+    snapshot = false,
+  ): void {
     this.journal.append(records, { ...(summary && { summary }), snapshot });
     this.endedCalls = [];
   }

@@ -59,16 +59,31 @@ export class StateWriter {
       ...historyRecords(this.#history, lane, this.#writer),
       ...storageRecords(this.#storage, lane, this.#writer),
       ...(settings === this.#settings ? [] : [this.settingsRecord(settings)]),
-      ...(requirements === this.#requirements || isEmpty(requirements, this.#requirements) ? [] : [this.requirementsRecord(requirements)]),
+      ...(requirements === this.#requirements || isEmpty(requirements, this.#requirements)
+        ? []
+        : [this.requirementsRecord(requirements)]),
     ];
   }
 
   #decisionRecords(): DecisionRecord[] {
-    return this.#decisions.map(({ decision: { decision, reason }, node, at }) => ({ kind: "decision", lane: this.#lane, at, node, decision, ...(reason !== undefined && { reason }) }));
+    return this.#decisions.map(({ decision: { decision, reason }, node, at }) => ({
+      kind: "decision",
+      lane: this.#lane,
+      at,
+      node,
+      decision,
+      ...(reason !== undefined && { reason }),
+    }));
   }
 
   settingsRecord({ model, parameters, tools }: RunSettings): SettingsRecord {
-    return { kind: "settings", lane: this.#lane, model, tools, ...(parameters && { parameters: this.#writer.value(parameters, "the model parameters") }) };
+    return {
+      kind: "settings",
+      lane: this.#lane,
+      model,
+      tools,
+      ...(parameters && { parameters: this.#writer.value(parameters, "the model parameters") }),
+    };
   }
 
   requirementsRecord({ files = [], environment = {} }: Requirements): RequirementsRecord {

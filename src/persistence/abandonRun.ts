@@ -11,14 +11,24 @@ export async function abandonRun(journal: Journal, { log, state }: StoredState):
   const at = journal.clock.now();
   const runId = run?.run ?? state.runId;
   const end: CheckpointRecord = {
-    kind: "checkpoint", lane, version, at,
+    kind: "checkpoint",
+    lane,
+    version,
+    at,
     node: checkpoint?.record.node ?? "start",
     input: checkpoint ? checkpoint.record.input : run?.input,
     visit: visitAt(checkpoint),
     iteration: checkpoint?.record.iteration ?? 0,
     status: "cancelled",
   };
-  const summary = agentSummary({ agentId: journal.agentId, runId, status: "cancelled", createdAt: log.index.createdAt ?? at, updatedAt: at, data: { cancelledAt: new Date(at).toISOString(), reason: "abandoned for another run" } });
+  const summary = agentSummary({
+    agentId: journal.agentId,
+    runId,
+    status: "cancelled",
+    createdAt: log.index.createdAt ?? at,
+    updatedAt: at,
+    data: { cancelledAt: new Date(at).toISOString(), reason: "abandoned for another run" },
+  });
   journal.runs.set(runId, [version, journal.position + 1]);
   journal.cancelled.add(runId);
   journal.append([end], { summary });

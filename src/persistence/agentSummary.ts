@@ -14,5 +14,15 @@ export interface SummaryFacts {
 /** The picture of an agent whose status changes. */
 export function agentSummary({ agentId, runId, status, createdAt, updatedAt, data }: SummaryFacts): AgentSummary {
   const created = new Date(createdAt).toISOString();
-  return { agentId, runId, status, order: created, requestIds: [], position: 0, createdAt: created, updatedAt: new Date(updatedAt).toISOString(), data };
+  return {
+    agentId,
+    runId,
+    status,
+    order: created,
+    requestIds: [],
+    position: 0,
+    createdAt: created,
+    updatedAt: new Date(updatedAt).toISOString(),
+    data,
+  };
 }

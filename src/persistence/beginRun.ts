@@ -25,9 +25,19 @@ export function newRun(
 ): RunSession {
   const lane = journal.nextLane++;
   const at = journal.clock.now();
-  const run: RunRecord = { kind: "run", run: request.runId, input: journal.writer.value(request.input, "the input of the run"), at };
+  const run: RunRecord = {
+    kind: "run",
+    run: request.runId,
+    input: journal.writer.value(request.input, "the input of the run"),
+    at,
+  };
   const from = before?.state.checkpoint?.version;
-  const laneRecord: LaneRecord = { kind: "lane", lane, ...(from !== undefined && { from }), keep: from === undefined ? "nothing" : request.keep };
+  const laneRecord: LaneRecord = {
+    kind: "lane",
+    lane,
+    ...(from !== undefined && { from }),
+    keep: from === undefined ? "nothing" : request.keep,
+  };
   const structure = structureRecord(setup.graph, lane, journal);
   const kept = request.keep === "history" && before ? historyOf(before) : undefined;
   const start: RunStart = {
@@ -41,7 +51,11 @@ export function newRun(
     runId: request.runId,
   };
   return new RunSession({
-    journal, run, structure, lane, start,
+    journal,
+    run,
+    structure,
+    lane,
+    start,
     automatic: setup.automatic,
     recording: undefined,
     opening: [run, laneRecord, leanStructure(structure, journal)],
@@ -55,16 +69,35 @@ export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,
   { log, state }: StoredState,
-  options: { readonly lane: number; readonly run: RunRecord; readonly opening: readonly AgentRecord[]; readonly head?: { readonly version: number; readonly id: string } },
+  options: {
+    readonly lane: number;
+    readonly run: RunRecord;
+    readonly opening: readonly AgentRecord[];
+    readonly head?: { readonly version: number; readonly id: string };
+  },
 ): RunSession {
   const reader = log.reader(state);
   const { lane, run, opening } = options;
   const nextNumber = Math.max(journal.nextNumber, log.index.nextNumber);
-  const start = restoreRun({ agentId: journal.agentId, state, reader, index: log.index, lane, runId: run.run, generation: journal.generation, nextNumber });
+  const start = restoreRun({
+    agentId: journal.agentId,
+    state,
+    reader,
+    index: log.index,
+    lane,
+    runId: run.run,
+    generation: journal.generation,
+    nextNumber,
+  });
   const { checkpoint } = state;
   const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
   return new RunSession({
-    journal, run, lane, start, opening, head,
+    journal,
+    run,
+    lane,
+    start,
+    opening,
+    head,
     structure: structureRecord(setup.graph, lane, journal),
     automatic: setup.automatic,
     recording: new Recording(state, reader, log.index, visitAt(checkpoint)),

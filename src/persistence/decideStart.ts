@@ -30,7 +30,9 @@ export function decideRun(options: RunOptions, { unfinished, asked }: StartFacts
   if (!unfinished) return { kind: "new", keep };
   const same = options.runId === undefined ? unfinished.sameInput : options.runId === unfinished.runId;
   if (same) return { kind: "resume" };
-  return options.unfinished === undefined ? { kind: "refuse_unfinished", runId: unfinished.runId } : { kind: options.unfinished, keep };
+  return options.unfinished === undefined
+    ? { kind: "refuse_unfinished", runId: unfinished.runId }
+    : { kind: options.unfinished, keep };
 }
 
 /** Decides a `resume`. */

@@ -6,17 +6,30 @@ import { isAncestor } from "../journal/lineage.ts";
 /** The checkpoint of an id, or the latest. @throws CheckpointNotFoundError */
 export function findCheckpoint(agentId: string, index: LogIndex, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : index.byId(checkpointId);
-  if (!point) throw new CheckpointNotFoundError(agentId, checkpointId, [...index.checkpoints.values()].map(({ id }) => id));
+  if (!point)
+    throw new CheckpointNotFoundError(
+      agentId,
+      checkpointId,
+      [...index.checkpoints.values()].map(({ id }) => id),
+    );
   return point;
 }
 
 /** A checkpoint that can be rolled back to: one on the way to the head. @throws NotAnAncestorError, CheckpointNotFoundError */
-export function findRollbackTarget(agentId: string, index: LogIndex, checkpointId: string | undefined): CheckpointPoint {
+export function findRollbackTarget(
+  agentId: string,
+  index: LogIndex,
+  checkpointId: string | undefined,
+): CheckpointPoint {
   const target = findCheckpoint(agentId, index, checkpointId);
   const { latest } = index;
   if (latest && !isAncestor(index, target, latest)) {
     const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, latest));
-    throw new NotAnAncestorError(agentId, target.id, ancestors.map(({ id }) => id));
+    throw new NotAnAncestorError(
+      agentId,
+      target.id,
+      ancestors.map(({ id }) => id),
+    );
   }
   return target;
 }

@@ -20,5 +20,11 @@ export function messagesAt(log: AgentLog, target: CheckpointPoint): readonly Mes
 export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): RollbackReport {
   const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
   const standing = [...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
-  return runMoved({ checkpointId: target.id, reverted: [], failed: [], irreversible: [], skipped: standing.map(revertibleCall) });
+  return runMoved({
+    checkpointId: target.id,
+    reverted: [],
+    failed: [],
+    irreversible: [],
+    skipped: standing.map(revertibleCall),
+  });
 }

@@ -26,7 +26,17 @@ export async function journalModelRequest(
   const message = await next(event);
   if (session.closed) return message;
   const slot = journal.writer.value(message, "the answer of the model");
-  journal.append([{ kind: "answer", lane, visit, ordinal: event.ordinal, ...(within !== undefined && { within }), node, message: slot }]);
+  journal.append([
+    {
+      kind: "answer",
+      lane,
+      visit,
+      ordinal: event.ordinal,
+      ...(within !== undefined && { within }),
+      node,
+      message: slot,
+    },
+  ]);
   journal.writer.noteAnswer(message, visit, event.ordinal, within);
   session.answersDurable = journal.durable();
   session.answersDurable.catch(() => {});

@@ -9,6 +9,7 @@ import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
 import { ToolCallInDoubtError } from "../errors/ToolCallInDoubtError.ts";
 import { ToolFailedError } from "../errors/ToolFailedError.ts";
+import { ToolNotStartedError } from "../errors/ToolNotStartedError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { RunSession } from "./RunSession.ts";
 
@@ -18,11 +19,17 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * A tool call of a durable run: one that ended before is not run again; one with a side effect is recorded before it
  * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
  */
-export async function journalToolCall(session: RunSession, effect: ToolEffect, event: ToolCallEvent, next: Next): Promise<unknown> {
+export async function journalToolCall(
+  session: RunSession,
+  effect: ToolEffect,
+  event: ToolCallEvent,
+  next: Next,
+): Promise<unknown> {
   const recorded = recordedCall(session, event);
   if (recorded) assertSame(recorded, event);
   if (recorded?.outcome) return replay(session, recorded, recorded.outcome, event);
-  if (recorded && effect !== "none" && effect !== "idempotent") throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
+  if (recorded && effect !== "none" && effect !== "idempotent")
+    throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
   const known = recorded ? { ...event, toolCallId: recorded.call } : event;
   const facts = recorded?.intent ?? intentOf(session, effect, known);
   if (!recorded && effect !== "none") {
@@ -41,11 +48,21 @@ async function perform(session: RunSession, facts: IntentRecord, event: ToolCall
     recordOutcome(session, facts, event, output);
     return output;
   } catch (error) {
-    if (error instanceof ToolFailedError) record(session, facts, { error: { message: error.reason } }, { ...shown(facts, event), status: "failed", error: error.reason });
+    recordError(session, facts, event, error);
     throw error;
   } finally {
     session.inFlight.delete(facts.call);
   }
+}
+
+/** A call that was cut short by an abort has no outcome: it may or may not have had its effect. */
+function recordError(session: RunSession, facts: IntentRecord, event: ToolCallEvent, error: unknown): void {
+  if (error instanceof ToolFailedError) {
+    const { reason } = error;
+    record(session, facts, { error: { message: reason } }, { ...shown(facts, event), status: "failed", error: reason });
+  }
+  // Without an effect there is no intent to take back.
+  if (error instanceof ToolNotStartedError && facts.effect !== "none") record(session, facts, { unstarted: true });
 }
 
 function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCallEvent, output: unknown): void {
@@ -57,18 +74,31 @@ function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCall
   } catch (error) {
     if (!(error instanceof NotSerializableError)) throw error;
     // The effect has happened: that much is recorded, so that it can be rolled back and is not repeated.
-    record(session, facts, { lost: { path: error.path, reason: error.reason } }, { ...shown(facts, event), status: "lost" });
+    record(
+      session,
+      facts,
+      { lost: { path: error.path, reason: error.reason } },
+      { ...shown(facts, event), status: "lost" },
+    );
     throw error;
   }
 }
 
-function record(session: RunSession, facts: IntentRecord, end: Partial<OutcomeRecord>, call: CheckpointToolCall): void {
+function record(
+  session: RunSession,
+  facts: IntentRecord,
+  end: Partial<OutcomeRecord>,
+  call?: CheckpointToolCall,
+): void {
   if (session.movedCalls.has(facts.call)) return;
   const { kind: _kind, ...unsaid } = facts;
   const { lane, visit, call: id } = facts;
-  const outcome: OutcomeRecord = facts.effect === "none" ? { ...unsaid, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call: id, ...end };
+  const outcome: OutcomeRecord =
+    facts.effect === "none"
+      ? { ...unsaid, kind: "outcome", ...end }
+      : { kind: "outcome", lane, visit, call: id, ...end };
   session.journal.append([outcome]);
-  session.endedCalls.push(call);
+  if (call) session.endedCalls.push(call);
 }
 
 function shown(facts: IntentRecord, event: ToolCallEvent) {
@@ -107,7 +137,8 @@ function assertSame(recorded: RecordedCall, { tool, context }: ToolCallEvent): v
 
 function replay(session: RunSession, { call }: RecordedCall, outcome: OutcomeRecord, { tool }: ToolCallEvent): unknown {
   if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
-  if (outcome.lost) throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
+  if (outcome.lost)
+    throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
   const output = session.recording?.outputOf(call);
   session.journal.writer.noteOutcome(call, output);
   return output;

@@ -15,7 +15,15 @@ export interface LiveCheckpoint {
 }
 
 /** A checkpoint that was just saved, from what the run has at hand: nothing is read back. Its checksum is known to readers. */
-export function liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning }: LiveCheckpoint): AgentCheckpointData {
+export function liveCheckpointData({
+  session,
+  run,
+  record,
+  input,
+  parentId,
+  toolCalls,
+  beginning,
+}: LiveCheckpoint): AgentCheckpointData {
   const { state } = run;
   const { model, parameters, tools } = state.settings;
   const { files = [], environment = {} } = state.requirements;
@@ -40,7 +48,12 @@ export function liveCheckpointData({ session, run, record, input, parentId, tool
     ...(record.progress !== undefined && { progress: record.progress }),
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     toolCalls,
-    decisions: session.decisions.map(({ decision, reason, node, at }) => ({ decision, ...(reason !== undefined && { reason }), nodeId: node, decidedAt: new Date(at).toISOString() })),
+    decisions: session.decisions.map(({ decision, reason, node, at }) => ({
+      decision,
+      ...(reason !== undefined && { reason }),
+      nodeId: node,
+      decidedAt: new Date(at).toISOString(),
+    })),
     fileChanges: { modified: [], created: [], deleted: [] },
     recoveryInfo: { resumePoint: record.node, requiredContext: files, environment },
     strategyFingerprint: session.fingerprint,

@@ -12,12 +12,23 @@ export interface LineFrom {
 }
 
 /** The records that go back to a checkpoint, or branch off from it: what runs next there runs next here. */
-export function lineFrom(target: CheckpointPoint, move: "rollback" | "branch", run: RunRecord, reopens: boolean, journal: Journal): LineFrom {
+export function lineFrom(
+  target: CheckpointPoint,
+  move: "rollback" | "branch",
+  run: RunRecord,
+  reopens: boolean,
+  journal: Journal,
+): LineFrom {
   const lane = journal.nextLane++;
   const version = journal.nextVersion++;
   const { node, input, inputType, unresolved, iteration, progress, summary, branches } = target.record;
   const checkpoint: CheckpointRecord = {
-    kind: "checkpoint", lane, version, at: journal.clock.now(), node, input,
+    kind: "checkpoint",
+    lane,
+    version,
+    at: journal.clock.now(),
+    node,
+    input,
     ...(inputType !== undefined && { inputType }),
     ...(unresolved && { unresolved }),
     visit: visitAt(target),
@@ -28,11 +39,24 @@ export function lineFrom(target: CheckpointPoint, move: "rollback" | "branch", r
     move,
   };
   const start: LaneRecord = { kind: "lane", lane, from: target.version, keep: "all" };
-  return { lane, run, records: [...(reopens ? [run] : []), start, checkpoint], head: { version, id: `${journal.generation}-${version}` } };
+  return {
+    lane,
+    run,
+    records: [...(reopens ? [run] : []), start, checkpoint],
+    head: { version, id: `${journal.generation}-${version}` },
+  };
 }
 
 /** The run that a line from a checkpoint belongs to: the checkpoint's own, which goes on if it had ended. */
-export function runAt(target: CheckpointPoint, index: LogIndex): { readonly run: RunRecord; readonly reopens: boolean } {
-  const run = index.runRecords.get(target.runId) ?? { kind: "run", run: target.runId, input: null, at: target.record.at };
+export function runAt(
+  target: CheckpointPoint,
+  index: LogIndex,
+): { readonly run: RunRecord; readonly reopens: boolean } {
+  const run = index.runRecords.get(target.runId) ?? {
+    kind: "run",
+    run: target.runId,
+    input: null,
+    at: target.record.at,
+  };
   return { run, reopens: index.run?.run !== target.runId || !index.unfinished };
 }

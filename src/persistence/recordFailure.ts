@@ -12,8 +12,20 @@ export async function recordFailure(journal: Journal, { options }: RunRequest, e
   if (!running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
   const at = journal.clock.now();
   const shown = describe(error);
-  const data = { failedAt: new Date(at).toISOString(), errorType: shown.name, errorMessage: shown.message, recoverable: true };
-  const summary = agentSummary({ agentId: journal.agentId, runId: running.runId, status: "failed", createdAt: running.createdAt, updatedAt: at, data });
+  const data = {
+    failedAt: new Date(at).toISOString(),
+    errorType: shown.name,
+    errorMessage: shown.message,
+    recoverable: true,
+  };
+  const summary = agentSummary({
+    agentId: journal.agentId,
+    runId: running.runId,
+    status: "failed",
+    createdAt: running.createdAt,
+    updatedAt: at,
+    data,
+  });
   try {
     journal.append([{ kind: "status", run: running.runId, status: "failed", at, error: shown }], { summary });
     await journal.durable();
@@ -24,5 +36,9 @@ export async function recordFailure(journal: Journal, { options }: RunRequest, e
 
 function describe(error: unknown): { readonly name: string; readonly message: string; readonly code?: string } {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
-  return { name: error.name, message: error.message, ...(AgentPersistenceError.isInstance(error) && { code: error.code }) };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(AgentPersistenceError.isInstance(error) && { code: error.code }),
+  };
 }

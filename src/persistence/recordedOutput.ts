@@ -8,7 +8,10 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 export async function recordedOutput(recordLog: RecordLog, journal: Journal, runId: string): Promise<unknown> {
   const [version] = journal.runs.get(runId) ?? [];
   const recent = journal.head?.log;
-  const found = version === undefined ? undefined : (outputIn(recent, version) ?? outputIn(await AgentLog.read(recordLog, journal.agentId), version));
+  const found =
+    version === undefined
+      ? undefined
+      : (outputIn(recent, version) ?? outputIn(await AgentLog.read(recordLog, journal.agentId), version));
   if (!found) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
   return found.output;
 }

@@ -19,7 +19,16 @@ export interface RestoreOptions {
 }
 
 /** A stored state as the start of a run: what runs next, with everything it knew. */
-export function restoreRun({ agentId, state, reader, index, lane, runId, generation, nextNumber }: RestoreOptions): RunStart {
+export function restoreRun({
+  agentId,
+  state,
+  reader,
+  index,
+  lane,
+  runId,
+  generation,
+  nextNumber,
+}: RestoreOptions): RunStart {
   const record = state.checkpoint?.record;
   const [visitBase, visitOrdinal] = visitAt(state.checkpoint);
   const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
@@ -50,7 +59,9 @@ function seedOf(state: AgentState, reader: SlotReader, nextMessage: number): Run
       settings: adopt({
         model: settings.model,
         tools: settings.tools,
-        ...(settings.parameters !== undefined && { parameters: reader.read(settings.parameters) as Record<string, unknown> }),
+        ...(settings.parameters !== undefined && {
+          parameters: reader.read(settings.parameters) as Record<string, unknown>,
+        }),
       }),
     }),
     iteration: checkpoint?.record.iteration ?? 0,

@@ -30,15 +30,22 @@ export interface RevertedCalls {
 /** Runs the inverses of a plan one after the other, newest call first, each recorded before it begins and after it ended. */
 export async function revertCalls(options: RevertOptions): Promise<RevertedCalls> {
   const { journal, plan, target } = options;
-  journal.append([{ kind: "rollback", target: target.version, calls: plan.revert.map(({ call }) => call), closed: plan.closed }]);
+  journal.append([
+    { kind: "rollback", target: target.version, calls: plan.revert.map(({ call }) => call), closed: plan.closed },
+  ]);
   await journal.durable();
   const reverted: RevertibleCall[] = [];
-  const failed = plan.inDoubt.map((call) => ({ ...revertibleCall(call), error: new ToolCallInDoubtError(call.tool, call.call, call.node) as unknown }));
+  const failed = plan.inDoubt.map((call) => ({
+    ...revertibleCall(call),
+    error: new ToolCallInDoubtError(call.tool, call.call, call.node) as unknown,
+  }));
   for (const call of plan.revert) {
     journal.append([{ kind: "inverse", call: call.call }]);
     await journal.durable();
     const failure = await tryInverse(call, options);
-    journal.append([{ kind: "reverted", call: call.call, ...(failure && { error: { message: messageOf(failure.error) } }) }]);
+    journal.append([
+      { kind: "reverted", call: call.call, ...(failure && { error: { message: messageOf(failure.error) } }) },
+    ]);
     await journal.durable();
     if (failure) failed.push({ ...revertibleCall(call), error: failure.error });
     else reverted.push(revertibleCall(call));
@@ -57,7 +64,11 @@ async function tryInverse(call: LoggedCall, options: RevertOptions): Promise<{ r
 }
 
 /** Stored arguments are hostile: the schema that stands in the code judges them again. */
-async function runInverse(inverse: Inverse, call: LoggedCall, { journal, line, target, signal }: RevertOptions): Promise<unknown> {
+async function runInverse(
+  inverse: Inverse,
+  call: LoggedCall,
+  { journal, line, target, signal }: RevertOptions,
+): Promise<unknown> {
   if (inverse.kind === "function") {
     const input = await checked(inverse.tool, call.input());
     return inverse.inverse(input, { toolCallId: call.call, input, output: call.output(), abortSignal: signal });

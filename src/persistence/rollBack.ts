@@ -28,7 +28,9 @@ export interface RollBackOptions {
 }
 
 /** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
-export async function rollBack(options: RollBackOptions): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
+export async function rollBack(
+  options: RollBackOptions,
+): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
   const { setup, journal, log, target, line, signal } = options;
   const { registry } = setup;
   const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, (tool) => registry.has(tool));
@@ -48,5 +50,8 @@ export async function rollBack(options: RollBackOptions): Promise<{ readonly rep
     irreversible: plan.irreversible.map(revertibleCall),
     skipped: plan.skipped.map(revertibleCall),
   });
-  return { report, session: restoredRun(setup, journal, { log, state }, { lane: begun.lane, run, opening: [], head: begun.head }) };
+  return {
+    report,
+    session: restoredRun(setup, journal, { log, state }, { lane: begun.lane, run, opening: [], head: begun.head }),
+  };
 }

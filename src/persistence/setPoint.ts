@@ -29,16 +29,31 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
   const { journal } = session;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
-  const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, (message) => state.history.numberOf(message));
+  const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, (message) =>
+    state.history.numberOf(message),
+  );
   const lane = journal.nextLane++;
-  const unsaved = session.takeUnsaved(run, options.leaving).map((record): AgentRecord => ("lane" in record && record.kind !== "lane" ? { ...record, lane } : record));
+  const unsaved = session
+    .takeUnsaved(run, options.leaving)
+    .map((record): AgentRecord => ("lane" in record && record.kind !== "lane" ? { ...record, lane } : record));
   const from = session.head?.version;
-  const start: LaneRecord = { kind: "lane", lane, ...(from !== undefined && { from }), keep: from === undefined ? "nothing" : "all" };
+  const start: LaneRecord = {
+    kind: "lane",
+    lane,
+    ...(from !== undefined && { from }),
+    keep: from === undefined ? "nothing" : "all",
+  };
   const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
   const { iteration, progress, progressSummary: summary } = state;
   const checkpoint: CheckpointRecord = {
-    kind: "checkpoint", lane, version, at: journal.clock.now(), node, input, iteration,
+    kind: "checkpoint",
+    lane,
+    version,
+    at: journal.clock.now(),
+    node,
+    input,
+    iteration,
     ...(progress !== undefined && { progress }),
     ...(summary !== undefined && { summary }),
     move,

@@ -32,8 +32,13 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
     createdAt: source.createdAt,
     nextNumber: state.history.next,
     nextLane: journal.nextLane,
-    history: state.history.entries.map(({ number, message }) => ({ number, message: values.value(message, `message ${number}`) })),
-    storage: Object.fromEntries([...state.storage.values].map(([key, value]) => [key, values.value(value, `storage key ${JSON.stringify(key)}`)])),
+    history: state.history.entries.map(({ number, message }) => ({
+      number,
+      message: values.value(message, `message ${number}`),
+    })),
+    storage: Object.fromEntries(
+      [...state.storage.values].map(([key, value]) => [key, values.value(value, `storage key ${JSON.stringify(key)}`)]),
+    ),
     settings: writer.settingsRecord(state.settings),
     requirements: writer.requirementsRecord(state.requirements),
     structure: source.structure,

@@ -17,7 +17,9 @@ function describe(structure: GraphStructure, prefix: string): Set<string> {
     if (graph) for (const line of describe(graph, `${prefix}${name}/`)) lines.add(line);
   }
   for (const { from, to, ordinal, conditional, mapped } of structure.edges) {
-    const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""].filter((trait) => trait !== "").join(" and ");
+    const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""]
+      .filter((trait) => trait !== "")
+      .join(" and ");
     lines.add(`edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${traits === "" ? "" : ` ${traits}`}`);
   }
   return lines;

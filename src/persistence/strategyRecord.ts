@@ -10,8 +10,17 @@ import type { AgentLog } from "../storage/AgentLog.ts";
 import { strategyDifferences } from "./strategyDifferences.ts";
 
 /** The structure of a strategy as a lane records it, whole. */
-export function structureRecord(graph: StrategyGraph, lane: number, { writer, sha256 }: Pick<Journal, "writer" | "sha256">): StructureRecord {
-  return { kind: "structure", lane, fingerprint: fingerprintOf(graph, sha256), structure: writer.value(graph.structure, "the structure of the strategy") };
+export function structureRecord(
+  graph: StrategyGraph,
+  lane: number,
+  { writer, sha256 }: Pick<Journal, "writer" | "sha256">,
+): StructureRecord {
+  return {
+    kind: "structure",
+    lane,
+    fingerprint: fingerprintOf(graph, sha256),
+    structure: writer.value(graph.structure, "the structure of the strategy"),
+  };
 }
 
 /** The same without what the log has already. */
@@ -24,11 +33,23 @@ export function leanStructure(record: StructureRecord, journal: Journal): Struct
 }
 
 /** @throws StrategyChangedError when a stored state was made by another strategy. */
-export async function assertStrategyFits(graph: StrategyGraph, agentId: string, state: AgentState, reader: SlotReader, sha256: Sha256, readAll: () => Promise<AgentLog>): Promise<void> {
+export async function assertStrategyFits(
+  graph: StrategyGraph,
+  agentId: string,
+  state: AgentState,
+  reader: SlotReader,
+  sha256: Sha256,
+  readAll: () => Promise<AgentLog>,
+): Promise<void> {
   const stored = state.structure;
   if (!stored || stored.fingerprint === fingerprintOf(graph, sha256)) return;
-  const structure = stored.structure === undefined ? await findStructure(stored.fingerprint, await readAll()) : reader.read(stored.structure);
-  const differences = structure ? strategyDifferences(structure as GraphStructure, graph.structure) : [`its nodes and edges, which this storage does not keep (now: ${graph.nodePaths.join(", ")})`];
+  const structure =
+    stored.structure === undefined
+      ? await findStructure(stored.fingerprint, await readAll())
+      : reader.read(stored.structure);
+  const differences = structure
+    ? strategyDifferences(structure as GraphStructure, graph.structure)
+    : [`its nodes and edges, which this storage does not keep (now: ${graph.nodePaths.join(", ")})`];
   throw new StrategyChangedError(agentId, differences);
 }
 

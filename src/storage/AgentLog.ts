@@ -24,7 +24,11 @@ export class AgentLog {
   }
 
   /** Reads the whole log, or what follows its newest snapshot. Owns and writes nothing. */
-  static async read(log: RecordLog, agentId: string, options: { readonly sinceSnapshot?: boolean } = {}): Promise<AgentLog> {
+  static async read(
+    log: RecordLog,
+    agentId: string,
+    options: { readonly sinceSnapshot?: boolean } = {},
+  ): Promise<AgentLog> {
     const index = new LogIndex();
     const checksums = new Map<number, string>();
     const references = new Set<string>();
@@ -39,7 +43,10 @@ export class AgentLog {
   /**
    * Reads what the head needs: from the newest snapshot where that is enough, else everything.
    */
-  static async readHead(log: RecordLog, agentId: string): Promise<{ readonly log: AgentLog; readonly state: AgentState | undefined }> {
+  static async readHead(
+    log: RecordLog,
+    agentId: string,
+  ): Promise<{ readonly log: AgentLog; readonly state: AgentState | undefined }> {
     const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true });
     const state = stateAt(recent.index);
     if (state || recent.index.position === 0) return { log: recent, state };

@@ -6,7 +6,11 @@ import type { Sha256 } from "../internal/Sha256.ts";
 import { wasmSha256 } from "../internal/wasmSha256.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { processOwner } from "./processOwner.ts";
-import { filterCheckpoints, type CheckpointFilter, type PersistenceStorageProvider } from "./PersistenceStorageProvider.ts";
+import {
+  filterCheckpoints,
+  type CheckpointFilter,
+  type PersistenceStorageProvider,
+} from "./PersistenceStorageProvider.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { putBlobs } from "./putBlobs.ts";
 
@@ -36,7 +40,11 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
 
   async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     const read = await AgentLog.read(this.log, agentId);
-    const points = [...read.index.checkpoints.values()].map((point) => ({ point, nodeId: point.record.node, version: point.version }));
+    const points = [...read.index.checkpoints.values()].map((point) => ({
+      point,
+      nodeId: point.record.node,
+      version: point.version,
+    }));
     return filterCheckpoints(points, filter).map(({ point }) => read.data(point));
   }
 
@@ -65,8 +73,13 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
     const { latest, snapshot } = recent.index;
     // The tool calls of the checkpoint beside the snapshot stand before it.
-    const whole = snapshot === undefined || (latest && latest.order > snapshot.order && recent.reaches(latest)) ? recent : await AgentLog.read(this.log, agentId);
+    const whole =
+      snapshot === undefined || (latest && latest.order > snapshot.order && recent.reaches(latest))
+        ? recent
+        : await AgentLog.read(this.log, agentId);
     const point = whole.index.latest;
-    return point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0 ? whole.data(point) : undefined;
+    return point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0
+      ? whole.data(point)
+      : undefined;
   }
 }

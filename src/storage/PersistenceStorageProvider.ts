@@ -29,6 +29,9 @@ export function filterCheckpoints<Data extends { readonly nodeId: string; readon
   checkpoints: readonly Data[],
   { nodeId, afterVersion, limit }: CheckpointFilter = {},
 ): readonly Data[] {
-  const passing = checkpoints.filter((data) => (nodeId === undefined || data.nodeId === nodeId) && (afterVersion === undefined || data.version > afterVersion));
+  const passing = checkpoints.filter(
+    (data) =>
+      (nodeId === undefined || data.nodeId === nodeId) && (afterVersion === undefined || data.version > afterVersion),
+  );
   return limit === undefined ? passing : passing.slice(Math.max(0, passing.length - limit));
 }

@@ -76,7 +76,11 @@ export interface RecordLog {
   /** Oldest first. Needs no ownership and writes nothing. An agent never seen has no entries. */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /** Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for. */
-  list(options?: { readonly status?: string; readonly after?: string; readonly limit?: number }): AsyncIterable<AgentSummary>;
+  list(options?: {
+    readonly status?: string;
+    readonly after?: string;
+    readonly limit?: number;
+  }): AsyncIterable<AgentSummary>;
   /** The owner and its state; `undefined` when the log is free. Takes nothing. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
   /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */

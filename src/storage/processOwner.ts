@@ -3,6 +3,8 @@ import type { LogOwner } from "./RecordLog.ts";
 
 /** This process as an owner of a log. Each call makes another: two owners in one process are told apart. */
 export function processOwner(): LogOwner {
-  const { process } = globalThis as { readonly process?: { readonly pid?: number; readonly env?: { readonly HOSTNAME?: string } } };
+  const { process } = globalThis as {
+    readonly process?: { readonly pid?: number; readonly env?: { readonly HOSTNAME?: string } };
+  };
   return { host: process?.env?.HOSTNAME ?? "local", processId: process?.pid ?? 0, nonce: randomId() };
 }

@@ -20,7 +20,12 @@ export class CheckpointOwnedLog implements OwnedLog {
   readonly #onRelease: () => void;
   #released = false;
 
-  constructor(provider: PersistenceStorageProvider<never>, agentId: string, stored: StoredCheckpoints, onRelease: () => void) {
+  constructor(
+    provider: PersistenceStorageProvider<never>,
+    agentId: string,
+    stored: StoredCheckpoints,
+    onRelease: () => void,
+  ) {
     this.#provider = provider;
     this.#agentId = agentId;
     this.entries = stored.entries;
@@ -41,8 +46,16 @@ export class CheckpointOwnedLog implements OwnedLog {
     if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#agentId)}`);
     const last = this.entries.at(-1);
     if (last?.id === id && last.position === expectedPosition + 1) return last.position;
-    if (expectedPosition !== this.position) throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
-    const entry: Entry = { position: this.position + 1, generation: this.generation, id, records, checksum: "", prev: "" };
+    if (expectedPosition !== this.position)
+      throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
+    const entry: Entry = {
+      position: this.position + 1,
+      generation: this.generation,
+      id,
+      records,
+      checksum: "",
+      prev: "",
+    };
     const before = this.#index.nextVersion;
     this.#index.add(entry);
     for (const point of this.#index.checkpoints.values()) {

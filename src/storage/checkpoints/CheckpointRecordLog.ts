@@ -5,7 +5,15 @@ import { assertAgentId } from "../../internal/assertAgentId.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import { wasmSha256 } from "../../internal/wasmSha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "../RecordLog.ts";
+import type {
+  AgentSummary,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  OwnerState,
+  ReadOptions,
+  RecordLog,
+} from "../RecordLog.ts";
 import { CheckpointOwnedLog } from "./CheckpointOwnedLog.ts";
 import { noBlobs } from "./noBlobs.ts";
 import { readCheckpoints } from "./readCheckpoints.ts";
@@ -34,7 +42,11 @@ export class CheckpointRecordLog implements RecordLog {
     this.#assertUsable(agentId);
     const busy = this.#owned.get(agentId);
     if (busy || this.#opening.has(agentId)) {
-      throw new AgentBusyError(agentId, { ...(busy?.owner ?? owner), generation: busy?.log.generation ?? 0 }, retryAfterMs);
+      throw new AgentBusyError(
+        agentId,
+        { ...(busy?.owner ?? owner), generation: busy?.log.generation ?? 0 },
+        retryAfterMs,
+      );
     }
     this.#opening.add(agentId);
     try {
@@ -50,8 +62,10 @@ export class CheckpointRecordLog implements RecordLog {
   async *read(agentId: string, { after = 0, upTo = Infinity }: ReadOptions = {}): AsyncGenerator<Entry> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId)?.log;
-    const entries = owned ? owned.entries : (await readCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
-    for (const entry of [...entries]) if (entry.position > after && entry.position <= upTo) yield entry;
+    const entries = owned
+      ? owned.entries
+      : (await readCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
+    for (const entry of entries.slice()) if (entry.position > after && entry.position <= upTo) yield entry;
   }
 
   /** Nothing: three methods cannot tell which agents there are. */
@@ -60,7 +74,9 @@ export class CheckpointRecordLog implements RecordLog {
     if (this.#closed) throw new StorageClosedError("The storage");
   }
 
-  async owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(
+    agentId: string,
+  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
     return owned && { ...owned.owner, generation: owned.log.generation, state: "alive" };

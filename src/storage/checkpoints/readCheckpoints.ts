@@ -16,14 +16,25 @@ export interface StoredCheckpoints {
 }
 
 /** Reads all checkpoints of an agent from a provider of three methods and makes a log of them. */
-export async function readCheckpoints(provider: PersistenceStorageProvider<never>, agentId: string, sha256: Sha256): Promise<StoredCheckpoints> {
+export async function readCheckpoints(
+  provider: PersistenceStorageProvider<never>,
+  agentId: string,
+  sha256: Sha256,
+): Promise<StoredCheckpoints> {
   const stored = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
   const index = new LogIndex();
   const writer = new SlotWriter({ sha256, inlineThresholdBytes: Infinity });
   const entries: Entry[] = [];
   for (const data of stored) {
     const records = importCheckpoint(decodeCheckpoint(data), index, new Map(), writer);
-    const entry = { position: entries.length + 1, generation: 1, id: `stored-${data.checkpointId}`, records, checksum: "", prev: "" };
+    const entry = {
+      position: entries.length + 1,
+      generation: 1,
+      id: `stored-${data.checkpointId}`,
+      records,
+      checksum: "",
+      prev: "",
+    };
     index.add(entry);
     entries.push(entry);
   }
@@ -32,7 +43,11 @@ export async function readCheckpoints(provider: PersistenceStorageProvider<never
 }
 
 /** What a user's provider throws becomes a typed error that names the call. */
-export async function askProvider<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+export async function askProvider<Result>(
+  operation: string,
+  agentId: string,
+  call: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await call();
   } catch (error) {
