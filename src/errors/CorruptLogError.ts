@@ -11,9 +11,14 @@ export class CorruptLogError extends AgentPersistenceError {
   /** The last position before the damage that is intact; `undefined` when it is not known. */
   readonly lastPosition: number | undefined;
 
-  constructor(agentId: string, where: { readonly file: string; readonly line?: number; readonly lastPosition?: number }, found: string) {
+  constructor(
+    agentId: string,
+    where: { readonly file: string; readonly line?: number; readonly lastPosition?: number },
+    found: string,
+  ) {
     const line = where.line === undefined ? "" : `, line ${where.line}`;
-    const last = where.lastPosition === undefined ? "" : ` The last intact position before it is ${where.lastPosition}.`;
+    const last =
+      where.lastPosition === undefined ? "" : ` The last intact position before it is ${where.lastPosition}.`;
     super(
       `The log of agent ${JSON.stringify(agentId)} is damaged at ${where.file}${line}: ${found}.${last} ` +
         `Restore the file from a backup, or fork the agent from a checkpoint before the damage.`,

@@ -10,7 +10,9 @@ export class UnsupportedFormatError extends AgentPersistenceError {
   readonly supported: number;
 
   constructor(subject: string, found: number, supported: number) {
-    super(`${subject} is in format ${found}; this version reads formats up to ${supported}. Update agent-persistence to read it.`);
+    super(
+      `${subject} is in format ${found}; this version reads formats up to ${supported}. Update agent-persistence to read it.`,
+    );
     this.subject = subject;
     this.found = found;
     this.supported = supported;

@@ -27,7 +27,8 @@ export class EntryChain {
     const reached = end === undefined ? undefined : this.#across(end, next.position);
     this.#end = next;
     if (reached === undefined) return undefined;
-    if (reached.position + 1 !== next.position) return `position ${reached.position + 1} was expected and ${next.position} found`;
+    if (reached.position + 1 !== next.position)
+      return `position ${reached.position + 1} was expected and ${next.position} found`;
     return reached.checksum === next.prev ? undefined : `position ${next.position} does not follow the one before it`;
   }
 
@@ -47,7 +48,8 @@ export class EntryChain {
 
   #gapAfter(at: ChainLink, position: number): PrunedGap | undefined {
     if (at.position + 1 === position) return undefined;
-    const fits = (gap: PrunedGap) => gap.first === at.position + 1 && gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
+    const fits = (gap: PrunedGap) =>
+      gap.first === at.position + 1 && gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
     return this.#gaps.filter(fits).sort((a, b) => b.last - a.last)[0];
   }
 }

@@ -24,5 +24,7 @@ export function prunedGapsOf(records: readonly { readonly kind: string }[]): rea
 function isGap(value: unknown): value is PrunedGap {
   if (typeof value !== "object" || value === null) return false;
   const { first, last, before, after } = value as Record<string, unknown>;
-  return Number.isSafeInteger(first) && Number.isSafeInteger(last) && typeof before === "string" && typeof after === "string";
+  return (
+    Number.isSafeInteger(first) && Number.isSafeInteger(last) && typeof before === "string" && typeof after === "string"
+  );
 }

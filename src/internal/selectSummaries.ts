@@ -11,7 +11,10 @@ export function selectSummaries<Summary extends Listed>(
   { status, after, limit }: { readonly status?: string; readonly after?: string; readonly limit?: number },
 ): readonly Summary[] {
   return summaries
-    .filter((summary) => (status === undefined || summary.status === status) && (after === undefined || summary.order > after))
+    .filter(
+      (summary) =>
+        (status === undefined || summary.status === status) && (after === undefined || summary.order > after),
+    )
     .sort((a, b) => compareText(a.order, b.order) || compareText(a.agentId, b.agentId))
     .slice(0, limit);
 }

@@ -10,14 +10,23 @@ const sha256: Sha256 = {
   hex: (data) => createHash("sha256").update(data).digest("hex"),
 };
 const prev = sha256.base64url("before");
-const sample = { position: 7, generation: 3, id: "3-12", records: [{ kind: "message", text: "héllo 世界 \ud800 \u2028" }], prev };
+const sample = {
+  position: 7,
+  generation: 3,
+  id: "3-12",
+  records: [{ kind: "message", text: "héllo 世界 \ud800 \u2028" }],
+  prev,
+};
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 describe("the stored form of an append", () => {
   it("is pinned: a golden line reads in every later version", () => {
     const golden = '["VB_FuwdITuabosjEElvmnPdmrDWed1xs1QaTwOiqw34","",1,"1-1",[{"kind":"message","text":"hi"}]]';
-    const { line } = encodeEntry({ position: 1, generation: 1, id: "1-1", records: [{ kind: "message", text: "hi" } as never], prev: "" }, sha256);
+    const { line } = encodeEntry(
+      { position: 1, generation: 1, id: "1-1", records: [{ kind: "message", text: "hi" } as never], prev: "" },
+      sha256,
+    );
     expect(entryFormat).toBe(1);
     expect(line).toBe(golden);
   });
@@ -36,7 +45,7 @@ describe("the stored form of an append", () => {
   });
 
   it.each([
-    ["a random id", { ...sample, id: "a\"b\\c\nd" }],
+    ["a random id", { ...sample, id: 'a"b\\c\nd' }],
     ["an id that names another generation", { ...sample, id: "9-1" }],
     ["an id with a leading zero", { ...sample, id: "03-1" }],
     ["no records", { ...sample, records: [] }],
@@ -55,7 +64,10 @@ describe("the stored form of an append", () => {
   it("keeps any plain JSON, keys like __proto__ included", () => {
     fc.assert(
       fc.property(fc.json(), fc.string({ unit: "binary" }), fc.boolean(), (json, id, snapshot) => {
-        const records = [{ kind: "value", value: JSON.parse(json) as unknown }, JSON.parse('{"kind":"x","__proto__":1}') as { kind: string }];
+        const records = [
+          { kind: "value", value: JSON.parse(json) as unknown },
+          JSON.parse('{"kind":"x","__proto__":1}') as { kind: string },
+        ];
         const { line } = encodeEntry({ ...sample, id, records, snapshot }, sha256);
         const decoded = decodeEntry(bytesOf(line), sha256);
         expect(decoded.ok && JSON.stringify(decoded.entry.records)).toBe(JSON.stringify(records));
@@ -77,7 +89,8 @@ describe("the stored form of an append", () => {
 
   it("finds every cut and every extension", () => {
     const { line } = encodeEntry(sample, sha256);
-    for (let length = 0; length < line.length; length++) expect(decodeEntry(line.slice(0, length), sha256).ok).toBe(false);
+    for (let length = 0; length < line.length; length++)
+      expect(decodeEntry(line.slice(0, length), sha256).ok).toBe(false);
     expect(decodeEntry(`${line} `, sha256).ok).toBe(false);
     expect(decodeEntry(`${line}\0`, sha256).ok).toBe(false);
     expect(decodeEntry(`\ufeff${line}`, sha256).ok).toBe(false);

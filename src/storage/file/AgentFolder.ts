@@ -52,11 +52,18 @@ export class AgentFolder {
 
 /** A readable beginning, for people who look into the folder, and 160 bits of SHA-256. */
 export function agentFolderName(agentId: string, sha256: Sha256): string {
-  const readable = agentId.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 24);
+  const readable = agentId
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 24);
   return `${readable === "" ? "id" : readable}-${sha256.hex(agentId).slice(0, 40)}`;
 }
 
 /** The generations of the segments among the names in a folder, highest first. */
 export function segmentGenerations(names: readonly string[]): number[] {
-  return names.flatMap((name) => segmentName.exec(name)?.[1] ?? []).map(Number).sort((a, b) => b - a);
+  return names
+    .flatMap((name) => segmentName.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => b - a);
 }

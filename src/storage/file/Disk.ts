@@ -70,11 +70,18 @@ export class Disk {
     await this.#call("fsync", path, "", () => this.#system.fsyncDir(path));
   }
 
-  async #call<Result>(operation: string, path: string, expected: string, action: () => Promise<Result>, attempt = 0): Promise<Result | undefined> {
+  async #call<Result>(
+    operation: string,
+    path: string,
+    expected: string,
+    action: () => Promise<Result>,
+    attempt = 0,
+  ): Promise<Result | undefined> {
     try {
       return await action();
     } catch (error) {
-      if (systemCode(error) === expected || (expected === "ENOENT" && systemCode(error) === "ENOTDIR")) return undefined;
+      if (systemCode(error) === expected || (expected === "ENOENT" && systemCode(error) === "ENOTDIR"))
+        return undefined;
       const delayMs = retryDelaysMs[attempt];
       if (storageFailure(error) !== "too_many_files" || delayMs === undefined) throw failed(operation, path, error);
       await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));

@@ -52,6 +52,8 @@ export class DiskFile {
   }
 
   #failed(operation: string, cause: unknown): StorageError {
-    return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, this.path, { cause });
+    return cause instanceof StorageError
+      ? cause
+      : new StorageError(storageFailure(cause), operation, this.path, { cause });
   }
 }

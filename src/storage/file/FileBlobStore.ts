@@ -28,7 +28,8 @@ export class FileBlobStore implements BlobStore {
     const path = pathOf(this.#folder(agentId), reference);
     const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
     if (bytes === undefined) return undefined;
-    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash) throw new CorruptBlobError(agentId, reference);
+    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference);
     return bytes;
   }
 

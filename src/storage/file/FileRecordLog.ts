@@ -7,7 +7,15 @@ import { nodeSha256 } from "../../internal/nodeSha256.ts";
 import { selectSummaries } from "../../internal/selectSummaries.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "../RecordLog.ts";
+import type {
+  AgentSummary,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  OwnerState,
+  ReadOptions,
+  RecordLog,
+} from "../RecordLog.ts";
 import { AgentFolder, segmentGenerations } from "./AgentFolder.ts";
 import { Disk } from "./Disk.ts";
 import type { FileBackend } from "./FileBackend.ts";
@@ -15,12 +23,11 @@ import { FileBlobStore } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import type { FileSystem } from "./FileSystem.ts";
 import { listAgents } from "./listAgents.ts";
-import { LogLoader } from "./LogLoader.ts";
-import { LogReader } from "./LogReader.ts";
 import { nodeFileSystem } from "./nodeFileSystem.ts";
 import { nodeProcessIdentity } from "./nodeProcessIdentity.ts";
 import { type Judgement, OwnerJudge } from "./OwnerJudge.ts";
 import type { ProcessIdentity } from "./ProcessIdentity.ts";
+import { readerOf } from "./readerOf.ts";
 import { replaceFile } from "./replaceFile.ts";
 import { SegmentPublisher } from "./SegmentPublisher.ts";
 import { takeOwnership } from "./takeOwnership.ts";
@@ -74,15 +81,19 @@ export class FileRecordLog implements RecordLog {
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
-    yield* this.#reader(this.#folder(agentId)).read(options);
+    yield* readerOf(this.#backend, this.#folder(agentId)).read(options);
   }
 
-  async *list(options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {}): AsyncGenerator<AgentSummary> {
+  async *list(
+    options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {},
+  ): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
     yield* selectSummaries(await listAgents(this.#backend), options);
   }
 
-  async owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(
+    agentId: string,
+  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
     const { generation, state, claim } = (await this.#judge(this.#folder(agentId))) ?? { state: "free" };
     if (state === "free" || generation === undefined) return undefined;
     const { host = "", processId = 0, nonce = "" } = claim ?? {};
@@ -93,7 +104,14 @@ export class FileRecordLog implements RecordLog {
     const folder = this.#folder(agentId);
     const judgement = await this.#judge(folder);
     if (judgement === undefined || judgement.state === "free") return;
-    await replaceFile(this.#backend.disk, folder, folder.stop(judgement.generation), judgement.generation, Buffer.from(`${reason}\n`), false);
+    await replaceFile(
+      this.#backend.disk,
+      folder,
+      folder.stop(judgement.generation),
+      judgement.generation,
+      Buffer.from(`${reason}\n`),
+      false,
+    );
   }
 
   async close(): Promise<void> {
@@ -105,11 +123,6 @@ export class FileRecordLog implements RecordLog {
     const [generation] = segmentGenerations((await this.#backend.disk.readdir(folder.checkpoints)) ?? []);
     const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
-  }
-
-  #reader(folder: AgentFolder): LogReader {
-    const { disk, sha256 } = this.#backend;
-    return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
   }
 
   #folder(agentId: string): AgentFolder {

@@ -54,7 +54,10 @@ export class LogLoader {
   }
 
   /** The image, or the generation of a segment that is missing. */
-  async #attempt({ below = Number.POSITIVE_INFINITY, needsOlder = () => false }: LoadOptions): Promise<LogImage | number> {
+  async #attempt({
+    below = Number.POSITIVE_INFINITY,
+    needsOlder = () => false,
+  }: LoadOptions): Promise<LogImage | number> {
     const all = segmentGenerations((await this.#disk.readdir(this.#folder.checkpoints)) ?? []);
     const generations = all.filter((generation) => generation < below);
     const voids: Segment[] = [];
@@ -68,7 +71,11 @@ export class LogLoader {
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true };
   }
 
-  async #imageOf(newest: Segment, voids: readonly Segment[], needsOlder: (part: LogPart) => boolean): Promise<LogImage | number> {
+  async #imageOf(
+    newest: Segment,
+    voids: readonly Segment[],
+    needsOlder: (part: LogPart) => boolean,
+  ): Promise<LogImage | number> {
     const { from = 0, base = [] } = newest.open ?? {};
     const parts = partsOf(newest);
     for (const segment of voids) this.#assertVoid(segment, this.#endOf(parts) ?? from);
@@ -78,7 +85,8 @@ export class LogLoader {
     for (const [generation, length] of needed ? [...base].reverse() : []) {
       const segment = await this.segment(generation);
       if (segment === undefined) return generation;
-      if (segment.bytes.length < length) throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
+      if (segment.bytes.length < length)
+        throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
       const older = partsOf(segment, length);
       parts.unshift(...older);
       needed = older.reverse().every(needsOlder);

@@ -24,7 +24,11 @@ export class LogReader {
   }
 
   /** Entries, oldest first, each verified and linked to the one before. */
-  async *read({ after = 0, upTo = Number.POSITIVE_INFINITY, sinceSnapshot = false }: ReadOptions): AsyncGenerator<Entry> {
+  async *read({
+    after = 0,
+    upTo = Number.POSITIVE_INFINITY,
+    sinceSnapshot = false,
+  }: ReadOptions): AsyncGenerator<Entry> {
     let begin: { readonly part: LogPart; readonly start: number } | undefined;
     const needsOlder = (part: LogPart): boolean => {
       const snapshot = sinceSnapshot ? this.#snapshotStart(part, upTo) : undefined;
@@ -35,7 +39,10 @@ export class LogReader {
     };
     const { from, parts: all, complete } = await this.#loader.load({ needsOlder });
     const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
-    const chain = new EntryChain(this.gapsIn(parts), begin === undefined && complete ? { position: from, checksum: "" } : undefined);
+    const chain = new EntryChain(
+      this.gapsIn(parts),
+      begin === undefined && complete ? { position: from, checksum: "" } : undefined,
+    );
     for (const part of parts) {
       for (const { entry, start } of this.#scan.entries(part.segment, part)) {
         if (entry.position > upTo) return;
@@ -76,7 +83,8 @@ export class LogReader {
   #lastWithSummary(part: LogPart): FoundEntry | undefined {
     for (const { start, end } of linesWithBackwards(part, summaryText)) {
       const decoded = this.#scan.entryAt(part.segment, start);
-      if (decoded.ok && decoded.summary !== undefined) return { start, end, entry: decoded.entry, summary: decoded.summary };
+      if (decoded.ok && decoded.summary !== undefined)
+        return { start, end, entry: decoded.entry, summary: decoded.summary };
     }
     return undefined;
   }

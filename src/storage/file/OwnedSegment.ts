@@ -43,7 +43,9 @@ export class OwnedSegment {
   /** Removes segments that an `open` of this owner has made superfluous. Only after a `check`. */
   async removeOthers(kept: ReadonlySet<number>): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
-    const superfluous = segmentGenerations(names).filter((generation) => generation < this.generation && !kept.has(generation));
+    const superfluous = segmentGenerations(names).filter(
+      (generation) => generation < this.generation && !kept.has(generation),
+    );
     for (const generation of superfluous) await this.#disk.unlink(this.#folder.segment(generation));
   }
 

@@ -57,7 +57,8 @@ export class OwnerJudge {
     const head = await this.#disk.readFile(path, 0, claimBytes);
     if (size === undefined || head === undefined) return undefined;
     const claimEnd = head.indexOf(lineBreak);
-    const claim = claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), this.#sha256);
+    const claim =
+      claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), this.#sha256);
     const tail = await this.#disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
     if (tail === undefined) return undefined;
     if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
@@ -74,7 +75,10 @@ export class OwnerJudge {
   #isEnded(tail: Buffer): boolean {
     if (tail.at(-1) !== lineBreak) return false;
     const line = tail.subarray(tail.lastIndexOf(lineBreak, tail.length - 2) + 1, -1);
-    return decodeControl("closed", line, this.#sha256) !== undefined || decodeControl("dropped", line, this.#sha256) !== undefined;
+    return (
+      decodeControl("closed", line, this.#sha256) !== undefined ||
+      decodeControl("dropped", line, this.#sha256) !== undefined
+    );
   }
 
   #isGone(claim: Claim, path: string): boolean {

@@ -54,7 +54,14 @@ export class OwnerLease {
   async #renew(beat: number): Promise<void> {
     const { disk } = this.#backend;
     const segment = this.#segment();
-    await replaceFile(disk, this.#folder, this.#folder.alive(segment.generation), segment.generation, Buffer.from(`${beat}\n`), false);
+    await replaceFile(
+      disk,
+      this.#folder,
+      this.#folder.alive(segment.generation),
+      segment.generation,
+      Buffer.from(`${beat}\n`),
+      false,
+    );
     const stop = await disk.readFile(this.#folder.stop(segment.generation));
     if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
     await segment.check().catch((error: unknown) => {

@@ -25,7 +25,7 @@ export const lineBreak = 10;
 
 /** The lines in a part of a segment: start, and end without the line break. The last may lack one. */
 export function* linesIn(bytes: Buffer, { start, end }: LineRange): Generator<LineRange & { readonly whole: boolean }> {
-  for (let at = start; at < end; ) {
+  for (let at = start; at < end;) {
     const found = bytes.indexOf(lineBreak, at);
     const whole = found >= 0 && found < end;
     const lineEnd = whole ? found : end;
@@ -35,8 +35,11 @@ export function* linesIn(bytes: Buffer, { start, end }: LineRange): Generator<Li
 }
 
 /** The same from the last line to the first. */
-export function* linesBackwards(bytes: Buffer, { start, end }: LineRange): Generator<LineRange & { readonly whole: boolean }> {
-  for (let at = end; at > start; ) {
+export function* linesBackwards(
+  bytes: Buffer,
+  { start, end }: LineRange,
+): Generator<LineRange & { readonly whole: boolean }> {
+  for (let at = end; at > start;) {
     const whole = bytes[at - 1] === lineBreak;
     const lineEnd = whole ? at - 1 : at;
     const before = lineEnd > start ? bytes.lastIndexOf(lineBreak, lineEnd - 1) : -1;

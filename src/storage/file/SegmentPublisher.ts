@@ -25,7 +25,9 @@ export class SegmentPublisher {
   /** The new segment, open for appending; `undefined` when its generation is taken. */
   async publish(folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<DiskFile | undefined> {
     const temporary = join(folder.temporary, `${generation}-${randomUUID()}`);
-    const file = this.#linkSupported ? await this.#create(temporary, bytes) : await this.#create(folder.segment(generation), bytes);
+    const file = this.#linkSupported
+      ? await this.#create(temporary, bytes)
+      : await this.#create(folder.segment(generation), bytes);
     if (file === undefined) return undefined;
     try {
       const outcome = this.#linkSupported ? await this.#disk.link(temporary, folder.segment(generation)) : "linked";

@@ -39,7 +39,12 @@ export class SegmentScan {
       }
       if (line.whole && this.#isEnding(segment.bytes.subarray(line.start, line.end))) continue;
       if (this.#isTorn(segment, range, line)) return;
-      throw this.corrupt(segment, line.start, decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`, lastPosition);
+      throw this.corrupt(
+        segment,
+        line.start,
+        decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`,
+        lastPosition,
+      );
     }
   }
 
@@ -47,7 +52,8 @@ export class SegmentScan {
   lastEntry(segment: Segment, range: LineRange): FoundEntry | undefined {
     for (const line of linesBackwards(segment.bytes, range)) {
       const decoded = line.whole ? this.#decode(segment, line) : undefined;
-      if (decoded?.ok === true) return { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
+      if (decoded?.ok === true)
+        return { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
     }
     return undefined;
   }
@@ -68,9 +74,15 @@ export class SegmentScan {
 
   corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
     let line = 1;
-    for (let next = segment.bytes.indexOf(10); next >= 0 && next < at; next = segment.bytes.indexOf(10, next + 1)) line++;
-    const last = lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
-    return new CorruptLogError(this.#agentId, { file: segment.path, line, ...(last === undefined ? {} : { lastPosition: last }) }, found);
+    for (let next = segment.bytes.indexOf(10); next >= 0 && next < at; next = segment.bytes.indexOf(10, next + 1))
+      line++;
+    const last =
+      lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
+    return new CorruptLogError(
+      this.#agentId,
+      { file: segment.path, line, ...(last === undefined ? {} : { lastPosition: last }) },
+      found,
+    );
   }
 
   #decode({ bytes }: Segment, { start, end }: LineRange): DecodedEntry {
@@ -78,7 +90,10 @@ export class SegmentScan {
   }
 
   #isEnding(line: Buffer): boolean {
-    return decodeControl("closed", line, this.#sha256) !== undefined || decodeControl("dropped", line, this.#sha256) !== undefined;
+    return (
+      decodeControl("closed", line, this.#sha256) !== undefined ||
+      decodeControl("dropped", line, this.#sha256) !== undefined
+    );
   }
 
   /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
@@ -98,6 +113,10 @@ export class SegmentScan {
   }
 
   #isLine(line: Buffer): boolean {
-    return decodeEntry(line, this.#sha256).ok || this.#isEnding(line) || decodeControl("open", line, this.#sha256) !== undefined;
+    return (
+      decodeEntry(line, this.#sha256).ok ||
+      this.#isEnding(line) ||
+      decodeControl("open", line, this.#sha256) !== undefined
+    );
   }
 }

@@ -44,6 +44,13 @@ export class StateFile {
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
-    await replaceFile(this.#disk, this.#folder, this.#folder.state, state.generation, Buffer.from(encodeState(state, this.#sha256)), durable);
+    await replaceFile(
+      this.#disk,
+      this.#folder,
+      this.#folder.state,
+      state.generation,
+      Buffer.from(encodeState(state, this.#sha256)),
+      durable,
+    );
   }
 }

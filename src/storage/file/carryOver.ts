@@ -22,7 +22,8 @@ export function takeOver(image: LogImage, lastAppended: FoundEntry | undefined):
   const { newest, from } = image;
   if (newest?.open === undefined || image.dropped !== undefined) return { from, base: [], carry: [] };
   const { bytes, generation, carried, open } = newest;
-  if (lastAppended === undefined) return { from, base: open.base, carry: nonEmpty(bytes.subarray(carried.start, carried.end)) };
+  if (lastAppended === undefined)
+    return { from, base: open.base, carry: nonEmpty(bytes.subarray(carried.start, carried.end)) };
   const lastLine = bytes.subarray(lastAppended.start, lastAppended.end + 1);
   return { from, base: [...open.base, [generation, lastAppended.start]], carry: [lastLine] };
 }

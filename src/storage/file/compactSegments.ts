@@ -13,7 +13,12 @@ import type { Taken } from "./takeOwnership.ts";
  * Writes what remains of a log into one new segment and removes the older ones. Nothing is appended meanwhile. Lines stay
  * as they are, byte for byte; only positions that a `pruned` record names are left out.
  */
-export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken, positions: ReadonlySet<number>): Promise<Taken> {
+export async function compactSegments(
+  backend: FileBackend,
+  folder: AgentFolder,
+  taken: Taken,
+  positions: ReadonlySet<number>,
+): Promise<Taken> {
   const loader = new LogLoader(folder, backend.disk, backend.sha256);
   const { parts, from } = await loader.load({ needsOlder: () => true });
   const scan = new SegmentScan(folder.agentId, backend.sha256);

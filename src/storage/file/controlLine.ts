@@ -31,13 +31,21 @@ export interface ControlLines {
 const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;
 
 /** `{"<kind>":<content>,"checksum":"…"}` and a line break; the checksum covers all before its own comma. */
-export function encodeControl<Kind extends keyof ControlLines>(kind: Kind, content: ControlLines[Kind], sha256: Sha256): string {
+export function encodeControl<Kind extends keyof ControlLines>(
+  kind: Kind,
+  content: ControlLines[Kind],
+  sha256: Sha256,
+): string {
   const covered = `{"${kind}":${JSON.stringify(content)}`;
   return `${covered},"checksum":"${sha256.base64url(covered)}"}\n`;
 }
 
 /** The content of a control line of this kind, without its line break; `undefined` for anything else. */
-export function decodeControl<Kind extends keyof ControlLines>(kind: Kind, line: Buffer, sha256: Sha256): ControlLines[Kind] | undefined {
+export function decodeControl<Kind extends keyof ControlLines>(
+  kind: Kind,
+  line: Buffer,
+  sha256: Sha256,
+): ControlLines[Kind] | undefined {
   const text = line.toString();
   const checksum = tail.exec(text.slice(-60))?.[1];
   if (checksum === undefined || !text.startsWith(`{"${kind}":`)) return undefined;

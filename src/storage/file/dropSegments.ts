@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
 import { claimOf } from "./claimOf.ts";
-import type { Disk } from "./Disk.ts";
 import type { FileBackend } from "./FileBackend.ts";
 import { publishReplacement } from "./publishSegment.ts";
+import { removeFiles } from "./removeLeftovers.ts";
 import { droppedSegment } from "./segmentContent.ts";
 import type { Taken } from "./takeOwnership.ts";
 
@@ -12,13 +11,14 @@ import type { Taken } from "./takeOwnership.ts";
  * Removes an agent: one new segment that holds nothing takes the place of all, so that a crash leaves the agent whole or
  * gone, and the bytes of its log are removed and not only hidden.
  */
-export async function dropSegments(backend: FileBackend, folder: AgentFolder, taken: Taken, end: ChainLink): Promise<Taken> {
+export async function dropSegments(
+  backend: FileBackend,
+  folder: AgentFolder,
+  taken: Taken,
+  end: ChainLink,
+): Promise<Taken> {
   const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
   for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);
   return { segment, claim, end: { position: end.position, checksum: "" } };
-}
-
-async function removeFiles(disk: Disk, path: string): Promise<void> {
-  for (const name of (await disk.readdir(path)) ?? []) await disk.unlink(join(path, name));
 }

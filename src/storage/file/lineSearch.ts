@@ -18,7 +18,7 @@ export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Gener
 
 /** The lines that hold a text, from the last to the first. */
 export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: Buffer): Generator<LineRange> {
-  for (let at = bytes.lastIndexOf(text, end - text.length); at >= start; ) {
+  for (let at = bytes.lastIndexOf(text, end - text.length); at >= start;) {
     const lineStart = Math.max(start, bytes.lastIndexOf(lineBreak, at) + 1);
     const found = bytes.indexOf(lineBreak, at);
     if (found >= 0 && found < end) yield { start: lineStart, end: found };

@@ -4,8 +4,7 @@ import type { AgentSummary } from "../RecordLog.ts";
 import { AgentFolder, agentFolderName, segmentGenerations } from "./AgentFolder.ts";
 import { decodeControl } from "./controlLine.ts";
 import type { FileBackend } from "./FileBackend.ts";
-import { LogLoader } from "./LogLoader.ts";
-import { LogReader } from "./LogReader.ts";
+import { readerOf } from "./readerOf.ts";
 import { lineBreak } from "./Segment.ts";
 import { decodeState } from "./stateJson.ts";
 
@@ -38,8 +37,11 @@ async function summaryOf(backend: FileBackend, name: string): Promise<AgentSumma
   if (claim === undefined) return summaryOf(backend, name);
   const agentId = decodeControl("claim", claim.subarray(0, Math.max(0, claim.indexOf(lineBreak))), sha256)?.agentId;
   if (agentId === undefined || agentFolderName(agentId, sha256) !== name) {
-    throw new CorruptLogError(agentId ?? name, { file: segment, line: 1 }, "the claim of its owner is not of this agent");
+    throw new CorruptLogError(
+      agentId ?? name,
+      { file: segment, line: 1 },
+      "the claim of its owner is not of this agent",
+    );
   }
-  const folder = new AgentFolder(tasks, agentId, sha256);
-  return new LogReader(agentId, new LogLoader(folder, disk, sha256), sha256).lastSummary();
+  return readerOf(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
 }

@@ -1,4 +1,19 @@
-import { close, constants, fdatasync, fstat, fsync, link, lstat, mkdir, open, read, readdir, rename, unlink, write } from "node:fs";
+import {
+  close,
+  constants,
+  fdatasync,
+  fstat,
+  fsync,
+  link,
+  lstat,
+  mkdir,
+  open,
+  read,
+  readdir,
+  rename,
+  unlink,
+  write,
+} from "node:fs";
 import { promisify } from "node:util";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 
@@ -33,7 +48,8 @@ export const nodeFileSystem: FileSystem = {
   link: promisify(link),
   rename: promisify(rename),
   unlink: promisify(unlink),
-  readdir: (path) => new Promise((resolve, reject) => readdir(path, (error, names) => (error ? reject(error) : resolve(names)))),
+  readdir: (path) =>
+    new Promise((resolve, reject) => readdir(path, (error, names) => (error ? reject(error) : resolve(names)))),
   mkdir: (path) => new Promise((resolve, reject) => mkdir(path, 0o700, (error) => (error ? reject(error) : resolve()))),
   async fsyncDir(path) {
     // Windows cannot sync a folder; its file systems journal names.
@@ -49,8 +65,12 @@ export const nodeFileSystem: FileSystem = {
 
 function nodeFile(descriptor: number): OpenFile {
   return {
-    write: (bytes) => new Promise((resolve, reject) => write(descriptor, bytes, (error, count) => (error ? reject(error) : resolve(count)))),
-    fdatasync: () => new Promise((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve()))),
+    write: (bytes) =>
+      new Promise((resolve, reject) =>
+        write(descriptor, bytes, (error, count) => (error ? reject(error) : resolve(count))),
+      ),
+    fdatasync: () =>
+      new Promise((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve()))),
     fsync: () => syncFile(descriptor),
     close: () => closeFile(descriptor),
   };
@@ -69,6 +89,8 @@ async function readFrom(descriptor: number, start: number, length: number): Prom
 
 function readSome(descriptor: number, bytes: Buffer, filled: number, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    read(descriptor, bytes, filled, bytes.length - filled, position, (error, count) => (error ? reject(error) : resolve(count)));
+    read(descriptor, bytes, filled, bytes.length - filled, position, (error, count) =>
+      error ? reject(error) : resolve(count),
+    );
   });
 }

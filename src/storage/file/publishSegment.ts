@@ -6,7 +6,12 @@ import { finishOwner } from "./finishedOwners.ts";
 import { OwnedSegment } from "./OwnedSegment.ts";
 
 /** A new segment under a claim; `undefined` when its generation is taken. */
-export async function publishSegment(backend: FileBackend, folder: AgentFolder, claim: Claim, bytes: Uint8Array): Promise<OwnedSegment | undefined> {
+export async function publishSegment(
+  backend: FileBackend,
+  folder: AgentFolder,
+  claim: Claim,
+  bytes: Uint8Array,
+): Promise<OwnedSegment | undefined> {
   try {
     const file = await backend.publisher.publish(folder, claim.generation, bytes);
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
@@ -22,7 +27,12 @@ export async function publishSegment(backend: FileBackend, folder: AgentFolder, 
  * else came first. The check before anything is removed is vital: an owner that slept may link a number that is free only
  * because a later one removed it.
  */
-export async function publishReplacement(backend: FileBackend, folder: AgentFolder, claim: Claim, bytes: Uint8Array): Promise<OwnedSegment> {
+export async function publishReplacement(
+  backend: FileBackend,
+  folder: AgentFolder,
+  claim: Claim,
+  bytes: Uint8Array,
+): Promise<OwnedSegment> {
   const segment = await publishSegment(backend, folder, claim, bytes);
   if (segment === undefined) throw new OwnershipLostError(folder.agentId, claim.generation - 1, claim.generation);
   try {

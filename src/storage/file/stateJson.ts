@@ -17,8 +17,19 @@ const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
   const { agentId, status, order, dueAt, requestIds, position, runId, createdAt, updatedAt, data } = summary;
   const covered = JSON.stringify({
-    version, task_id: agentId, status, created_at: createdAt, updated_at: updatedAt, data: data ?? null,
-    order, due_at: dueAt, request_ids: requestIds, run_id: runId, position, generation, changing,
+    version,
+    task_id: agentId,
+    status,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    data: data ?? null,
+    order,
+    due_at: dueAt,
+    request_ids: requestIds,
+    run_id: runId,
+    position,
+    generation,
+    changing,
   }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
@@ -29,10 +40,31 @@ export function decodeState(text: string, sha256: Sha256): StoredState | undefin
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
   const state = parse(text);
   if (state?.["version"] !== version) return undefined;
-  const { task_id, status, created_at, updated_at, data, order, due_at, request_ids, run_id, position, generation, changing } = state;
+  const {
+    task_id,
+    status,
+    created_at,
+    updated_at,
+    data,
+    order,
+    due_at,
+    request_ids,
+    run_id,
+    position,
+    generation,
+    changing,
+  } = state;
   const summary = {
-    agentId: task_id, status, order, requestIds: request_ids, position, createdAt: created_at, updatedAt: updated_at, data,
-    ...(due_at === undefined ? {} : { dueAt: due_at }), ...(run_id === undefined ? {} : { runId: run_id }),
+    agentId: task_id,
+    status,
+    order,
+    requestIds: request_ids,
+    position,
+    createdAt: created_at,
+    updatedAt: updated_at,
+    data,
+    ...(due_at === undefined ? {} : { dueAt: due_at }),
+    ...(run_id === undefined ? {} : { runId: run_id }),
   } as AgentSummary;
   return { summary, generation: Number(generation), changing: changing !== false };
 }

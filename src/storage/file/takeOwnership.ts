@@ -12,7 +12,7 @@ import type { FileBackend } from "./FileBackend.ts";
 import { finishOwner } from "./finishedOwners.ts";
 import { type LogImage, partsOf } from "./LogImage.ts";
 import { LogLoader } from "./LogLoader.ts";
-import { OwnedSegment } from "./OwnedSegment.ts";
+import type { OwnedSegment } from "./OwnedSegment.ts";
 import { removeLeftovers } from "./removeLeftovers.ts";
 import { publishSegment } from "./publishSegment.ts";
 import { openingBytes } from "./segmentContent.ts";
@@ -53,9 +53,19 @@ async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder,
   throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
 }
 
-async function tryNext(backend: FileBackend, folder: AgentFolder, owner: LogOwner, generation: number): Promise<Taken | undefined> {
+async function tryNext(
+  backend: FileBackend,
+  folder: AgentFolder,
+  owner: LogOwner,
+  generation: number,
+): Promise<Taken | undefined> {
   const claim = claimOf(backend, folder.agentId, generation, owner.nonce);
-  const segment = await publishSegment(backend, folder, claim, Buffer.from(encodeControl("claim", claim, backend.sha256)));
+  const segment = await publishSegment(
+    backend,
+    folder,
+    claim,
+    Buffer.from(encodeControl("claim", claim, backend.sha256)),
+  );
   if (segment === undefined) return undefined;
   try {
     const end = await openSegment(backend, folder, segment);
@@ -78,7 +88,7 @@ async function openSegment(backend: FileBackend, folder: AgentFolder, segment: O
   const { from, base, carry } = taken;
   await segment.store(openingBytes(carry, { from, base }, backend.sha256));
   await segment.removeOthers(new Set(base.map(([generation]) => generation)));
-  await removeLeftovers(backend.disk, folder, segment.generation).catch(() => {});
+  await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
   return endOf(image, appended ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried)));
 }
 
@@ -98,6 +108,7 @@ async function carrySegments(loader: LogLoader, listed: TakenOver): Promise<Take
 
 /** After a failed write or sync nothing is written any more. */
 async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: unknown): Promise<void> {
-  if (!(error instanceof StorageError)) await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
+  if (!(error instanceof StorageError))
+    await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
   await segment.close().catch(() => {});
 }

@@ -44,7 +44,10 @@ export class MemoryAgentLog {
     if (expectedPosition !== this.#position) return this.#acknowledgeAgain(append, expectedPosition);
     const { id, records, summary, snapshot = false } = append;
     const position = expectedPosition + 1;
-    const { line, checksum } = encodeEntry({ position, generation, id, records, prev: this.#checksum, snapshot }, this.#sha256);
+    const { line, checksum } = encodeEntry(
+      { position, generation, id, records, prev: this.#checksum, snapshot },
+      this.#sha256,
+    );
     const summaryText = summary === undefined ? this.#summary : JSON.stringify({ ...summary, position });
     this.#lines.push(position, encoder.encode(line));
     this.#position = position;
@@ -60,7 +63,10 @@ export class MemoryAgentLog {
     const lines = this.#lines;
     const snapshot = sinceSnapshot ? (this.#snapshots.findLast((position) => position <= upTo) ?? 0) : 0;
     const from = Math.max(after, snapshot - 1);
-    const chain = new EntryChain([...this.#gaps], from <= this.#start ? { position: this.#start, checksum: "" } : undefined);
+    const chain = new EntryChain(
+      [...this.#gaps],
+      from <= this.#start ? { position: this.#start, checksum: "" } : undefined,
+    );
     const last = Math.min(upTo, this.#position);
     for (let index = lines.indexAfter(from); lines.positionAt(index) <= last; index++) {
       const entry = this.#decode(lines, index);

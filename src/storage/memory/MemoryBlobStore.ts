@@ -23,7 +23,8 @@ export class MemoryBlobStore implements BlobStore {
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
     const bytes = this.#blobs.get(agentId)?.get(reference);
     if (bytes === undefined) return undefined;
-    if ((await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash) throw new CorruptBlobError(agentId, reference);
+    if ((await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference);
     return bytes.slice();
   }
 

@@ -5,7 +5,15 @@ import { assertAgentId } from "../../internal/assertAgentId.ts";
 import { selectSummaries } from "../../internal/selectSummaries.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import { wasmSha256 } from "../../internal/wasmSha256.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, OwnerState, ReadOptions, RecordLog } from "../RecordLog.ts";
+import type {
+  AgentSummary,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  OwnerState,
+  ReadOptions,
+  RecordLog,
+} from "../RecordLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { MemoryBlobStore } from "./MemoryBlobStore.ts";
 import { MemoryOwnedLog } from "./MemoryOwnedLog.ts";
@@ -39,7 +47,8 @@ export class MemoryRecordLog implements RecordLog {
     const sha256 = await this.#sha256();
     this.#assertUsable(agentId);
     const busy = this.#owned.get(agentId);
-    if (busy !== undefined) throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
+    if (busy !== undefined)
+      throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
     const generation = (this.#generations.get(agentId) ?? 0) + 1;
     const log = this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256);
     const owned = new MemoryOwnedLog(log, { ...owner }, generation, () => this.#forget(agentId));
@@ -55,13 +64,17 @@ export class MemoryRecordLog implements RecordLog {
     if (log !== undefined) yield* log.read(options);
   }
 
-  async *list(options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {}): AsyncGenerator<AgentSummary> {
+  async *list(
+    options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {},
+  ): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
     const summaries = [...this.#logs.values()].flatMap((log) => log.summary ?? []);
     yield* selectSummaries(summaries, options);
   }
 
-  async owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(
+    agentId: string,
+  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
     return owned === undefined ? undefined : { ...owned.owner, generation: owned.generation, state: "alive" };

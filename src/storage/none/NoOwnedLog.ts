@@ -20,7 +20,8 @@ export class NoOwnedLog implements OwnedLog {
 
   async append(_entry: LogAppend, expectedPosition: number): Promise<number> {
     this.#assertOwned();
-    if (expectedPosition !== this.#position) throw new PositionConflictError(this.#agentId, expectedPosition, this.#position);
+    if (expectedPosition !== this.#position)
+      throw new PositionConflictError(this.#agentId, expectedPosition, this.#position);
     return ++this.#position;
   }
 

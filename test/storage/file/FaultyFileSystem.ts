@@ -26,7 +26,8 @@ export class FaultyFileSystem implements FileSystem {
     };
   }
 
-  readFile = (path: string, start?: number, length?: number) => this.#try("readFile", () => nodeFileSystem.readFile(path, start, length));
+  readFile = (path: string, start?: number, length?: number) =>
+    this.#try("readFile", () => nodeFileSystem.readFile(path, start, length));
   stat = (path: string) => this.#try("stat", () => nodeFileSystem.stat(path));
   link = (existing: string, path: string) => this.#try("link", () => nodeFileSystem.link(existing, path));
   rename = (from: string, to: string) => this.#try("rename", () => nodeFileSystem.rename(from, to));

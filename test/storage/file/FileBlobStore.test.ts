@@ -27,13 +27,20 @@ it("keeps blobs by content and owner, and checks them", async () => {
   expect(await blobs.get("a", reference)).toBeUndefined();
 });
 
-it.each(["", "blob://", "blob://../../state.json", `blob://${"a".repeat(64)}`, `blob://${"a".repeat(64)}-0`, `blob://${"A".repeat(64)}-1`, `blob://${"a".repeat(64)}-1/..`, `blob://${"a".repeat(64)}-1\n`, "__proto__"])(
-  "knows no blob by %j",
-  async (reference) => {
-    const directory = await testDirectory();
-    const log = testLog(directory);
-    await log.open("a", nextOwner());
-    expect(await log.blobs.get("a", reference)).toBeUndefined();
-    await log.blobs.delete("a", reference);
-  },
-);
+it.each([
+  "",
+  "blob://",
+  "blob://../../state.json",
+  `blob://${"a".repeat(64)}`,
+  `blob://${"a".repeat(64)}-0`,
+  `blob://${"A".repeat(64)}-1`,
+  `blob://${"a".repeat(64)}-1/..`,
+  `blob://${"a".repeat(64)}-1\n`,
+  "__proto__",
+])("knows no blob by %j", async (reference) => {
+  const directory = await testDirectory();
+  const log = testLog(directory);
+  await log.open("a", nextOwner());
+  expect(await log.blobs.get("a", reference)).toBeUndefined();
+  await log.blobs.delete("a", reference);
+});

@@ -13,7 +13,20 @@ import { StorageClosedError } from "../../../src/errors/StorageClosedError.ts";
 import { UnsupportedFormatError } from "../../../src/errors/UnsupportedFormatError.ts";
 import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
 import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
-import { agentPath, append, collect, filesBelow, message, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
+import {
+  agentPath,
+  append,
+  collect,
+  filesBelow,
+  message,
+  nextOwner,
+  segmentPaths,
+  summaryOf,
+  testDirectory,
+  testLog,
+  TestMachine,
+  textsOf,
+} from "./fixture.ts";
 import { TestClock } from "./TestClock.ts";
 
 describe("a log in files", () => {
@@ -26,7 +39,13 @@ describe("a log in files", () => {
     const entries = await collect(testLog(directory).read("a"));
     expect(entries).toMatchObject([
       { position: 1, generation: 1, id: "1-1", prev: "", records: [message("one")] },
-      { position: 2, generation: 1, id: "my own", prev: entries[0]?.checksum, records: [message("two"), message("three")] },
+      {
+        position: 2,
+        generation: 1,
+        id: "my own",
+        prev: entries[0]?.checksum,
+        records: [message("two"), message("three")],
+      },
     ]);
   });
 
@@ -71,7 +90,15 @@ describe("a log in files", () => {
 
   it("keeps a thousand short runs within bounds", async () => {
     const directory = await testDirectory();
-    const unsynced = { ...nodeFileSystem, fsyncDir: async () => {}, create: async (path: string) => ({ ...(await nodeFileSystem.create(path)), fsync: async () => {}, fdatasync: async () => {} }) };
+    const unsynced = {
+      ...nodeFileSystem,
+      fsyncDir: async () => {},
+      create: async (path: string) => ({
+        ...(await nodeFileSystem.create(path)),
+        fsync: async () => {},
+        fdatasync: async () => {},
+      }),
+    };
     const log = testLog(directory, { fileSystem: unsynced });
     for (let run = 0; run < 1000; run++) {
       const owned = await log.open("a", nextOwner());
@@ -102,6 +129,21 @@ describe("a log in files", () => {
     await Promise.all([0, 1, 2, 3].map((n) => owned.append({ id: `id${n}`, records: [message(`${n}`)] }, n)));
     await owned.release();
     expect(textsOf(await collect(log.read("a")))).toEqual(["0", "1", "2", "3"]);
+  });
+
+  it("keeps what it was given, whatever the caller does to it after", async () => {
+    const log = testLog(await testDirectory());
+    const owned = await log.open("a", nextOwner());
+    const records = [{ kind: "message", text: "given" }];
+    const first = owned.append({ id: "1-1", records }, 0);
+    const second = owned.append({ id: "1-2", records }, 1);
+    records[0]!.text = "changed";
+    await Promise.all([first, second]);
+    expect(textsOf(await collect(log.read("a")))).toEqual(["given", "given"]);
+    await expect(owned.append({ id: "1-3", records: [{ kind: "x", n: 1n } as never] }, 2)).rejects.toBeInstanceOf(
+      TypeError,
+    );
+    expect(await append(owned, "still usable")).toBe(3);
   });
 
   it("is private: folders 0700, files 0600, and no link is followed", async () => {
@@ -143,7 +185,10 @@ describe("the owner of a log in files", () => {
     for (const contender of [log, other]) {
       const error: unknown = await contender.open("a", nextOwner()).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(AgentBusyError);
-      expect(error).toMatchObject({ owner: { nonce: owner.nonce, processId: 100, generation: 1 }, retryAfterMs: 15_000 });
+      expect(error).toMatchObject({
+        owner: { nonce: owner.nonce, processId: 100, generation: 1 },
+        retryAfterMs: 15_000,
+      });
     }
     expect(await other.owner("a")).toMatchObject({ nonce: owner.nonce, generation: 1, state: "alive" });
     await owned.release();
@@ -219,7 +264,10 @@ describe("the owner of a log in files", () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const [ownClock, clock] = [new TestClock(), new TestClock()];
-    const owned = await testLog(directory, { processIdentity: machine.start(), clock: ownClock }).open("a", nextOwner());
+    const owned = await testLog(directory, { processIdentity: machine.start(), clock: ownClock }).open(
+      "a",
+      nextOwner(),
+    );
     const log = testLog(directory, { processIdentity: machine.start(), clock });
     for (let third = 0; third < 12; third++) {
       await expect(log.open("a", nextOwner())).rejects.toBeInstanceOf(AgentBusyError);
@@ -255,7 +303,11 @@ describe("the owner of a log in files", () => {
 
   it("that was killed is taken over by another process", async () => {
     const directory = await testDirectory();
-    const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, "appendUntilKilled.ts"), directory], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(
+      process.execPath,
+      ["--import", "tsx", join(import.meta.dirname, "appendUntilKilled.ts"), directory],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
     let acknowledged = "";
     for await (const chunk of child.stdout) {
       acknowledged += String(chunk);
@@ -267,7 +319,9 @@ describe("the owner of a log in files", () => {
     const owned = await log.open("a", nextOwner());
     expect(owned.position).toBeGreaterThanOrEqual(last);
     expect(await append(owned, "on")).toBe(owned.position);
-    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(Array.from({ length: owned.position }, (_, n) => n + 1));
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(
+      Array.from({ length: owned.position }, (_, n) => n + 1),
+    );
   });
 });
 
@@ -371,15 +425,24 @@ describe("a storage of files", () => {
     expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two"]);
   });
 
-  it.each([["empty", ""], ["too long", "é".repeat(513)], ["half a character", "a\ud800"], ["no text", 7 as unknown as string]])(
-    "touches nothing for an id that is %s",
-    async (_name, id) => {
-      const directory = await testDirectory();
-      const log = testLog(directory);
-      for (const call of [log.open(id, nextOwner()), collect(log.read(id)), log.owner(id), log.requestStop(id, ""), log.blobs.get(id, ""), log.blobs.put(id, 1, new Uint8Array())]) {
-        await expect(call).rejects.toBeInstanceOf(InvalidAgentIdError);
-      }
-      expect(await readdir(directory)).toEqual([]);
-    },
-  );
+  it.each([
+    ["empty", ""],
+    ["too long", "é".repeat(513)],
+    ["half a character", "a\ud800"],
+    ["no text", 7 as unknown as string],
+  ])("touches nothing for an id that is %s", async (_name, id) => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    for (const call of [
+      log.open(id, nextOwner()),
+      collect(log.read(id)),
+      log.owner(id),
+      log.requestStop(id, ""),
+      log.blobs.get(id, ""),
+      log.blobs.put(id, 1, new Uint8Array()),
+    ]) {
+      await expect(call).rejects.toBeInstanceOf(InvalidAgentIdError);
+    }
+    expect(await readdir(directory)).toEqual([]);
+  });
 });

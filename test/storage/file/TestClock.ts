@@ -23,7 +23,7 @@ export class TestClock implements Clock {
   /** Moves on and fires what is due, once each. */
   advance(ms: number): void {
     this.#now += ms;
-    for (const [key, { at, callback }] of [...this.#waiting]) {
+    for (const [key, { at, callback }] of Array.from(this.#waiting)) {
       if (at > this.#now) continue;
       this.#waiting.delete(key);
       callback();

@@ -9,10 +9,65 @@ import type { FileSystem } from "../../../src/storage/file/FileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
 
 const hostile = [
-  "..", ".", "../..", "../../etc/passwd", "/etc/passwd", "C:\\windows", "\\\\server\\share", "a/b", "a\\b", "a:b", "a\0b", "a\nb", "~", "~root", "$HOME", "`id`",
-  "con", "CON", "nul", "aux.json", "com1", "lpt9.txt", "Run-1", "run-1", "RUN-1", "run-1.", "run-1 ", " run-1", "\u00e9", "e\u0301", "\ufeffx", "x", "\u202ex", "😀", "-rf", "--help",
-  "__proto__", "constructor", "toString", "hasOwnProperty", "then", "state.json", "checkpoints", "1.jsonl", "tmp", "%2e%2e", "..%2f", "*", "?", "|", "<>", "\"", "'; drop table x; --",
-  "x".repeat(255), "x".repeat(256), "X".repeat(1024), "é".repeat(512), "a".repeat(60), `${"a".repeat(59)}b`,
+  "..",
+  ".",
+  "../..",
+  "../../etc/passwd",
+  "/etc/passwd",
+  "C:\\windows",
+  "\\\\server\\share",
+  "a/b",
+  "a\\b",
+  "a:b",
+  "a\0b",
+  "a\nb",
+  "~",
+  "~root",
+  "$HOME",
+  "`id`",
+  "con",
+  "CON",
+  "nul",
+  "aux.json",
+  "com1",
+  "lpt9.txt",
+  "Run-1",
+  "run-1",
+  "RUN-1",
+  "run-1.",
+  "run-1 ",
+  " run-1",
+  "\u00e9",
+  "e\u0301",
+  "\ufeffx",
+  "x",
+  "\u202ex",
+  "😀",
+  "-rf",
+  "--help",
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "then",
+  "state.json",
+  "checkpoints",
+  "1.jsonl",
+  "tmp",
+  "%2e%2e",
+  "..%2f",
+  "*",
+  "?",
+  "|",
+  "<>",
+  '"',
+  "'; drop table x; --",
+  "x".repeat(255),
+  "x".repeat(256),
+  "X".repeat(1024),
+  "é".repeat(512),
+  "a".repeat(60),
+  `${"a".repeat(59)}b`,
 ];
 
 describe("agent ids", () => {
@@ -43,13 +98,23 @@ describe("agent ids", () => {
 });
 
 function recording(touched: Set<string>): FileSystem {
-  const note = <Args extends readonly unknown[], Result>(call: (...args: Args) => Result) => (...args: Args): Result => {
-    for (const argument of args) if (typeof argument === "string") touched.add(argument);
-    return call(...args);
-  };
-  const { create, readFile, stat, link, rename, unlink, readdir: list, mkdir } = nodeFileSystem;
+  const note =
+    <Args extends readonly unknown[], Result>(call: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      for (const argument of args) if (typeof argument === "string") touched.add(argument);
+      return call(...args);
+    };
+  const real = nodeFileSystem;
   return {
-    create: note(create), readFile: note(readFile), stat: async (path) => stat(path), link: note(link), rename: note(rename), unlink: note(unlink), readdir: note(list),
-    mkdir: note(mkdir), fsyncDir: async () => {},
+    create: note((path: string) => real.create(path)),
+    readFile: note((path: string, start?: number, length?: number) => real.readFile(path, start, length)),
+    // What is above the directory may be looked at.
+    stat: (path) => real.stat(path),
+    link: note((existing: string, path: string) => real.link(existing, path)),
+    rename: note((from: string, to: string) => real.rename(from, to)),
+    unlink: note((path: string) => real.unlink(path)),
+    readdir: note((path: string) => real.readdir(path)),
+    mkdir: note((path: string) => real.mkdir(path)),
+    fsyncDir: async () => {},
   };
 }

@@ -3,7 +3,11 @@ import { segmentsToCarry } from "../../../src/storage/file/carryOver.ts";
 
 const kilobyte = 1024;
 const carried = (sizes: readonly number[], carry = 1) =>
-  segmentsToCarry({ from: 0, base: sizes.map((size, index) => [index + 1, size * kilobyte]), carry: [Buffer.alloc(carry * kilobyte)] }).map(([generation]) => generation);
+  segmentsToCarry({
+    from: 0,
+    base: sizes.map((size, index) => [index + 1, size * kilobyte]),
+    carry: [Buffer.alloc(carry * kilobyte)],
+  }).map(([generation]) => generation);
 
 it.each([
   ["nothing of nothing", [], []],

@@ -10,7 +10,12 @@ export interface Exploration {
 }
 
 /** @param stopAtFirst for protocols that are broken on purpose. */
-export function explore(letters: string, existing: readonly string[], protocol: Protocol, stopAtFirst = false): Exploration {
+export function explore(
+  letters: string,
+  existing: readonly string[],
+  protocol: Protocol,
+  stopAtFirst = false,
+): Exploration {
   const visited = new Set<string>();
   const verified = new Map<string, string | undefined>();
   const stack = [{ world: initialWorld(letters, existing), path: "" }];
@@ -22,7 +27,11 @@ export function explore(letters: string, existing: readonly string[], protocol: 
     if (visited.has(key)) continue;
     visited.add(key);
     // Many states differ only in where a process stands: their files need checking once.
-    if (!verified.has(files)) verified.set(files, verify(world, protocol, () => cuts++));
+    if (!verified.has(files))
+      verified.set(
+        files,
+        verify(world, protocol, () => cuts++),
+      );
     const found = verified.get(files);
     if (found !== undefined) {
       bad++;
@@ -54,5 +63,8 @@ function filesKey({ names, durable, files, acknowledged, seen }: World): string 
 }
 
 function pairs(record: Readonly<Record<string, unknown>>): string {
-  return Object.keys(record).sort().map((key) => `${key}=${String(record[key])}`).join("&");
+  return Object.keys(record)
+    .sort()
+    .map((key) => `${key}=${String(record[key])}`)
+    .join("&");
 }

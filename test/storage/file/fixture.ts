@@ -30,7 +30,11 @@ export class TestMachine {
   start(): ProcessIdentity {
     const processId = this.#next++;
     return {
-      host: "test", bootId: this.#boot, pidNamespace: "ns", processId, processStart: String(processId),
+      host: "test",
+      bootId: this.#boot,
+      pidNamespace: "ns",
+      processId,
+      processStart: String(processId),
       isRunning: (id) => !this.#ended.has(id),
     };
   }
@@ -41,7 +45,12 @@ export class TestMachine {
 }
 
 export function testLog(directory: string, options: FileRecordLogOptions = {}): FileRecordLog {
-  return new FileRecordLog({ directory, clock: new TestClock(), processIdentity: new TestMachine().start(), ...options });
+  return new FileRecordLog({
+    directory,
+    clock: new TestClock(),
+    processIdentity: new TestMachine().start(),
+    ...options,
+  });
 }
 
 let owners = 0;
@@ -50,8 +59,15 @@ export const nextOwner = (): LogOwner => ({ host: "test", processId: 1, nonce: `
 export const message = (text: string) => ({ kind: "message", text });
 
 /** Appends at the end, with a generated id. */
-export async function append(owned: OwnedLog, text: string, more: { summary?: AgentSummary; snapshot?: boolean } = {}): Promise<number> {
-  return owned.append({ id: `${owned.generation}-${owned.position + 1}`, records: [message(text)], ...more }, owned.position);
+export async function append(
+  owned: OwnedLog,
+  text: string,
+  more: { summary?: AgentSummary; snapshot?: boolean } = {},
+): Promise<number> {
+  return owned.append(
+    { id: `${owned.generation}-${owned.position + 1}`, records: [message(text)], ...more },
+    owned.position,
+  );
 }
 
 export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -60,13 +76,24 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all;
 }
 
-export const textsOf = (entries: readonly Entry[]) => entries.flatMap(({ records }) => records.map((record) => (record as unknown as { text: string }).text));
+export const textsOf = (entries: readonly Entry[]) =>
+  entries.flatMap(({ records }) => records.map((record) => (record as unknown as { text: string }).text));
 
 export function summaryOf(agentId: string, status: string, order = "1"): AgentSummary {
-  return { agentId, status, order, requestIds: [], position: 0, createdAt: "2026-01-01T00:00:00.000Z", updatedAt: "2026-01-01T00:00:00.000Z", data: { note: status } };
+  return {
+    agentId,
+    status,
+    order,
+    requestIds: [],
+    position: 0,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    updatedAt: "2026-01-01T00:00:00.000Z",
+    data: { note: status },
+  };
 }
 
-export const agentPath = (directory: string, agentId: string) => join(directory, "tasks", agentFolderName(agentId, nodeSha256));
+export const agentPath = (directory: string, agentId: string) =>
+  join(directory, "tasks", agentFolderName(agentId, nodeSha256));
 
 /** The paths of all segments of an agent, oldest first. */
 export async function segmentPaths(directory: string, agentId: string): Promise<string[]> {

@@ -23,8 +23,17 @@ export interface Protocol {
 }
 
 export const design: Protocol = {
-  checkBeforeAcknowledging: "whole listing", lastLine: "copied", folderSync: "before reading", names: "generation", bases: "all",
-  checkBeforeRemoving: "always", removing: "after the open is synced", compaction: "none", firstSyncLies: false, appends: 1, smallSegment: 0,
+  checkBeforeAcknowledging: "whole listing",
+  lastLine: "copied",
+  folderSync: "before reading",
+  names: "generation",
+  bases: "all",
+  checkBeforeRemoving: "always",
+  removing: "after the open is synced",
+  compaction: "none",
+  firstSyncLies: false,
+  appends: 1,
+  smallSegment: 0,
 };
 
 interface File {
@@ -60,10 +69,29 @@ export interface World {
 }
 
 type Step =
-  | "list" | "link" | "sync folder" | "read" | "sync old" | "write opening" | "sync opening" | "sync folder late" | "check opening" | "remove carried"
-  | "append" | "sync" | "check" | "acknowledge"
-  | "make compacted" | "publish compacted" | "sync folder compacted" | "check compacted" | "remove compacted"
-  | "begin in place" | "copy in place" | "sync in place" | "end";
+  | "list"
+  | "link"
+  | "sync folder"
+  | "read"
+  | "sync old"
+  | "write opening"
+  | "sync opening"
+  | "sync folder late"
+  | "check opening"
+  | "remove carried"
+  | "append"
+  | "sync"
+  | "check"
+  | "acknowledge"
+  | "make compacted"
+  | "publish compacted"
+  | "sync folder compacted"
+  | "check compacted"
+  | "remove compacted"
+  | "begin in place"
+  | "copy in place"
+  | "sync in place"
+  | "end";
 
 /** The next world and the next step of a process; one system call at most is made. */
 type Action = (world: World, process: Process, protocol: Protocol) => readonly [Partial<World>, Partial<Process>];
@@ -74,33 +102,61 @@ const segmentsOf = (names: Names) => Object.keys(names).sort(byGeneration);
 const highest = (names: Names) => generationOf(segmentsOf(names)[0] ?? "0");
 const isEntry = (line: string) => line !== "claim" && !line.startsWith("open");
 const openIndex = ({ lines }: File) => lines.findIndex((line) => line.startsWith("open"));
-const openLine = (base: readonly (readonly [string, number])[]) => ["open", ...base.map(([name, length]) => `${name}:${length}`)].join(" ");
-const baseOf = (line: string) => line.split(" ").slice(1).map((item): readonly [string, number] => [item.split(":")[0] ?? "", Number(item.split(":")[1])]);
+const openLine = (base: readonly (readonly [string, number])[]) =>
+  ["open", ...base.map(([name, length]) => `${name}:${length}`)].join(" ");
+const baseOf = (line: string) =>
+  line
+    .split(" ")
+    .slice(1)
+    .map((item): readonly [string, number] => [item.split(":")[0] ?? "", Number(item.split(":")[1])]);
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 /** One process that owns segment 1 with some lines, and others that all believe its owner to be dead. */
 export function initialWorld(letters: string, existing: readonly string[]): World {
   const lines = ["claim", "open", ...existing];
   const idle = { file: -1, made: 0, tries: 0, compacted: false, opening: [], log: [], remove: [] };
-  const processes = [...letters].map((letter, index): Process =>
-    index === 0 ? { ...idle, letter, step: "append", name: "1", file: 0, log: existing } : { ...idle, letter, step: "list", name: "" },
-  );
+  const processes = letters
+    .split("")
+    .map((letter, index): Process =>
+      index === 0
+        ? { ...idle, letter, step: "append", name: "1", file: 0, log: existing }
+        : { ...idle, letter, step: "list", name: "" },
+    );
   const seen = Object.fromEntries(existing.map((id, index) => [id, existing.slice(0, index).join()]));
-  return { names: { 1: 0 }, durable: { 1: 0 }, files: [{ lines, synced: lines.length }], acknowledged: existing, seen, processes };
+  return {
+    names: { 1: 0 },
+    durable: { 1: 0 },
+    files: [{ lines, synced: lines.length }],
+    acknowledged: existing,
+    seen,
+    processes,
+  };
 }
 
 /** The log as any reader finds it; a text says what a reader would have to refuse. */
-export function readLog(names: Names, files: readonly File[], protocol: Protocol, below = Number.POSITIVE_INFINITY): readonly string[] | string {
+export function readLog(
+  names: Names,
+  files: readonly File[],
+  protocol: Protocol,
+  below = Number.POSITIVE_INFINITY,
+): readonly string[] | string {
   for (const name of segmentsOf(names)) {
     const file = files[names[name] ?? -1];
     if (generationOf(name) >= below || file === undefined || openIndex(file) < 0) continue;
-    const base = protocol.bases === "all" ? linesOfAll(names, files, baseOf(file.lines[openIndex(file)] ?? "")) : linesOfChain(names, files, file);
+    const base =
+      protocol.bases === "all"
+        ? linesOfAll(names, files, baseOf(file.lines[openIndex(file)] ?? ""))
+        : linesOfChain(names, files, file);
     return typeof base === "string" ? base : [...base, ...file.lines.filter(isEntry)];
   }
   return [];
 }
 
-function linesOfAll(names: Names, files: readonly File[], base: readonly (readonly [string, number])[]): readonly string[] | string {
+function linesOfAll(
+  names: Names,
+  files: readonly File[],
+  base: readonly (readonly [string, number])[],
+): readonly string[] | string {
   const lines: string[] = [];
   for (const [name, length] of base) {
     const file = files[names[name] ?? -1];
@@ -120,7 +176,9 @@ function linesOfChain(names: Names, files: readonly File[], file: File): readonl
   if (typeof lines === "string" || before === undefined) return lines;
   const lower = segmentsOf(names).find((name) => generationOf(name) < generationOf(previous[0]));
   const voided = openIndex(before) < 0 && lower !== undefined;
-  const deeper = voided ? readLog(names, files, { bases: "only the one before" } as Protocol, generationOf(previous[0])) : linesOfChain(names, files, before);
+  const deeper = voided
+    ? readLog(names, files, { bases: "only the one before" } as Protocol, generationOf(previous[0]))
+    : linesOfChain(names, files, before);
   return typeof deeper === "string" ? deeper : [...deeper, ...lines];
 }
 
@@ -128,7 +186,9 @@ function linesOfChain(names: Names, files: readonly File[], file: File): readonl
 function openingOf(world: World, generation: number, protocol: Protocol): readonly string[] {
   const lower = segmentsOf(world.names).filter((name) => generationOf(name) < generation);
   const chained = protocol.bases === "only the one before";
-  const newest = lower.find((name) => chained || openIndex(world.files[world.names[name] ?? -1] ?? { lines: [], synced: 0 }) >= 0);
+  const newest = lower.find(
+    (name) => chained || openIndex(world.files[world.names[name] ?? -1] ?? { lines: [], synced: 0 }) >= 0,
+  );
   const { lines } = world.files[world.names[newest ?? ""] ?? -1] ?? { lines: [] };
   if (newest === undefined) return [openLine([])];
   if (chained) return [openLine([[newest, lines.length]])];
@@ -140,7 +200,12 @@ function openingOf(world: World, generation: number, protocol: Protocol): readon
   return carriedBySize(world, [...base, [newest, last]], lines.slice(last), protocol);
 }
 
-function carriedBySize(world: World, base: readonly (readonly [string, number])[], carry: readonly string[], protocol: Protocol): readonly string[] {
+function carriedBySize(
+  world: World,
+  base: readonly (readonly [string, number])[],
+  carry: readonly string[],
+  protocol: Protocol,
+): readonly string[] {
   const newer = (index: number) => carry.length + sum(base.slice(index + 1).map(([, length]) => length));
   const first = base.findIndex(([, length], index) => length <= Math.max(protocol.smallSegment, newer(index)));
   const whole = first < 0 ? [] : base.slice(first);
@@ -152,10 +217,16 @@ const write = (world: World, { file }: Process, lines: readonly string[]) =>
   world.files.map((other, index) => (index === file ? { ...other, lines: [...other.lines, ...lines] } : other));
 
 const sync = (world: World, file: number) =>
-  world.files.map((other, index) => (index === file && other.stuckAt === undefined ? { ...other, synced: other.lines.length } : other));
+  world.files.map((other, index) =>
+    index === file && other.stuckAt === undefined ? { ...other, synced: other.lines.length } : other,
+  );
 
-const afterOpening = ({ folderSync }: Protocol): Step => (folderSync === "after the first line" ? "sync folder late" : "append");
-const lowerThan = (names: Names, generation: number) => segmentsOf(names).filter((name) => generationOf(name) < generation).reverse();
+const afterOpening = ({ folderSync }: Protocol): Step =>
+  folderSync === "after the first line" ? "sync folder late" : "append";
+const lowerThan = (names: Names, generation: number) =>
+  segmentsOf(names)
+    .filter((name) => generationOf(name) < generation)
+    .reverse();
 
 /** Lower segments that the opening does not list. */
 const superfluous = ({ names }: World, { name, opening }: Process) => {
@@ -177,7 +248,10 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
   link: ({ names, files }, { name, tries }, { folderSync }) => {
     if (names[name] !== undefined) return [{}, { tries: 1, step: tries > 0 ? "end" : "list" }];
     const step = folderSync === "before reading" ? "sync folder" : "read";
-    return [{ names: { ...names, [name]: files.length }, files: [...files, { lines: ["claim"], synced: 1 }] }, { file: files.length, step }];
+    return [
+      { names: { ...names, [name]: files.length }, files: [...files, { lines: ["claim"], synced: 1 }] },
+      { file: files.length, step },
+    ];
   },
   "sync folder": ({ names }) => [{ durable: names }, { step: "read" }],
   read: (world, { name }, protocol) => {
@@ -186,11 +260,19 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
   },
   "sync old": (world, { opening }) => {
     const listed = baseOf(opening.at(-1) ?? "").map(([name]) => world.names[name] ?? -1);
-    return [{ files: listed.reduce((files, file) => sync({ ...world, files }, file), world.files) }, { step: "write opening" }];
+    return [
+      { files: listed.reduce((files, file) => sync({ ...world, files }, file), world.files) },
+      { step: "write opening" },
+    ];
   },
   "write opening": (world, process, protocol) => {
     const files = write(world, process, process.opening);
-    const log = readLog({ [process.name]: process.file, ...world.names }, files, protocol, generationOf(process.name) + 1);
+    const log = readLog(
+      { [process.name]: process.file, ...world.names },
+      files,
+      protocol,
+      generationOf(process.name) + 1,
+    );
     // A reader that cannot read does not go on.
     if (typeof log === "string") return [{ files }, { step: "end" }];
     const early = protocol.removing === "before the open is synced" ? superfluous(world, process) : [];
@@ -199,26 +281,51 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
   "sync opening": (world, process, protocol) => {
     const remove = protocol.lastLine === "copied" && protocol.bases === "all" ? superfluous(world, process) : [];
     const step = remove.length === 0 ? afterOpening(protocol) : "check opening";
-    return [{ files: sync(world, process.file) }, { remove, step: step === "check opening" && protocol.checkBeforeRemoving === "not when carrying" ? "remove carried" : step }];
+    return [
+      { files: sync(world, process.file) },
+      {
+        remove,
+        step:
+          step === "check opening" && protocol.checkBeforeRemoving === "not when carrying" ? "remove carried" : step,
+      },
+    ];
   },
-  "check opening": ({ names }, { name }) => [{}, { step: highest(names) > generationOf(name) ? "end" : "remove carried" }],
+  "check opening": ({ names }, { name }) => [
+    {},
+    { step: highest(names) > generationOf(name) ? "end" : "remove carried" },
+  ],
   "remove carried": (world, process, protocol) =>
-    removeNext(world, process, protocol.removing === "before the open is synced" ? "sync opening" : afterOpening(protocol)),
+    removeNext(
+      world,
+      process,
+      protocol.removing === "before the open is synced" ? "sync opening" : afterOpening(protocol),
+    ),
   "sync folder late": ({ names }) => [{ durable: names }, { step: "append" }],
   append: (world, process) => {
     const id = `${process.letter}${process.made}`;
-    return [{ files: write(world, process, [id]), seen: { ...world.seen, [id]: process.log.join() } }, { step: "sync" }];
+    return [
+      { files: write(world, process, [id]), seen: { ...world.seen, [id]: process.log.join() } },
+      { step: "sync" },
+    ];
   },
   sync: (world, process, protocol) => {
     if (protocol.firstSyncLies && process.letter === "A" && process.made === 0) {
-      const files = world.files.map((file, index) => (index === process.file ? { ...file, stuckAt: file.synced } : file));
+      const files = world.files.map((file, index) =>
+        index === process.file ? { ...file, stuckAt: file.synced } : file,
+      );
       return [{ files }, { step: "end" }];
     }
-    return [{ files: sync(world, process.file) }, { step: protocol.checkBeforeAcknowledging === "none" ? "acknowledge" : "check" }];
+    return [
+      { files: sync(world, process.file) },
+      { step: protocol.checkBeforeAcknowledging === "none" ? "acknowledge" : "check" },
+    ];
   },
   check: ({ names }, { name }, protocol) => {
     const next = generationOf(name) + 1;
-    const lost = protocol.checkBeforeAcknowledging === "whole listing" ? highest(names) >= next : segmentsOf(names).some((other) => generationOf(other) === next);
+    const lost =
+      protocol.checkBeforeAcknowledging === "whole listing"
+        ? highest(names) >= next
+        : segmentsOf(names).some((other) => generationOf(other) === next);
     return [{}, { step: lost ? "end" : "acknowledge" }];
   },
   acknowledge: ({ acknowledged }, { letter, made, log, compacted }, protocol) => {
@@ -236,25 +343,42 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
     const generation = generationOf(name) + 1;
     const next = protocol.names === "generation" ? `${generation}` : `${generation}-${letter}`;
     if (protocol.compaction === "link" && names[next] !== undefined) return [{}, { step: "end" }];
-    return [{ names: { ...names, [next]: file } }, { name: next, compacted: true, remove: lowerThan(names, generation), step: "sync folder compacted" }];
+    return [
+      { names: { ...names, [next]: file } },
+      { name: next, compacted: true, remove: lowerThan(names, generation), step: "sync folder compacted" },
+    ];
   },
   "sync folder compacted": ({ names }, _process, protocol) => [
     { durable: names },
     { step: protocol.checkBeforeRemoving === "not when compacting" ? "remove compacted" : "check compacted" },
   ],
-  "check compacted": ({ names }, { name }) => [{}, { step: highest(names) > generationOf(name) ? "end" : "remove compacted" }],
-  "remove compacted": (world, process, protocol) => removeNext(world, process, process.made < protocol.appends ? "append" : "end"),
+  "check compacted": ({ names }, { name }) => [
+    {},
+    { step: highest(names) > generationOf(name) ? "end" : "remove compacted" },
+  ],
+  "remove compacted": (world, process, protocol) =>
+    removeNext(world, process, process.made < protocol.appends ? "append" : "end"),
   "begin in place": ({ names, files }, { name, log }) => {
     const next = `${generationOf(name) + 1}`;
     if (names[next] !== undefined) return [{}, { step: "end" }];
     return [
       { names: { ...names, [next]: files.length }, files: [...files, { lines: ["claim", "open"], synced: 0 }] },
-      { name: next, file: files.length, compacted: true, opening: log, remove: lowerThan(names, generationOf(next)), step: "copy in place" },
+      {
+        name: next,
+        file: files.length,
+        compacted: true,
+        opening: log,
+        remove: lowerThan(names, generationOf(next)),
+        step: "copy in place",
+      },
     ];
   },
   "copy in place": (world, process) => {
     const [line, ...rest] = process.opening;
-    return [{ files: write(world, process, line === undefined ? [] : [line]) }, { opening: rest, step: rest.length > 0 ? "copy in place" : "sync in place" }];
+    return [
+      { files: write(world, process, line === undefined ? [] : [line]) },
+      { opening: rest, step: rest.length > 0 ? "copy in place" : "sync in place" },
+    ];
   },
   "sync in place": (world, { file }) => [{ files: sync(world, file) }, { step: "sync folder compacted" }],
 };
@@ -264,11 +388,20 @@ export function advance(world: World, index: number, protocol: Protocol): World 
   const process = world.processes[index];
   if (process === undefined || process.step === "end") return undefined;
   const [changed, next] = actions[process.step](world, process, protocol);
-  return { ...world, ...changed, processes: world.processes.map((other) => (other === process ? { ...other, ...next } : other)) };
+  return {
+    ...world,
+    ...changed,
+    processes: world.processes.map((other) => (other === process ? { ...other, ...next } : other)),
+  };
 }
 
 /** What is wrong with the files for everyone who was told that an append is durable. */
-export function violation({ acknowledged, seen }: World, names: Names, files: readonly File[], protocol: Protocol): string | undefined {
+export function violation(
+  { acknowledged, seen }: World,
+  names: Names,
+  files: readonly File[],
+  protocol: Protocol,
+): string | undefined {
   const log = readLog(names, files, protocol);
   if (typeof log === "string") return log;
   for (const id of acknowledged) {
@@ -281,18 +414,30 @@ export function violation({ acknowledged, seen }: World, names: Names, files: re
 
 /** Every state of the files that a power cut may leave: any of the unsynced names, any prefix of the unsynced lines. */
 export function* powerCuts({ names, durable, files }: World): Generator<readonly [Names, readonly File[]]> {
-  const unsure = [...new Set([...Object.keys(names), ...Object.keys(durable)])].filter((name) => names[name] !== durable[name]);
-  const lengths = files.map(({ lines, synced, stuckAt }) => (stuckAt === undefined ? range(synced, lines.length) : [stuckAt]));
+  const unsure = [...new Set([...Object.keys(names), ...Object.keys(durable)])].filter(
+    (name) => names[name] !== durable[name],
+  );
+  const lengths = files.map(({ lines, synced, stuckAt }) =>
+    stuckAt === undefined ? range(synced, lines.length) : [stuckAt],
+  );
   for (let mask = 0; mask < 2 ** unsure.length; mask++) {
     const left: Record<string, number | undefined> = { ...durable };
-    unsure.forEach((name, bit) => { if ((mask >> bit) & 1) left[name] = names[name]; });
-    const kept = Object.fromEntries(Object.entries(left).filter((entry): entry is [string, number] => entry[1] !== undefined));
-    for (const cut of combinations(lengths)) yield [kept, files.map((file, index) => ({ lines: file.lines.slice(0, cut[index]), synced: 0 }))];
+    unsure.forEach((name, bit) => {
+      if ((mask >> bit) & 1) left[name] = names[name];
+    });
+    const kept = Object.fromEntries(
+      Object.entries(left).filter((entry): entry is [string, number] => entry[1] !== undefined),
+    );
+    for (const cut of combinations(lengths))
+      yield [kept, files.map((file, index) => ({ lines: file.lines.slice(0, cut[index]), synced: 0 }))];
   }
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 function combinations(choices: readonly (readonly number[])[]): number[][] {
-  return choices.reduce<number[][]>((all, options) => all.flatMap((chosen) => options.map((option) => [...chosen, option])), [[]]);
+  return choices.reduce<number[][]>(
+    (all, options) => all.flatMap((chosen) => options.map((option) => [...chosen, option])),
+    [[]],
+  );
 }

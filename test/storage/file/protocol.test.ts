@@ -37,15 +37,23 @@ const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
   ["an open that names only the segment before", "ABC", { bases: "only the one before" }],
   ["no check before removing what was carried", "ABC", { checkBeforeRemoving: "not when carrying", smallSegment: 2 }],
   ["no check before removing what was compacted", "ABC", { ...compacting, checkBeforeRemoving: "not when compacting" }],
-  ["removing what was carried before the open is synced", "AB", { removing: "before the open is synced", smallSegment: 9 }],
+  [
+    "removing what was carried before the open is synced",
+    "AB",
+    { removing: "before the open is synced", smallSegment: 9 },
+  ],
 ];
 
 describe("the file protocol, in every order of steps and after every power cut", () => {
-  it.each(soak ? [...sound, ...large] : sound)("loses nothing acknowledged: %s", (_name, letters, existing, variant) => {
-    const { bad, example, states } = explore(letters, existing, { ...design, ...variant });
-    expect({ bad, example }).toEqual({ bad: 0, example: undefined });
-    expect(states).toBeGreaterThan(1000);
-  }, soak ? 3_600_000 : 60_000);
+  it.each(soak ? [...sound, ...large] : sound)(
+    "loses nothing acknowledged: %s",
+    (_name, letters, existing, variant) => {
+      const { bad, example, states } = explore(letters, existing, { ...design, ...variant });
+      expect({ bad, example }).toEqual({ bad: 0, example: undefined });
+      expect(states).toBeGreaterThan(1000);
+    },
+    soak ? 3_600_000 : 60_000,
+  );
 
   it.each(broken)("is found broken with %s", (_name, letters, variant) => {
     expect(explore(letters, one, { ...design, ...variant }, true).bad).toBeGreaterThan(0);

@@ -5,7 +5,19 @@ import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
 import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
 import { decodeState } from "../../../src/storage/file/stateJson.ts";
-import { agentPath, append, collect, filesBelow, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
+import {
+  agentPath,
+  append,
+  collect,
+  filesBelow,
+  nextOwner,
+  segmentPaths,
+  summaryOf,
+  testDirectory,
+  testLog,
+  TestMachine,
+  textsOf,
+} from "./fixture.ts";
 
 const statePath = (directory: string, agentId: string) => join(agentPath(directory, agentId), "state.json");
 
@@ -13,7 +25,11 @@ describe("the list of agents in files", () => {
   it("sorts by order, then id, and selects by status", async () => {
     const log = testLog(await testDirectory());
     expect(await collect(log.list())).toEqual([]);
-    for (const [agentId, status, order] of [["b", "queued", "1"], ["a", "queued", "1"], ["c", "failed", "0"]] as const) {
+    for (const [agentId, status, order] of [
+      ["b", "queued", "1"],
+      ["a", "queued", "1"],
+      ["c", "failed", "0"],
+    ] as const) {
       await append(await log.open(agentId, nextOwner()), "x", { summary: summaryOf(agentId, status, order) });
     }
     await append(await log.open("without a status", nextOwner()), "x");
@@ -25,11 +41,21 @@ describe("the list of agents in files", () => {
 
   it("has what other tools read, under its keys", async () => {
     const directory = await testDirectory();
-    await append(await testLog(directory).open("a", nextOwner()), "x", { summary: { ...summaryOf("a", "waiting"), runId: "r" } });
+    await append(await testLog(directory).open("a", nextOwner()), "x", {
+      summary: { ...summaryOf("a", "waiting"), runId: "r" },
+    });
     const state = JSON.parse(await readFile(statePath(directory, "a"), "utf8")) as object;
     expect(state).toMatchObject({
-      version: "1.0", task_id: "a", status: "waiting", created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z",
-      data: { note: "waiting" }, run_id: "r", position: 1, changing: false, checksum: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      version: "1.0",
+      task_id: "a",
+      status: "waiting",
+      created_at: "2026-01-01T00:00:00.000Z",
+      updated_at: "2026-01-01T00:00:00.000Z",
+      data: { note: "waiting" },
+      run_id: "r",
+      position: 1,
+      changing: false,
+      checksum: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
   });
 
@@ -48,7 +74,10 @@ describe("the list of agents in files", () => {
     const expected = [{ ...summaryOf("a", "in_progress"), position: 1 }];
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
     await log.open("a", nextOwner());
-    expect(decodeState(await readFile(statePath(directory, "a"), "utf8"), nodeSha256)).toMatchObject({ summary: expected[0], changing: false });
+    expect(decodeState(await readFile(statePath(directory, "a"), "utf8"), nodeSha256)).toMatchObject({
+      summary: expected[0],
+      changing: false,
+    });
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
   });
 
@@ -65,7 +94,10 @@ describe("the list of agents in files", () => {
     const log = testLog(directory, { fileSystem: { ...nodeFileSystem, rename } });
     const owned = await log.open("a", nextOwner());
     await append(owned, "one", { summary: summaryOf("a", "queued") });
-    expect(seen).toEqual([[true, 0], [false, 1]]);
+    expect(seen).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
     settling = false;
     await append(owned, "two", { summary: summaryOf("a", "in_progress") });
     expect(await collect(log.list())).toMatchObject([{ status: "in_progress", position: 2 }]);
@@ -75,7 +107,9 @@ describe("the list of agents in files", () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const first = machine.start();
-    await append(await testLog(directory, { processIdentity: first }).open("a", nextOwner()), "one", { summary: summaryOf("a", "queued") });
+    await append(await testLog(directory, { processIdentity: first }).open("a", nextOwner()), "one", {
+      summary: summaryOf("a", "queued"),
+    });
     const stale = await readFile(statePath(directory, "a"));
     machine.end(first);
     const log = testLog(directory, { processIdentity: machine.start() });
@@ -109,7 +143,8 @@ describe("removing from files", () => {
     await append(owned, "canary");
     const reference = await log.blobs.put("a", 1, Buffer.from("canary"));
     await owned.drop();
-    for (const [path, content] of await filesBelow(directory)) expect([path, content.includes("canary")]).toEqual([path, false]);
+    for (const [path, content] of await filesBelow(directory))
+      expect([path, content.includes("canary")]).toEqual([path, false]);
     expect(await collect(log.read("a"))).toEqual([]);
     expect(await collect(log.list())).toEqual([]);
     expect(await log.owner("a")).toBeUndefined();

@@ -13,7 +13,14 @@ import type { AgentSummary } from "../../../src/storage/RecordLog.ts";
 const owner = (nonce: string) => ({ host: "here", processId: 1, nonce });
 const record = (text: string) => ({ kind: "message", text });
 const summary = (agentId: string, status: string, order: string): AgentSummary => ({
-  agentId, status, order, requestIds: [], position: 0, createdAt: "2026-01-01T00:00:00.000Z", updatedAt: "2026-01-01T00:00:00.000Z", data: {},
+  agentId,
+  status,
+  order,
+  requestIds: [],
+  position: 0,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  data: {},
 });
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -41,7 +48,10 @@ describe("a log in memory", () => {
   it("has one owner at a time, and a generation that grows", async () => {
     const log = new MemoryRecordLog();
     const first = await log.open("a", owner("1"));
-    await expect(log.open("a", owner("2"))).rejects.toMatchObject({ code: "agent_busy", owner: { nonce: "1", generation: 1 } });
+    await expect(log.open("a", owner("2"))).rejects.toMatchObject({
+      code: "agent_busy",
+      owner: { nonce: "1", generation: 1 },
+    });
     await expect(log.open("a", owner("2"))).rejects.toBeInstanceOf(AgentBusyError);
     expect(await log.owner("a")).toEqual({ ...owner("1"), generation: 1, state: "alive" });
     await first.release();
@@ -108,8 +118,14 @@ describe("a log in memory", () => {
 
   it("lists by order, then id, and by status", async () => {
     const log = new MemoryRecordLog();
-    for (const [agentId, status, order] of [["b", "queued", "1"], ["a", "queued", "1"], ["c", "failed", "0"]] as const) {
-      await (await log.open(agentId, owner("1"))).append({ id: "1-1", records: [], summary: summary(agentId, status, order) }, 0);
+    for (const [agentId, status, order] of [
+      ["b", "queued", "1"],
+      ["a", "queued", "1"],
+      ["c", "failed", "0"],
+    ] as const) {
+      await (
+        await log.open(agentId, owner("1"))
+      ).append({ id: "1-1", records: [], summary: summary(agentId, status, order) }, 0);
     }
     const ids = async (options: object) => (await collect(log.list(options))).map((item) => item.agentId);
     expect(await ids({})).toEqual(["c", "a", "b"]);
@@ -143,7 +159,9 @@ describe("a log in memory", () => {
     const cyclic: { kind: string; self?: unknown } = { kind: "x" };
     cyclic.self = cyclic;
     await expect(owned.append({ id: "1-1", records: [cyclic] }, 0)).rejects.toBeInstanceOf(TypeError);
-    await expect(owned.append({ id: "1-1", records: [{ kind: "x", n: 1n } as never] }, 0)).rejects.toBeInstanceOf(TypeError);
+    await expect(owned.append({ id: "1-1", records: [{ kind: "x", n: 1n } as never] }, 0)).rejects.toBeInstanceOf(
+      TypeError,
+    );
     expect(await owned.append({ id: "1-1", records: [] }, 0)).toBe(1);
   });
 
