@@ -20,7 +20,7 @@ export class UserDatabase {
     // Nothing but the id of the tool call keeps a person from being signed up twice: e-mails are not unique here, so
     // that the demo would show it.
     this.#sqlite.exec(`CREATE TABLE IF NOT EXISTS users (
-      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      id INTEGER PRIMARY KEY,
       name TEXT NOT NULL,
       email TEXT NOT NULL,
       city TEXT NOT NULL,

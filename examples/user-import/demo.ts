@@ -35,7 +35,7 @@ async function crash({ csvFile, directory, people, database }: Demo): Promise<vo
   const options = { csv: csvFile, directory, "halt-after": String(half) };
   const { processId, signal } = await runImport(options, (line, kill) => {
     printLine(line);
-    if ("count" in line && line.count >= half) kill();
+    if ("waiting" in line) kill();
   });
   const { length } = database.all();
   claim(signal === "SIGKILL", `process ${processId} was killed with SIGKILL, inside a tool`);

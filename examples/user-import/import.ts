@@ -29,9 +29,9 @@ function say(line: Line): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-/** For the demo: stands still inside the tool, its insert done, until someone kills the process. */
+/** For the demo: stands still inside the tool, its insert done, and says so until someone kills the process. */
 function halted(): Promise<never> {
-  return new Promise(() => setInterval(() => {}, 60_000));
+  return new Promise(() => setInterval(() => say({ waiting: true }), 200));
 }
 
 try {

@@ -5,9 +5,13 @@ const longest = 24;
 
 /** Shows what the agent program says. */
 export function printLine(line: Line): void {
-  if ("answer" in line) console.log(`   the model says: ${line.answer}`);
+  if ("waiting" in line) console.log("   … the last call is in the database, and the agent does not know it yet");
+  else if ("answer" in line) console.log(`   the model says: ${line.answer}`);
   else if (line.added) console.log(`   + ${line.signedUp}`);
-  else console.log(`   = ${line.signedUp} (it was unknown how this call had ended: run again, it changed nothing)`);
+  else
+    console.log(
+      `   = ${line.signedUp} (nobody knew how this call had ended: called again with its id, it changed nothing)`,
+    );
 }
 
 /** Shows the table before and after, a line for each user who was in it. */
