@@ -31,6 +31,7 @@ export class ChatServer implements AsyncDisposable {
   readonly requests: ChatRequest[] = [];
   readonly #responders: Responder[] = [];
   readonly #server: Server;
+  #otherwise: Responder = status(500, "no answer was queued");
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#answer(request, response));
@@ -53,6 +54,12 @@ export class ChatServer implements AsyncDisposable {
     return this;
   }
 
+  /** Answers every request for which nothing is queued. */
+  otherwise(respond: Responder): this {
+    this.#otherwise = respond;
+    return this;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -65,7 +72,7 @@ export class ChatServer implements AsyncDisposable {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ChatRequest;
     this.requests.push(body);
-    const respond = this.#responders.shift() ?? status(500, "no answer was queued");
+    const respond = this.#responders.shift() ?? this.#otherwise;
     respond(response, body);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AIAgent } from "../../../src/agent/AIAgent.ts";
-import { tool } from "../../../src/agent/Tool.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, tool } from "agent-persistence";
+import { crashAfter } from "agent-persistence/testing";
 import { executorOf } from "./ask.ts";
 import { ChatServer, status, text, toolCalls } from "./ChatServer.ts";
 
@@ -10,6 +10,7 @@ function signUpAgent(server: ChatServer, signedUp: Map<string, string>) {
     name: "createUser",
     description: "Signs a person up",
     inputSchema: z.object({ name: z.string() }),
+    effect: "idempotent",
     execute: ({ name }, { toolCallId }) => {
       signedUp.set(toolCallId, name);
       return { name };
@@ -18,6 +19,17 @@ function signUpAgent(server: ChatServer, signedUp: Map<string, string>) {
   const promptExecutor = executorOf(server);
   return new AIAgent({ promptExecutor, llmModel: "served", systemPrompt: "Be brief.", tools: [createUser] });
 }
+
+/** Answers by how many of its answers the history holds; every call has the same id. */
+const byHistory: Parameters<ChatServer["otherwise"]>[0] = (response, request) => {
+  const turns = [
+    toolCalls(["call", "createUser", { name: "Alex" }], ["call", "createUser", { name: "Zoë" }]),
+    toolCalls(["call", "createUser", { name: "张伟" }]),
+    text("Done."),
+  ];
+  const turn = turns[request.messages.filter(({ role }) => role === "assistant").length];
+  turn?.(response, request);
+};
 
 describe("an agent on a model behind HTTP", () => {
   it("calls tools under ids of its own, and answers under the provider's, which repeat", async () => {
@@ -63,5 +75,29 @@ describe("an agent on a model behind HTTP", () => {
       code: "model_request_failed",
       statusCode: 401,
     });
+  });
+
+  it("goes on after a crash at any save, and signs nobody up twice", async () => {
+    await using server = await ChatServer.start();
+    server.otherwise(byHistory);
+    let crashed = true;
+    for (let saves = 0; crashed; saves++) {
+      const storage = new InMemoryPersistenceStorageProvider();
+      const signedUp = new Map<string, string>();
+      const agentOn = (provider: typeof storage | ReturnType<typeof crashAfter>) =>
+        signUpAgent(server, signedUp).install(Persistence, { storage: provider });
+      const run = { agentId: "import", runId: "monday" };
+      const first = agentOn(crashAfter(storage, saves)).run("Sign them up", run);
+      crashed = await first.then(
+        () => false,
+        () => true,
+      );
+      const result = await agentOn(storage).run("Sign them up", run);
+      expect(result).toMatchObject({ status: "completed", output: "Done." });
+      expect([...signedUp.values()].toSorted()).toEqual(["Alex", "Zoë", "张伟"]);
+    }
+    for (const { messages } of server.requests) {
+      expect(messages.flatMap((message) => message.tool_call_id ?? []).every((id) => id === "call")).toBe(true);
+    }
   });
 });
