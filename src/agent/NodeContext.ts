@@ -11,7 +11,7 @@ import type { Visit } from "./Visit.ts";
 /** The context of a node, or of a tool call within it. Every member, and what it gave out before, is closed by a move. */
 export class NodeContext implements AgentContext {
   readonly #visit: Visit;
-  readonly #signal: AbortSignal;
+  readonly #scope: CallScope;
   readonly #llm: AgentLlm;
   readonly #tools: AgentTools;
   readonly #storage: AgentStorage;
@@ -20,7 +20,7 @@ export class NodeContext implements AgentContext {
   constructor(visit: Visit, call?: ScopeCall) {
     const scope = new CallScope(visit, call);
     this.#visit = visit;
-    this.#signal = scope.signal;
+    this.#scope = scope;
     this.#llm = new NodeLlm(scope, this);
     this.#tools = new NodeTools(scope, new ToolCaller(scope, this, (inner) => new NodeContext(visit, inner)));
     this.#storage = new GuardedStorage(visit);
@@ -46,7 +46,7 @@ export class NodeContext implements AgentContext {
 
   get signal(): AbortSignal {
     this.#visit.assertOpen();
-    return this.#signal;
+    return this.#scope.signal;
   }
 
   get llm(): AgentLlm {

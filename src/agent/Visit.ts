@@ -20,7 +20,9 @@ export class Visit {
   readonly line: RunLine;
   readonly state: RunState;
   readonly #flights = new Flights();
-  readonly #controller = new AbortController();
+  /** Made when somebody asks for the signal: most nodes never do. */
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
   #moved: ExecutionMovedError | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -35,6 +37,8 @@ export class Visit {
 
   /** Aborted when the run is aborted or moves. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted) this.#controller.abort(this.#aborted.reason);
     return this.#controller.signal;
   }
 
@@ -86,7 +90,7 @@ export class Visit {
 
   /** Aborts everything in flight because the run is aborted; it is still waited for. */
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    this.#abort(reason);
     this.#flights.abort(reason);
   }
 
@@ -94,7 +98,7 @@ export class Visit {
   close(except?: string): void {
     if (this.#moved) return;
     this.#moved = new ExecutionMovedError(this.nodeId);
-    this.#controller.abort(this.#moved);
+    this.#abort(this.#moved);
     this.#flights.abort(this.#moved, except);
     this.#flights.letGo(this.#moved);
   }
@@ -109,5 +113,10 @@ export class Visit {
   /** Resolves when nothing of the visit goes on that the run has to wait for. */
   settled(): Promise<void> {
     return this.#flights.settled();
+  }
+
+  #abort(reason: unknown): void {
+    this.#aborted ??= { reason };
+    this.#controller?.abort(reason);
   }
 }

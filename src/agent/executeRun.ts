@@ -1,4 +1,4 @@
-import { wasmSha256 } from "../internal/wasmSha256.ts";
+import { platformSha256 } from "../internal/platformSha256.ts";
 import { ActiveRun } from "./ActiveRun.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
 import type { RunRequest } from "./RunRequest.ts";
@@ -8,7 +8,7 @@ import { runStrategy } from "./runStrategy.ts";
 /** Executes a run: the innermost of what `aroundRun` wraps. */
 export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
   const { pipeline } = definition;
-  const run = new ActiveRun(definition, request, await wasmSha256());
+  const run = new ActiveRun(definition, request, await platformSha256());
   try {
     await pipeline.emit("agentStarting", { run });
     const output = await runStrategy(run);

@@ -58,6 +58,8 @@ export class LogIndex {
   /** When the agent's first run began, in milliseconds since 1970. */
   createdAt: number | undefined;
   position = 0;
+  /** How many entries were read. */
+  entries = 0;
   nextVersion = 1;
   nextNumber = 1;
   nextLane = 1;
@@ -73,6 +75,7 @@ export class LogIndex {
   add(entry: Entry): void {
     const first = this.position === 0;
     this.position = entry.position;
+    this.entries++;
     const records = entry.records as readonly AgentRecord[];
     const snapshot = first ? records.find((record) => record.kind === "snapshot") : undefined;
     if (snapshot) this.#beginWith(snapshot, entry);

@@ -18,8 +18,8 @@ const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "
  * @throws NotSerializableError
  */
 export function encodeValue(value: unknown, subject: string): Slot {
-  const walk = { subject, rich: false, ancestors: new Set<object>() };
-  const copy = copyPlain(value, walk, "", 0);
+  const walk: Walk = { subject, rich: false, ancestors: new Set(), path: [] };
+  const copy = copyPlain(value, walk);
   if (walk.rich) return { $rich: richToJson(value, subject) };
   return envelopeKeyOf(copy) === undefined ? copy : { $plain: copy };
 }
@@ -49,12 +49,12 @@ interface Walk {
   readonly subject: string;
   rich: boolean;
   readonly ancestors: Set<object>;
+  /** Keys and places from the value to where the walk is. */
+  readonly path: (string | number)[];
 }
 
 /** Copies plain JSON; notes that the value is rich as soon as it meets something else, which `richToJson` then judges. */
-function copyPlain(value: unknown, walk: Walk, path: string, depth: number): unknown {
-  if (depth > maximumDepth)
-    throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
+function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value) || Object.is(value, -0)) walk.rich = true;
@@ -64,16 +64,15 @@ function copyPlain(value: unknown, walk: Walk, path: string, depth: number): unk
     walk.rich = true;
     return value;
   }
-  if (walk.ancestors.has(value))
-    throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  if (walk.path.length > maximumDepth) refuse(walk, `is nested deeper than ${maximumDepth} levels`);
+  if (walk.ancestors.has(value)) refuse(walk, "refers to something that contains it");
   walk.ancestors.add(value);
-  const copy = copyContainer(value, walk, path, depth);
+  const copy = Array.isArray(value) ? copyArray(value, walk) : copyObject(value, walk);
   walk.ancestors.delete(value);
   return copy;
 }
 
-function copyContainer(value: object, walk: Walk, path: string, depth: number): unknown {
-  if (Array.isArray(value)) return copyArray(value, walk, path, depth);
+function copyObject(value: object, walk: Walk): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     walk.rich = true;
@@ -81,22 +80,29 @@ function copyContainer(value: object, walk: Walk, path: string, depth: number): 
   }
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    const item = copyPlain((value as Record<string, unknown>)[key], walk, path + keyPath(key), depth + 1);
+    walk.path.push(key);
+    const item = copyPlain((value as Record<string, unknown>)[key], walk);
+    walk.path.pop();
     if (key === "__proto__")
       Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
     else copy[key] = item;
   }
-  if (Object.getOwnPropertySymbols(value).length > 0)
-    throw new NotSerializableError(walk.subject, path, "has a symbol as a key");
-  // JSON.stringify would call a function of this name; as plain data it is a key like any other, which JSON keeps.
+  if (Object.getOwnPropertySymbols(value).length > 0) refuse(walk, "has a symbol as a key");
   return copy;
 }
 
-function copyArray(value: readonly unknown[], walk: Walk, path: string, depth: number): unknown[] {
+function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
   const copy: unknown[] = [];
   for (let at = 0; at < value.length; at++) {
-    if (!(at in value)) throw new NotSerializableError(walk.subject, `${path}[${at}]`, "is a hole in an array");
-    copy.push(copyPlain(value[at], walk, `${path}[${at}]`, depth + 1));
+    walk.path.push(at);
+    if (!(at in value)) refuse(walk, "is a hole in an array");
+    copy.push(copyPlain(value[at], walk));
+    walk.path.pop();
   }
   return copy;
+}
+
+function refuse({ subject, path }: Walk, reason: string): never {
+  const place = path.map((step) => (typeof step === "number" ? `[${step}]` : keyPath(step))).join("");
+  throw new NotSerializableError(subject, place, reason);
 }

@@ -39,7 +39,8 @@ function copyObject(value: object, ancestors: Set<object>): unknown {
   if (Array.isArray(value)) return Object.freeze(value.map((item: unknown) => copyOf(item, ancestors)));
   if (value instanceof Date) return new Date(value);
   if (value instanceof Uint8Array) return value.slice();
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]));
+  if (value instanceof Map)
+    return new Map([...value].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]));
   if (value instanceof Set) return new Set([...value].map((item) => copyOf(item, ancestors)));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
@@ -48,7 +49,8 @@ function copyObject(value: object, ancestors: Set<object>): unknown {
   return Object.freeze(copy);
 }
 
-/** Unlike assignment, an own `__proto__` stays a key like any other. */
+/** An own `__proto__` stays a key like any other; assignment is several times faster for the rest. */
 function define(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  if (key !== "__proto__") (target as Record<string, unknown>)[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,8 +1,5 @@
 import { hash } from "node:crypto";
-import type { Sha256 } from "./Sha256.ts";
+import { sha256With } from "./sha256With.ts";
 
 /** SHA-256 of Node: several times faster than WebAssembly. Only for entries that need Node anyway. */
-export const nodeSha256: Sha256 = {
-  base64url: (data) => hash("sha256", data, "base64url"),
-  hex: (data) => hash("sha256", data, "hex"),
-};
+export const nodeSha256 = sha256With(hash);

@@ -11,6 +11,9 @@ import { processOwner } from "../storage/processOwner.ts";
 import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 import { AppendQueue, type AppendOptions } from "./AppendQueue.ts";
 
+/** What an append takes beside its records, roughly. */
+const envelopeBytes = 120;
+
 export interface JournalOptions {
   readonly log: RecordLog;
   readonly agentId: string;
@@ -67,7 +70,7 @@ export class Journal implements AsyncDisposable {
     this.nextVersion = index.nextVersion;
     this.nextLane = index.nextLane;
     this.nextNumber = index.nextNumber;
-    this.appendedBytes = 0;
+    this.appendedBytes = index.entries * envelopeBytes;
     for (const records of index.laneRecords.values())
       for (const { record } of records) this.appendedBytes += estimateBytes(record);
     this.writer = new SlotWriter({
@@ -122,7 +125,7 @@ export class Journal implements AsyncDisposable {
 
   /** Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. */
   append(records: readonly AgentRecord[], options?: AppendOptions): void {
-    this.appendedBytes = options?.snapshot ? 0 : this.appendedBytes + estimateBytes(records);
+    this.appendedBytes = options?.snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
     this.#queue.push(records, this.writer.takeUploads(), options);
   }
 

@@ -4,7 +4,7 @@ import type { AnyTool, ToolEffect } from "../agent/Tool.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/SlotWriter.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
-import { wasmSha256 } from "../internal/wasmSha256.ts";
+import { platformSha256 } from "../internal/platformSha256.ts";
 import { Journal } from "../journal/Journal.ts";
 import { CheckpointRecordLog } from "../storage/checkpoints/CheckpointRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
@@ -44,7 +44,7 @@ export class PersistenceSetup {
   }
 
   sha256(): Promise<Sha256> {
-    return this.provider instanceof LogPersistenceStorageProvider ? this.provider.sha256() : wasmSha256();
+    return this.provider instanceof LogPersistenceStorageProvider ? this.provider.sha256() : platformSha256();
   }
 
   async openJournal(agentId: string): Promise<Journal> {

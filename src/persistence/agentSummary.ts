@@ -18,7 +18,7 @@ export function agentSummary({ agentId, runId, status, createdAt, updatedAt, dat
     agentId,
     runId,
     status,
-    order: created,
+    order: `${created} ${agentId}`,
     requestIds: [],
     position: 0,
     createdAt: created,

@@ -3,7 +3,7 @@ import { importCheckpoint } from "../checkpoint/importCheckpoint.ts";
 import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/SlotWriter.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
-import { wasmSha256 } from "../internal/wasmSha256.ts";
+import { platformSha256 } from "../internal/platformSha256.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { processOwner } from "./processOwner.ts";
 import {
@@ -17,7 +17,7 @@ import { putBlobs } from "./putBlobs.ts";
 export interface LogProviderOptions {
   /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
   readonly inlineThresholdBytes?: number;
-  /** Default: WebAssembly; a backend on Node gives Node's own. */
+  /** Default: Node's own where there is Node, WebAssembly elsewhere. */
   readonly sha256?: Sha256;
 }
 
@@ -35,7 +35,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
 
   /** The hash that this storage is written with. */
   async sha256(): Promise<Sha256> {
-    return this.#sha256 ?? (await wasmSha256());
+    return this.#sha256 ?? (await platformSha256());
   }
 
   async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {

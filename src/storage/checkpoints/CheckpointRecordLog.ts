@@ -3,7 +3,7 @@ import { AgentBusyError } from "../../errors/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
-import { wasmSha256 } from "../../internal/wasmSha256.ts";
+import { platformSha256 } from "../../internal/platformSha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
 import type {
   AgentSummary,
@@ -93,7 +93,7 @@ export class CheckpointRecordLog implements RecordLog {
   }
 
   #sha256(): Promise<Sha256> {
-    return wasmSha256();
+    return platformSha256();
   }
 
   #assertUsable(agentId: string): void {

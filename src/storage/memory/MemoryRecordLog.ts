@@ -4,7 +4,7 @@ import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";
 import { selectSummaries } from "../../internal/selectSummaries.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
-import { wasmSha256 } from "../../internal/wasmSha256.ts";
+import { platformSha256 } from "../../internal/platformSha256.ts";
 import type {
   AgentSummary,
   LogCapabilities,
@@ -35,10 +35,10 @@ export class MemoryRecordLog implements RecordLog {
   readonly #owned = new Map<string, MemoryOwnedLog>();
   #closed = false;
 
-  /** @param options.sha256 default: WebAssembly, which runs everywhere. */
+  /** @param options.sha256 default: that of the platform, WebAssembly where there is no other. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
     const { sha256 } = options;
-    this.#sha256 = sha256 === undefined ? wasmSha256 : () => Promise.resolve(sha256);
+    this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
     this.blobs = new MemoryBlobStore(this.#sha256);
   }
 

@@ -1,0 +1,9 @@
+import type { Sha256 } from "./Sha256.ts";
+
+/** Node's one-shot hash function, as far as it is used here. */
+export type HashFunction = (algorithm: "sha256", data: string | Uint8Array, encoding: "base64url" | "hex") => string;
+
+/** SHA-256 by Node's hash function. */
+export function sha256With(hash: HashFunction): Sha256 {
+  return { base64url: (data) => hash("sha256", data, "base64url"), hex: (data) => hash("sha256", data, "hex") };
+}
