@@ -1,6 +1,7 @@
 import type { PromptExecutor } from "../agent/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, Message } from "../checkpoint/Message.ts";
 import { ScriptEndedError } from "../errors/ScriptEndedError.ts";
+import { randomId } from "../internal/randomId.ts";
 
 /** One answer of a scripted model. */
 export type ScriptedTurn = string | { readonly text?: string; readonly toolCalls: readonly ScriptedToolCall[] };
@@ -11,7 +12,10 @@ export interface ScriptedToolCall {
 }
 
 export interface ScriptedModelOptions {
-  /** "repeating", the default: the provider's ids begin anew in each answer, as those of some real providers do. */
+  /**
+   * `repeating`, the default: the provider's ids begin anew in each answer, as those of some real providers do.
+   * `unique`: they are new at each request, also when the same is asked again.
+   */
   readonly toolCallIds?: "repeating" | "unique";
 }
 
@@ -31,7 +35,7 @@ export function scriptedModel(
       const at = messages.filter(({ role }) => role === "assistant").length;
       const turn = turns[at];
       if (turn === undefined) throw new ScriptEndedError(turns.length, at);
-      const prefix = options.toolCallIds === "unique" ? `call_${at}_` : "call_";
+      const prefix = options.toolCallIds === "unique" ? `call_${randomId()}_` : "call_";
       return { message: messageOf(typeof turn === "function" ? turn(messages) : turn, prefix) };
     },
   };

@@ -181,9 +181,8 @@ describe("a scripted model", () => {
         ? []
         : content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
     expect(idsOf(await ask(scriptedModel([turn, turn]), answered(1)))).toEqual(["call_0", "call_1"]);
-    expect(idsOf(await ask(scriptedModel([turn, turn], { toolCallIds: "unique" }), answered(1)))).toEqual([
-      "call_1_0",
-      "call_1_1",
-    ]);
+    const unique = scriptedModel([turn, turn], { toolCallIds: "unique" });
+    const asked = [...idsOf(await ask(unique, answered(1))), ...idsOf(await ask(unique, answered(1)))];
+    expect(new Set(asked).size).toBe(4);
   });
 });
