@@ -1,0 +1,25 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "tsup";
+
+const repository = join(import.meta.dirname, "../..");
+
+/** Makes one file of the worker and the library's source, so that each of hundreds of starts takes little. */
+export async function bundleWorker(directory: string): Promise<string> {
+  await symlink(join(repository, "node_modules"), join(directory, "node_modules"));
+  await build({
+    config: false,
+    entry: { worker: join(import.meta.dirname, "worker.ts") },
+    tsconfig: join(repository, "test/tsconfig.json"),
+    outDir: directory,
+    outExtension: () => ({ js: ".mjs" }),
+    format: "esm",
+    target: "node20",
+    // Bundled are dependencies too; only what brings a binary is not.
+    noExternal: [/^(?!libsql$)/],
+    external: ["libsql"],
+    clean: false,
+    silent: true,
+  });
+  return join(directory, "worker.mjs");
+}

@@ -1,0 +1,91 @@
+import { rm } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "./bundleWorker.ts";
+import type { Kill } from "./killsOf.ts";
+import { randomNumbers } from "./randomNumbers.ts";
+import { readEndState } from "./readEndState.ts";
+import { RunUnderKills } from "./RunUnderKills.ts";
+import { temporaryDirectory } from "./temporaryDirectory.ts";
+import { Trace } from "./Trace.ts";
+import { WorkerProcess } from "./WorkerProcess.ts";
+import type { WorkerOptions } from "./WorkerOptions.ts";
+
+type Ids = WorkerOptions["toolCallIds"];
+
+const soak = process.env["SOAK"] !== undefined;
+const killCount = soak ? 200 : 20;
+const nodes = 30;
+/** At once: more only wait for each other. */
+const lanes = 2;
+/** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
+const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+
+let home: string;
+let program: string;
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home);
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+describe("a process that is killed at random moments", () => {
+  it.each<Ids>(["repeating", "unique"])(
+    `comes, after ${killCount} kills, to the end of an undisturbed run, with nothing done twice (%s tool-call ids)`,
+    async (toolCallIds) => {
+      const { state, tookMs } = await undisturbed(toolCallIds);
+      const budget = { left: killCount };
+      const kills: Kill[] = [];
+      const lane = async (number: number): Promise<void> => {
+        const random = randomNumbers(seed + number);
+        while (budget.left > 0) {
+          const directory = await temporaryDirectory();
+          const options = { program, directory, toolCallIds, random, patienceMs: tookMs * 0.4, budget };
+          const report = await new RunUnderKills(options).finish();
+          kills.push(...report.kills);
+          // Seed and directory are shown when this fails, and the directory is kept.
+          expect({
+            seed,
+            directory,
+            violations: report.violations,
+            state: await readEndState(directory, toolCallIds),
+            again: await startAgain(directory, toolCallIds),
+          }).toEqual({ seed, directory, violations: [], state, again: { output: "5 rounds", did: ["process"] } });
+          await rm(directory, { recursive: true });
+        }
+      };
+      await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
+      const fifths = new Set(kills.map(({ iteration }) => Math.floor((5 * Math.max(0, iteration)) / nodes)));
+      expect(kills).toHaveLength(killCount);
+      expect(kills.filter(({ insideCalls }) => insideCalls > 0).length).toBeGreaterThan(killCount / 10);
+      expect(fifths.size).toBeGreaterThanOrEqual(soak ? 5 : 2);
+    },
+  );
+});
+
+/** A run that nobody disturbs: what it leaves, and how long it took. */
+async function undisturbed(toolCallIds: Ids): Promise<{ readonly state: unknown; readonly tookMs: number }> {
+  const directory = await temporaryDirectory();
+  const worker = new WorkerProcess(program, { directory, toolCallIds });
+  await worker.hear("ready");
+  const began = performance.now();
+  expect(await worker.hear("completed")).toMatchObject({ output: "5 rounds" });
+  const tookMs = performance.now() - began;
+  await worker.ended();
+  const visits = new Trace(directory).read().filter(({ kind }) => kind === "node");
+  expect(visits).toHaveLength(nodes);
+  const state = await readEndState(directory, toolCallIds);
+  await rm(directory, { recursive: true });
+  return { state, tookMs };
+}
+
+/** Asks for the run that is done: what it gives, and what it does. */
+async function startAgain(directory: string, toolCallIds: Ids) {
+  const trace = new Trace(directory);
+  const before = trace.read().length;
+  const worker = new WorkerProcess(program, { directory, toolCallIds });
+  const completed = await worker.hear("completed");
+  await worker.ended();
+  const added = trace.read().slice(before);
+  return { output: completed?.output, did: added.map(({ kind }) => kind) };
+}

@@ -1,0 +1,36 @@
+import type { AgentFeature, PersistenceStorageProvider } from "agent-persistence";
+import type { Trace } from "./Trace.ts";
+
+export interface TraceConfig {
+  readonly trace: Trace;
+  readonly storage: Pick<PersistenceStorageProvider, "getLatestCheckpoint">;
+}
+
+/** Traces what happens. Installed after Persistence, whose listeners resolve when what they save is durable. */
+export const TraceFeature: AgentFeature<TraceConfig, undefined> = {
+  key: "Trace",
+  install(pipeline, { trace, storage }) {
+    const saved = async () => {
+      const latest = await storage.getLatestCheckpoint(pipeline.agentId);
+      if (latest) trace.add({ kind: "checkpoint", id: latest.checkpointId, version: latest.version });
+    };
+    pipeline.onStrategyStarting(saved);
+    pipeline.onNodeStarting(({ run, nodeId }) =>
+      trace.add({ kind: "node", iteration: run.state.iteration, node: nodeId }),
+    );
+    pipeline.onNodeCompleted(saved);
+    pipeline.onToolCallStarting(({ toolCallId, tool, asked }) =>
+      trace.add({
+        kind: "asked",
+        call: toolCallId,
+        tool: tool.name,
+        effect: tool.effect ?? "irreversible",
+        by: asked.kind,
+      }),
+    );
+    pipeline.onToolCallCompleted(({ toolCallId }) => trace.add({ kind: "ended", call: toolCallId }));
+    pipeline.onToolCallFailed(({ toolCallId }) => trace.add({ kind: "ended", call: toolCallId }));
+    pipeline.onAgentCompleted(() => trace.add({ kind: "completed" }));
+    return undefined;
+  },
+};
