@@ -98,6 +98,7 @@ export { NothingToResumeError } from "./errors/NothingToResumeError.ts";
 export { OwnershipLostError } from "./errors/OwnershipLostError.ts";
 export { PositionConflictError } from "./errors/PositionConflictError.ts";
 export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
+export { RollbackIncompleteError } from "./errors/RollbackIncompleteError.ts";
 export { StopRequestedError } from "./errors/StopRequestedError.ts";
 export { StorageClosedError } from "./errors/StorageClosedError.ts";
 export { StorageError } from "./errors/StorageError.ts";

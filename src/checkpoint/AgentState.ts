@@ -64,8 +64,18 @@ export function answerKey(visit: Visit, ordinal: number, within = ""): string {
 }
 
 /** The visit that runs next at a checkpoint. */
-export function visitAt(checkpoint: CheckpointPoint | undefined): Visit {
-  return checkpoint === undefined ? [0, 0] : (checkpoint.record.visit ?? [checkpoint.version, 0]);
+export function visitAt(checkpoint: CheckpointPoint): Visit {
+  return checkpoint.record.visit ?? [checkpoint.version, 0];
+}
+
+/** The first visit of a line without a checkpoint. It is no other line's, since what a run keeps of another has visits too. */
+export function firstVisitOf(lane: number): Visit {
+  return [-lane, 0];
+}
+
+/** The visit that runs next in a state. */
+export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" | "lane">): Visit {
+  return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
 
 /**

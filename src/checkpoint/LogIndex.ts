@@ -44,8 +44,12 @@ export class LogIndex {
   readonly closed = new Set<string>();
   /** The calls that the rollback to a checkpoint passed over, by the version of the checkpoint that ended it. */
   readonly closedBy = new Map<number, readonly string[]>();
+  /** Calls whose inverse has begun and not ended: it may have had its effect. */
+  readonly inverting = new Set<string>();
   /** Calls whose inverse has run. */
   readonly reverted = new Set<string>();
+  /** Calls whose end is recorded, on any line. */
+  readonly ended = new Set<string>();
   /** Where reading began, when it did not begin at the start. */
   snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
   run: RunRecord | undefined;
@@ -82,9 +86,12 @@ export class LogIndex {
     else for (const record of records) this.#addRecord(record, entry);
   }
 
-  /** Whether a call counts for a line that it stands on: not reverted, and not passed over before it ended. */
-  counts(call: { readonly call: string; readonly outcome?: unknown }): boolean {
-    return !this.reverted.has(call.call) && (call.outcome !== undefined || !this.closed.has(call.call));
+  /**
+   * Whether a call counts for a line that it stands on: not reverted, and begun before the line left the one on which it
+   * ended or was passed over.
+   */
+  counts({ call, outcome }: { readonly call: string; readonly outcome?: unknown }): boolean {
+    return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
   }
 
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
@@ -120,6 +127,12 @@ export class LogIndex {
       case "structure":
         this.structures.add(record.fingerprint);
         return;
+      case "intent":
+        this.ended.delete(record.call);
+        return;
+      case "outcome":
+        this.ended.add(record.call);
+        return;
       case "checkpoint":
         return this.#addCheckpoint(record, entry, order);
       case "status":
@@ -129,7 +142,11 @@ export class LogIndex {
         this.rollback = record;
         for (const call of record.closed) this.closed.add(call);
         return;
+      case "inverse":
+        this.inverting.add(record.call);
+        return;
       case "reverted":
+        this.inverting.delete(record.call);
         if (!record.error) this.reverted.add(record.call);
         return;
       case "rollback_end":

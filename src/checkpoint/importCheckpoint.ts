@@ -1,6 +1,6 @@
 import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
-import { emptyState, stateAt, visitAt, type AgentState } from "./AgentState.ts";
+import { emptyState, firstVisitOf, stateAt, visitAt, type AgentState } from "./AgentState.ts";
 import { historyRecords, storageRecords } from "./changeRecords.ts";
 import type { LogIndex } from "./LogIndex.ts";
 import { MessageHistory } from "./MessageHistory.ts";
@@ -33,7 +33,7 @@ export function importCheckpoint(
     ...(goesOn ? [] : [laneRecord(lane, parent?.version, newRun)]),
     ...revertRecords(data, target),
     ...changesFrom(before, data, lane, new SlotReader(before ?? emptyState, blobs), index.nextNumber, writer),
-    ...callRecords(data.toolCalls, lane, visitAt(parent), writer),
+    ...callRecords(data.toolCalls, lane, parent ? visitAt(parent) : firstVisitOf(lane), writer),
     checkpointRecord(data, lane, writer),
     ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
   ];

@@ -99,6 +99,12 @@ export class Journal implements AsyncDisposable {
     }
   }
 
+  /** Reads the head again, after a move of this journal's own. */
+  async readHead(): Promise<void> {
+    await this.durable();
+    this.head = await AgentLog.readHead(this.#recordLog, this.agentId);
+  }
+
   /** Frees what was read at the start, once a run goes on from it. */
   forgetHead(): void {
     this.head = undefined;

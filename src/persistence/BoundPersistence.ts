@@ -65,7 +65,7 @@ export class BoundPersistence implements RunPersistence {
     const visit = visitOf(context);
     const record = beginning
       ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
-      : await session.save(run, plan);
+      : await session.saveWithin(run, plan);
     return liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning });
   }
 

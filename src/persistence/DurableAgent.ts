@@ -11,10 +11,10 @@ import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { agentSummary } from "./agentSummary.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
+import { pauseRun } from "./pauseRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -99,7 +99,7 @@ export class DurableAgent {
       target,
       line: { agentId: this.agentId, runId: target.runId, lane: log.index.latest?.record.lane ?? target.record.lane },
       signal: journal.lost,
-      summary: (createdAt, runId) => this.#paused(createdAt, runId, `rolled back to checkpoint ${target.id}`),
+      pauseReason: `rolled back to checkpoint ${target.id}`,
     });
     return report;
   }
@@ -155,19 +155,14 @@ export class DurableAgent {
       checkpoint,
       ...(reopens ? [{ kind: "rollback_end", target: head.version - 1 } as const] : []),
     ];
-    const summary = this.#paused(log.index.createdAt ?? run.at, run.run, `execution point set to node ${node}`);
-    journal.append(records, { summary });
-    await journal.durable();
-  }
-
-  #paused(createdAt: number, runId: string, reason: string) {
-    return agentSummary({
+    const paused = pauseRun({
       agentId: this.agentId,
-      runId,
-      status: "paused",
-      createdAt,
-      updatedAt: this.#setup.clock.now(),
-      data: { pauseReason: reason },
+      runId: run.run,
+      createdAt: log.index.createdAt ?? run.at,
+      at: journal.clock.now(),
+      reason: `execution point set to node ${node}`,
     });
+    journal.append([...records, paused.record], { summary: paused.summary });
+    await journal.durable();
   }
 }

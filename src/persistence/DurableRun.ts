@@ -2,8 +2,9 @@ import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { RunRecord } from "../checkpoint/records.ts";
-import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { isSameValue } from "../checkpoint/valueCodec.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
+import { RollbackIncompleteError } from "../errors/RollbackIncompleteError.ts";
 import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { randomId } from "../internal/randomId.ts";
@@ -16,6 +17,7 @@ import { findCheckpoint } from "./findTarget.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordedOutput } from "./recordedOutput.ts";
+import { rollBack } from "./rollBack.ts";
 import type { RunSession } from "./RunSession.ts";
 import type { RunSessions } from "./RunSessions.ts";
 import { assertStrategyFits } from "./strategyRecord.ts";
@@ -45,7 +47,7 @@ export class DurableRun {
   }
 
   async execute(): Promise<RunResult<unknown>> {
-    const stored = this.#stored();
+    const stored = this.#journal.head?.log.index.rollback ? await this.#finishRollback() : this.#stored();
     const decision = this.#decide(stored);
     const { agentId } = this.#request;
     switch (decision.kind) {
@@ -74,6 +76,20 @@ export class DurableRun {
       case "refuse_nothing":
         throw new NothingToResumeError(agentId, "nothing is stored of it");
     }
+  }
+
+  /** A rollback that a crash cut short comes first. @throws RollbackIncompleteError */
+  async #finishRollback(): Promise<StoredState | undefined> {
+    const journal = this.#journal;
+    const { agentId } = this.#request;
+    const log = await journal.readAll();
+    const target = log.index.rollback && log.index.checkpoints.get(log.index.rollback.target);
+    if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
+    const line = { agentId, runId: target.runId, lane: target.record.lane };
+    const { report } = await rollBack({ setup: this.#setup, journal, log, target, line, signal: journal.lost });
+    if (report.failed.length > 0) throw new RollbackIncompleteError(agentId, target.id, report.failed);
+    await journal.readHead();
+    return this.#stored();
   }
 
   #stored(): StoredState | undefined {
@@ -105,10 +121,7 @@ export class DurableRun {
   #sameInput(run: RunRecord, stored: StoredState | undefined): boolean {
     if (this.#request.kind === "resume" || !stored) return false;
     const before = stored.log.readValue(run.input);
-    return (
-      JSON.stringify(encodeValue(before, "the input")) ===
-      JSON.stringify(encodeValue(this.#request.input, "the input of the run"))
-    );
+    return isSameValue(before, this.#request.input);
   }
 
   async #resumed(stored: StoredState | undefined): Promise<RunSession> {
@@ -131,7 +144,10 @@ export class DurableRun {
     const state = stateAt(log.index, target);
     if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
     await this.#assertFits({ log, state });
-    if (target === log.index.latest && log.index.unfinished) return this.#run(await this.#resumed({ log, state }));
+    const head = stateAt(log.index);
+    // Where the unfinished run is anyway: with what its next node did already.
+    if (head?.checkpoint === target && log.index.unfinished)
+      return this.#run(await this.#resumed({ log, state: head }));
     const { run, reopens } = runAt(target, log.index);
     // A finished run keeps its recorded result: what branches off from it is a run of its own.
     const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;

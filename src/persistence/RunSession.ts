@@ -2,6 +2,7 @@ import type { AgentRun } from "../agent/AgentRun.ts";
 import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import { isSameValue } from "../checkpoint/valueCodec.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type {
   AgentRecord,
@@ -13,6 +14,7 @@ import type {
   StructureRecord,
   Visit,
 } from "../checkpoint/records.ts";
+import type { AppendOptions } from "../journal/AppendQueue.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { agentSummary, type SummaryFacts } from "./agentSummary.ts";
 import type { Recording } from "./Recording.ts";
@@ -88,6 +90,8 @@ export class RunSession {
   #pending: AgentRecord[] = [];
   /** True once the log has state from within the current visit: its beginning can no longer be saved. */
   #savedWithin = false;
+  /** The checkpoint that was saved within the current visit, and what it says runs next. */
+  #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
   constructor(options: SessionOptions) {
     this.journal = options.journal;
@@ -110,20 +114,23 @@ export class RunSession {
   /** The run's first position is known. A new run is durable when this resolves. */
   async begin(run: AgentRun, next: NextStep): Promise<void> {
     const { journal } = this;
-    journal.running = { runId: this.run.run, createdAt: this.createdAt };
     const { settings, requirements } = run.state;
     const saved = this.#restored && { settings, requirements, decisions: this.#restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (next.nodeId === "finish") return this.finish(run, next);
-    if (!this.head && this.#automatic) return void (await this.save(run, { node: next.nodeId, input: next.input }));
-    if (this.#opening.length === 0) return;
-    this.#append(this.#takeOpening(), this.summary("in_progress", {}));
-    await journal.durable();
+    if (this.#automatic && (!this.head || this.start.unresolved)) {
+      await this.save(run, { node: next.nodeId, input: next.input });
+    } else if (this.#opening.length > 0) {
+      this.#append(this.#takeOpening(), this.summary("in_progress", {}));
+      await journal.durable();
+    }
+    journal.running = { runId: this.run.run, createdAt: this.createdAt };
   }
 
   /** A node is about to run: what it begins with can be saved until state from within it is. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.#savedWithin = false;
+    this.#foreseen = undefined;
     if (!this.#automatic) this.#pending.push(...this.#writer.take(run.state, nodeId));
     run.state.history.mark();
     run.state.storage.mark();
@@ -133,6 +140,7 @@ export class RunSession {
   async leaveNode(run: AgentRun, next: NextStep): Promise<void> {
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.#automatic) await this.save(run, { node: next.nodeId, input: next.input, boundary: true });
+    else if (this.#foreseen && isSameStep(this.#foreseen, next)) run.visitBase = this.#foreseen.version;
     this.journal.writer.nextVisit();
   }
 
@@ -148,20 +156,32 @@ export class RunSession {
     this.journal.running = undefined;
   }
 
-  /** Saves the state of this moment, with the node that runs next. Durable when it resolves. */
+  /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
   async save(run: AgentRun, plan: CheckpointPlan, summary = this.#openingSummary()): Promise<CheckpointRecord> {
+    const record = this.#saveState(run, plan, summary);
+    await this.journal.durable();
+    run.visitBase = record.version;
+    return record;
+  }
+
+  /** Saves the state of this moment while a node runs, with the node that a resume goes on with; this one may lead elsewhere. */
+  async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const record = this.#saveState(run, plan, this.#openingSummary());
+    this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
+    await this.journal.durable();
+    return record;
+  }
+
+  /** What is refused here leaves everything as it was. */
+  #saveState(run: AgentRun, plan: CheckpointPlan, summary: AppendOptions["summary"]): CheckpointRecord {
     const { writer } = this.journal;
-    const changes = this.#writer.take(run.state, plan.node);
-    // Taken from the state and written: whatever is refused below, the next save has them.
-    this.#pending.push(...changes);
     const input = writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
+    this.#pending.push(...this.#writer.take(run.state, plan.node));
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const records = [...this.#takeOpening(), ...this.#takePending(), record];
     const snapshot = plan.boundary && this.#snapshotIfDue(run, record, plan.input, parent);
     this.#append(snapshot ? [...records, snapshot] : records, summary, snapshot !== undefined);
-    await this.journal.durable();
-    run.visitBase = record.version;
     this.#savedWithin = true;
     return record;
   }
@@ -274,11 +294,7 @@ export class RunSession {
     };
   }
 
-  #append(
-    records: readonly AgentRecord[],
-    summary: ReturnType<RunSession["summary"]> | undefined,
-    snapshot = false,
-  ): void {
+  #append(records: readonly AgentRecord[], summary: AppendOptions["summary"], snapshot = false): void {
     this.journal.append(records, { ...(summary && { summary }), snapshot });
     this.endedCalls = [];
   }
@@ -299,6 +315,10 @@ export class RunSession {
     this.#pending = [];
     return pending;
   }
+}
+
+function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep): boolean {
+  return foreseen.nodeId === next.nodeId && isSameValue(foreseen.input, next.input);
 }
 
 function subjectOf({ node, unresolved, status }: CheckpointPlan): string {

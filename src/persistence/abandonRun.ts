@@ -1,4 +1,4 @@
-import { visitAt } from "../checkpoint/AgentState.ts";
+import { nextVisitOf } from "../checkpoint/AgentState.ts";
 import type { CheckpointRecord } from "../checkpoint/records.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { agentSummary } from "./agentSummary.ts";
@@ -17,7 +17,7 @@ export async function abandonRun(journal: Journal, { log, state }: StoredState):
     at,
     node: checkpoint?.record.node ?? "start",
     input: checkpoint ? checkpoint.record.input : run?.input,
-    visit: visitAt(checkpoint),
+    visit: nextVisitOf(state),
     iteration: checkpoint?.record.iteration ?? 0,
     status: "cancelled",
   };

@@ -1,5 +1,5 @@
 import type { AgentState } from "../checkpoint/AgentState.ts";
-import { visitAt } from "../checkpoint/AgentState.ts";
+import { firstVisitOf, nextVisitOf } from "../checkpoint/AgentState.ts";
 import type { AgentRecord, LaneRecord, RunRecord } from "../checkpoint/records.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { Journal } from "../journal/Journal.ts";
@@ -39,6 +39,7 @@ export function newRun(
     keep: from === undefined ? "nothing" : request.keep,
   };
   const structure = structureRecord(setup.graph, lane, journal);
+  const [visitBase, visitOrdinal] = firstVisitOf(lane);
   const kept = request.keep === "history" && before ? historyOf(before) : undefined;
   const start: RunStart = {
     nodeId: "start",
@@ -46,8 +47,8 @@ export function newRun(
     state: { ...(kept && { messages: kept }), nextMessage: journal.nextNumber },
     line: { agentId: journal.agentId, runId: request.runId, lane },
     generation: journal.generation,
-    visitBase: 0,
-    visitOrdinal: 0,
+    visitBase,
+    visitOrdinal,
     runId: request.runId,
   };
   return new RunSession({
@@ -100,7 +101,7 @@ export function restoredRun(
     head,
     structure: structureRecord(setup.graph, lane, journal),
     automatic: setup.automatic,
-    recording: new Recording(state, reader, log.index, visitAt(checkpoint)),
+    recording: new Recording(state, reader, log.index, nextVisitOf(state)),
     ...(checkpoint && { restored: state.decisions }),
     createdAt: log.index.createdAt ?? run.at,
   });

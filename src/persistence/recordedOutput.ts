@@ -1,23 +1,45 @@
+import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import type { CheckpointRecord } from "../checkpoint/records.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
+import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
+import type { Place } from "../checkpoint/LogIndex.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
-/** The output of a run that has ended. */
+/** What can be read without the line that it stands on. */
+const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
+
+/** The output of a run that has ended, read from where it ended; from the start of the log only when it is a message. */
 export async function recordedOutput(recordLog: RecordLog, journal: Journal, runId: string): Promise<unknown> {
-  const [version] = journal.runs.get(runId) ?? [];
-  const recent = journal.head?.log;
-  const found =
-    version === undefined
-      ? undefined
-      : (outputIn(recent, version) ?? outputIn(await AgentLog.read(recordLog, journal.agentId), version));
-  if (!found) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
-  return found.output;
+  const place = journal.runs.get(runId);
+  const end = place && (await findEnd(recordLog, journal.agentId, place));
+  if (!place || !end) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
+  if (selfContained.has(envelopeKeyOf(end.input))) return readAlone(recordLog, journal.agentId, end);
+  const log = await AgentLog.read(recordLog, journal.agentId);
+  const point = log.index.checkpoints.get(place[0]);
+  const state = point && stateAt(log.index, point);
+  if (!state) throw new UnreadableValueError(`the line to the end of run ${runId} is not in the log`);
+  return log.reader(state).read(end.input);
 }
 
-function outputIn(log: AgentLog | undefined, version: number): { readonly output: unknown } | undefined {
-  const point = log?.index.checkpoints.get(version);
-  const state = point && log && stateAt(log.index, point);
-  return point && state && log && { output: log.reader(state).read(point.record.input) };
+/** The position is that of the append or of one shortly before it: several may have been under way. */
+async function findEnd(
+  recordLog: RecordLog,
+  agentId: string,
+  [version, position]: Place,
+): Promise<CheckpointRecord | undefined> {
+  for await (const { records } of recordLog.read(agentId, { after: position - 1 })) {
+    for (const record of records as readonly CheckpointRecord[]) {
+      if (record.kind === "checkpoint" && record.version === version) return record;
+    }
+  }
+  return undefined;
+}
+
+async function readAlone(recordLog: RecordLog, agentId: string, end: CheckpointRecord): Promise<unknown> {
+  const references = new Set<string>();
+  addBlobReferences(end, references);
+  return (await AgentLog.ofValues(recordLog, agentId, references)).readValue(end.input);
 }

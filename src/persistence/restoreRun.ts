@@ -1,6 +1,6 @@
 import type { RunStart } from "../agent/RunStart.ts";
 import type { RunStateSeed } from "../agent/RunStateSeed.ts";
-import { visitAt, type AgentState } from "../checkpoint/AgentState.ts";
+import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
@@ -30,7 +30,7 @@ export function restoreRun({
   nextNumber,
 }: RestoreOptions): RunStart {
   const record = state.checkpoint?.record;
-  const [visitBase, visitOrdinal] = visitAt(state.checkpoint);
+  const [visitBase, visitOrdinal] = nextVisitOf(state);
   const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
   return {
     nodeId: record?.node ?? "start",

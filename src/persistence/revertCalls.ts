@@ -15,6 +15,8 @@ export interface RevertOptions {
   readonly journal: Journal;
   readonly registry: RollbackToolRegistry;
   readonly plan: RollbackPlan;
+  /** Calls whose inverse began before a crash and has no recorded end. */
+  readonly inverting: ReadonlySet<string>;
   readonly target: CheckpointPoint;
   /** The line that is left. */
   readonly line: RunLine;
@@ -56,11 +58,20 @@ export async function revertCalls(options: RevertOptions): Promise<RevertedCalls
 async function tryInverse(call: LoggedCall, options: RevertOptions): Promise<{ readonly error: unknown } | undefined> {
   try {
     const inverse = options.registry.inverseOf(call.tool);
+    if (inverse && options.inverting.has(call.call)) assertRepeatable(inverse, call);
     if (inverse) await runInverse(inverse, call, options);
     return undefined;
   } catch (error) {
     return { error };
   }
+}
+
+/** An inverse in doubt follows the effect that it declares; a function declares none. */
+function assertRepeatable(inverse: Inverse, call: LoggedCall): void {
+  const effect = inverse.kind === "tool" ? inverse.inverse.effect : undefined;
+  if (effect === "none" || effect === "idempotent") return;
+  const name = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
+  throw new ToolCallInDoubtError(name, call.call, call.node);
 }
 
 /** Stored arguments are hostile: the schema that stands in the code judges them again. */

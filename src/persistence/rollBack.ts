@@ -7,9 +7,9 @@ import type { Journal } from "../journal/Journal.ts";
 import { loggedCalls } from "../journal/loggedCalls.ts";
 import { planRollback } from "../journal/planRollback.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
-import type { AppendOptions } from "../journal/AppendQueue.ts";
 import { restoredRun } from "./beginRun.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
+import { pauseRun } from "./pauseRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
@@ -23,8 +23,8 @@ export interface RollBackOptions {
   readonly target: CheckpointPoint;
   readonly line: RunLine;
   readonly signal: AbortSignal;
-  /** What the status becomes; absent: it stays. */
-  readonly summary?: (createdAt: number, runId: string) => AppendOptions["summary"];
+  /** From outside a run: the agent is paused, for this reason. Absent: its run goes on. */
+  readonly pauseReason?: string;
 }
 
 /** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
@@ -36,12 +36,25 @@ export async function rollBack(
   const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, (tool) => registry.has(tool));
   const state = stateAt(log.index, target);
   if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
-  const { reverted, failed } = await revertCalls({ journal, registry, plan, target, line, signal });
+  const { reverted, failed } = await revertCalls({
+    journal,
+    registry,
+    plan,
+    inverting: log.index.inverting,
+    target,
+    line,
+    signal,
+  });
   const { run, reopens } = runAt(target, log.index);
   const begun = lineFrom(target, "rollback", run, reopens, journal);
   for (const [ended, [version]] of journal.runs) if (version > target.version) journal.runs.delete(ended);
-  const summary = options.summary?.(log.index.createdAt ?? run.at, run.run);
-  journal.append([...begun.records, { kind: "rollback_end", target: target.version }], { ...(summary && { summary }) });
+  const { pauseReason: reason } = options;
+  const { agentId, clock } = journal;
+  const facts = { agentId, runId: run.run, createdAt: log.index.createdAt ?? run.at, at: clock.now() };
+  const paused = reason === undefined ? undefined : pauseRun({ ...facts, reason });
+  const end = { kind: "rollback_end", target: target.version } as const;
+  if (paused) journal.append([...begun.records, end, paused.record], { summary: paused.summary });
+  else journal.append([...begun.records, end]);
   await journal.durable();
   const report = runMoved({
     checkpointId: target.id,

@@ -40,6 +40,11 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
   }
 
+  /** For values that stand alone: nothing is read but the blobs they are in. */
+  static async ofValues(log: RecordLog, agentId: string, references: ReadonlySet<string>): Promise<AgentLog> {
+    return new AgentLog(agentId, new LogIndex(), await fetchBlobs(log, agentId, references), new Map());
+  }
+
   /**
    * Reads what the head needs: from the newest snapshot where that is enough, else everything.
    */
