@@ -2,7 +2,7 @@ import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { RunRecord } from "../checkpoint/records.ts";
-import { isSameValue } from "../checkpoint/valueCodec.ts";
+import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
 import { RollbackIncompleteError } from "../errors/RollbackIncompleteError.ts";
 import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";

@@ -2,7 +2,7 @@ import type { AgentRun } from "../agent/AgentRun.ts";
 import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
-import { isSameValue } from "../checkpoint/valueCodec.ts";
+import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type {
   AgentRecord,
