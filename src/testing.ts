@@ -1,5 +1,13 @@
+export { ConformanceError } from "./errors/ConformanceError.ts";
 export { SimulatedCrashError } from "./errors/SimulatedCrashError.ts";
 export { ScriptEndedError } from "./errors/ScriptEndedError.ts";
+export type { ConformanceTest } from "./testing/ConformanceTest.ts";
 export { crashAfter } from "./testing/crashAfter.ts";
+export type { RecordLogTest } from "./testing/log/logTest.ts";
+export type { RecordLogHarness } from "./testing/log/RecordLogHarness.ts";
+export { persistenceStorageProviderConformance } from "./testing/persistenceStorageProviderConformance.ts";
+export type { ProviderHarness } from "./testing/provider/ProviderHarness.ts";
+export type { ProviderTest } from "./testing/provider/providerTest.ts";
+export { recordLogConformance } from "./testing/recordLogConformance.ts";
 export { scriptedModel } from "./testing/scriptedModel.ts";
 export { SimulatedClock } from "./testing/SimulatedClock.ts";

@@ -77,7 +77,8 @@ function open(index: LogIndex, point: CheckpointPoint, blobs: BlobTexts): Opened
 
 function settingsOf(opened: () => Opened): Record<string, () => unknown> {
   return {
-    model: () => opened().state.settings?.model,
+    // An imported checkpoint that names no model is stored with an empty name.
+    model: () => opened().state.settings?.model || undefined,
     modelParameters: () => {
       const slot = opened().state.settings?.parameters;
       return slot === undefined ? undefined : opened().reader.read(slot);

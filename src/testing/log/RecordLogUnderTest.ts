@@ -1,0 +1,90 @@
+import type { Entry } from "../../checkpoint/Entry.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
+import type { AgentSummary, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import type { Expectations } from "../Expectations.ts";
+import { collect } from "./collect.ts";
+import { exampleRecord } from "./exampleRecord.ts";
+import type { RecordLogHarness } from "./RecordLogHarness.ts";
+
+/** How often the suite looks whether a request to stop has arrived, a second of the storage's time apart. */
+const looks = 500;
+
+/** A log as the tests use it. */
+export class RecordLogUnderTest {
+  readonly #harness: RecordLogHarness;
+  #log: RecordLog;
+  #owners = 0;
+
+  constructor(made: RecordLog | RecordLogHarness) {
+    this.#harness = "capabilities" in made ? { log: made } : made;
+    this.#log = this.#harness.log;
+  }
+
+  get log(): RecordLog {
+    return this.#log;
+  }
+
+  nextOwner(): LogOwner {
+    return { host: "conformance", processId: 1, nonce: `owner ${++this.#owners}` };
+  }
+
+  open(agentId: string): Promise<OwnedLog> {
+    return this.#log.open(agentId, this.nextOwner());
+  }
+
+  /** Opens, does something and releases. */
+  async own<Result>(agentId: string, action: (owned: OwnedLog) => Promise<Result>): Promise<Result> {
+    const owned = await this.open(agentId);
+    const result = await action(owned);
+    await owned.release();
+    return result;
+  }
+
+  /** Goes on with another instance on the same data; every owner has been released before. */
+  async reopen(): Promise<void> {
+    if (this.#harness.reopen !== undefined) this.#log = await this.#harness.reopen();
+  }
+
+  /** A second instance beside the first, where the storage takes two processes. */
+  async beside(): Promise<RecordLog | undefined> {
+    return this.#log.capabilities.processes === "many" ? this.#harness.reopen?.() : undefined;
+  }
+
+  async entries(agentId: string, options?: ReadOptions): Promise<Entry[]> {
+    return collect(this.#log.read(agentId, options));
+  }
+
+  async positions(agentId: string, options?: ReadOptions): Promise<number[]> {
+    return (await this.entries(agentId, options)).map(({ position }) => position);
+  }
+
+  async list(options?: Parameters<RecordLog["list"]>[0]): Promise<AgentSummary[]> {
+    return collect(this.#log.list(options));
+  }
+
+  async listIds(options?: Parameters<RecordLog["list"]>[0]): Promise<string[]> {
+    return (await this.list(options)).map(({ agentId }) => agentId);
+  }
+
+  /** Expects an agent to have appends of one record with these texts, and no others. */
+  async expectTexts(agentId: string, texts: readonly string[], expect: Expectations): Promise<void> {
+    const found = await this.entries(agentId);
+    const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
+    expect.equal(
+      `the records of agent ${name}`,
+      found.map(({ records }) => records),
+      texts.map((text) => [exampleRecord(text)]),
+    );
+  }
+
+  /** Waits until the signal is aborted, for a bounded number of turns and of the storage's seconds. */
+  async aborted(agentId: string, signal: AbortSignal): Promise<boolean> {
+    for (let look = 0; look < looks && !signal.aborted; look++) {
+      await this.#harness.advance?.(1_000);
+      // What the storage does in the meantime takes real time, and so does this.
+      await this.#log.owner(agentId);
+      await nextTurn();
+    }
+    return signal.aborted;
+  }
+}

@@ -1,0 +1,148 @@
+import { changeDeeply } from "../changeDeeply.ts";
+import { jsonValues } from "../jsonValues.ts";
+import { appendText } from "./appendText.ts";
+import { exampleRecord } from "./exampleRecord.ts";
+import { logTest, type RecordLogTest } from "./logTest.ts";
+
+/** That appends are numbered, chained, stored once, and whole. */
+export const appendTests: readonly RecordLogTest[] = [
+  logTest("numbers appends from 1 without gaps", async (storage, expect) => {
+    await storage.own("a", async (owned) => {
+      for (let n = 1; n <= 5; n++) {
+        expect.equal(`the position of append ${n}`, await appendText(owned, String(n)), n);
+        expect.equal(`the position of the log after append ${n}`, owned.position, n);
+      }
+      expect.equal("the positions read while owned", await storage.positions("a"), [1, 2, 3, 4, 5]);
+    });
+    await storage.expectTexts("a", ["1", "2", "3", "4", "5"], expect);
+  }),
+
+  logTest("refuses an append that expects another position, and stores nothing of it", async (storage, expect) => {
+    const owned = await storage.open("a");
+    for (const text of ["1", "2", "3"]) await appendText(owned, text);
+    for (const expected of [0, 1, 2, 4, 100]) {
+      const append = { id: `other ${expected}`, records: [exampleRecord("refused")] };
+      const error = await expect.rejects(
+        `an append at ${expected} of 3`,
+        () => owned.append(append, expected),
+        "position_conflict",
+      );
+      const { expected: named, found } = error as { readonly expected?: unknown; readonly found?: unknown };
+      expect.equal("the positions that the error names", [named, found], [expected, 3]);
+    }
+    expect.equal("the position of the next append", await appendText(owned, "4"), 4);
+    await owned.release();
+    await storage.expectTexts("a", ["1", "2", "3", "4"], expect);
+  }),
+
+  logTest("acknowledges the same id at the same position again, and stores it once", async (storage, expect) => {
+    const append = (n: number) => ({ id: `append ${n}`, records: [exampleRecord(String(n))] });
+    await storage.own("a", async (owned) => {
+      for (const n of [1, 2, 3]) await owned.append(append(n), n - 1);
+      for (const n of [3, 3, 1, 2]) expect.equal(`append ${n} again`, await owned.append(append(n), n - 1), n);
+      await expect.rejects("append 2 at another position", () => owned.append(append(2), 0), "position_conflict");
+      expect.equal("the position of the next append", await owned.append(append(4), 3), 4);
+    });
+    await storage.reopen();
+    await storage.own("a", async (next) => {
+      expect.equal("append 4 again, by the next owner", await next.append(append(4), 3), 4);
+      expect.equal("the position after it", next.position, 4);
+    });
+    await storage.expectTexts("a", ["1", "2", "3", "4"], expect);
+  }),
+
+  logTest("links each append to the one before it, across owners", async (storage, expect) => {
+    for (const text of ["1", "2", "3"]) {
+      await storage.own("a", async (owned) => {
+        await appendText(owned, text);
+        await appendText(owned, "the same in all");
+      });
+      await storage.reopen();
+    }
+    const entries = await storage.entries("a");
+    const checksums = entries.map(({ checksum }) => checksum);
+    expect.equal(
+      "what each append names as the one before",
+      entries.map(({ prev }) => prev),
+      ["", ...checksums.slice(0, -1)],
+    );
+    expect.equal("the number of different checksums", new Set(checksums.filter((text) => text !== "")).size, 6);
+  }),
+
+  logTest("keeps ids as they were given", async (storage, expect) => {
+    const ids = ["1-1", "1-3", "99-1", "given", "é😀", "", " ", "__proto__", "a/b", '"', "\n", "x".repeat(300)];
+    await storage.own("a", async (owned) => {
+      for (const id of ids) await appendText(owned, id, { id });
+    });
+    expect.equal(
+      "the ids",
+      (await storage.entries("a")).map(({ id }) => id),
+      ids,
+    );
+  }),
+
+  logTest("keeps all records of an append, in their order", async (storage, expect) => {
+    const sizes = [0, 1, 2, 500];
+    const records = (size: number) => Array.from({ length: size }, (_, n) => exampleRecord(n));
+    await storage.own("a", async (owned) => {
+      for (const size of sizes) await owned.append({ id: `of ${size}`, records: records(size) }, owned.position);
+    });
+    expect.equal(
+      "the records",
+      (await storage.entries("a")).map((entry) => entry.records),
+      sizes.map(records),
+    );
+  }),
+
+  ...Object.entries(jsonValues).map(([kind, make]) =>
+    logTest(`keeps ${kind}`, async (storage, expect) => {
+      await storage.own("a", async (owned) => {
+        await owned.append({ id: "1", records: [exampleRecord(make())] }, 0);
+        await appendText(owned, "after it");
+      });
+      await storage.reopen();
+      expect.equal("the record", (await storage.entries("a"))[0]?.records, [exampleRecord(make())]);
+      await storage.own("a", (owned) => appendText(owned, "later"));
+    }),
+  ),
+
+  logTest("keeps what was given when the caller changes it while the append is under way", async (storage, expect) => {
+    const owned = await storage.open("a");
+    for (const n of [0, 1]) {
+      const records = [exampleRecord({ list: [n] }), exampleRecord(`text ${n}`)];
+      const append = owned.append({ id: `append ${n}`, records }, n);
+      changeDeeply(records);
+      await append;
+    }
+    const found = (await storage.entries("a")).map(({ records }) => records);
+    expect.equal(
+      "the records",
+      found,
+      [0, 1].map((n) => [exampleRecord({ list: [n] }), exampleRecord(`text ${n}`)]),
+    );
+  }),
+
+  logTest("does not change what it is given", async (storage, expect) => {
+    const records = [exampleRecord({ list: [1, { deep: true }] })];
+    await storage.own("a", (owned) => owned.append({ id: "x", records }, 0));
+    expect.equal("the records after the append", records, [exampleRecord({ list: [1, { deep: true }] })]);
+  }),
+
+  logTest("keeps what is stored when a reader changes what it got", async (storage, expect) => {
+    await storage.own("a", (owned) => appendText(owned, "1", { records: [exampleRecord({ list: [1] })] }));
+    const before = structuredClone(await storage.entries("a"));
+    changeDeeply(await storage.entries("a"));
+    expect.equal("the entries read again", await storage.entries("a"), before);
+  }),
+
+  logTest("keeps 500 small appends", async (storage, expect) => {
+    const texts = Array.from({ length: 500 }, (_, n) => `text ${n}`);
+    for (let from = 0; from < texts.length; from += 50) {
+      await storage.own("a", async (owned) => {
+        for (const text of texts.slice(from, from + 50)) await appendText(owned, text);
+      });
+    }
+    await storage.reopen();
+    await storage.expectTexts("a", texts, expect);
+  }),
+];

@@ -1,0 +1,104 @@
+import { agentIdGroups } from "../agentIdGroups.ts";
+import { changeDeeply } from "../changeDeeply.ts";
+import { logTest, type RecordLogTest } from "./logTest.ts";
+import { putBlob } from "./putBlob.ts";
+
+const hash = "0123456789abcdef".repeat(4);
+const hostileReferences = [
+  "",
+  "blob://",
+  "blob://x",
+  "../../../etc/passwd",
+  "/etc/passwd",
+  "blob:///etc/passwd",
+  `blob://../${hash}-1`,
+  `blob://${hash}`,
+  `blob://${hash}-`,
+  `blob://${hash}-1/../../x`,
+  `blob://${hash}-01`,
+  `blob://${hash}--1`,
+  `blob://${hash}-1.gz`,
+  `blob://${hash.toUpperCase()}-1`,
+  `blob://${hash}-1\0`,
+  `blob://${hash}-999999999999999999999`,
+  `file://${hash}-1`,
+  "__proto__",
+  "constructor",
+  "\ud800",
+  "x".repeat(10_000),
+];
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** That large values come back as they were, and only to their agent. */
+export const blobTests: readonly RecordLogTest[] = [
+  logTest("keeps bytes of any length and value", async (storage, expect) => {
+    const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    const large = Uint8Array.from({ length: 1_000_000 }, (_, at) => (at * 31) % 251);
+    const stored: [string, Uint8Array][] = [];
+    for (const bytes of [new Uint8Array(), new Uint8Array([0]), all, large])
+      stored.push([await putBlob(storage, "a", bytes), bytes]);
+    await storage.reopen();
+    for (const [reference, bytes] of stored) {
+      expect.isTrue("a reference", reference.startsWith("blob://"), "blob://…", reference);
+      expect.equal(`a blob of ${bytes.length} bytes`, await storage.log.blobs.get("a", reference), bytes);
+    }
+    expect.equal("the number of references", new Set(stored.map(([reference]) => reference)).size, 4);
+  }),
+
+  logTest("gives one owner the same reference for the same bytes, another owner another", async (storage, expect) => {
+    const { blobs } = storage.log;
+    await storage.own("a", async ({ generation }) => {
+      const put = () => blobs.put("a", generation, bytesOf("the same"));
+      expect.equal("the second reference", await put(), await put());
+    });
+    const first = await putBlob(storage, "a", bytesOf("the same"));
+    const second = await putBlob(storage, "a", bytesOf("the same"));
+    expect.isTrue("the reference of the next owner", second !== first, "another", second);
+    await blobs.delete("a", first);
+    expect.equal("the deleted blob", await blobs.get("a", first), undefined);
+    expect.equal("that of the next owner", await blobs.get("a", second), bytesOf("the same"));
+    await blobs.delete("a", first);
+  }),
+
+  logTest("gives a blob to its agent only", async (storage, expect) => {
+    const { blobs } = storage.log;
+    const reference = await putBlob(storage, "a", bytesOf("secret"));
+    for (const agentId of ["b", "A", "a ", "aa", "nobody"]) {
+      if (agentId !== "nobody") await putBlob(storage, agentId, bytesOf("another"));
+      expect.equal(`the blob of a, read as agent ${agentId}`, await blobs.get(agentId, reference), undefined);
+      await blobs.delete(agentId, reference);
+      expect.equal(`the blob after agent ${agentId} deleted it`, await blobs.get("a", reference), bytesOf("secret"));
+    }
+    await putBlob(storage, "c", bytesOf("secret"));
+    await blobs.delete("c", reference);
+    expect.equal("the blob after c put and deleted the same", await blobs.get("a", reference), bytesOf("secret"));
+  }),
+
+  logTest("finds nothing under a reference that it never gave", async (storage, expect) => {
+    const { blobs } = storage.log;
+    const reference = await putBlob(storage, "a", bytesOf("kept"));
+    for (const hostile of [...hostileReferences, `${reference}x`, ` ${reference}`, reference.slice(0, -1)]) {
+      expect.equal(`what is under ${JSON.stringify(hostile)}`, await blobs.get("a", hostile), undefined);
+      await blobs.delete("a", hostile);
+    }
+    expect.equal("the blob after all of them were deleted", await blobs.get("a", reference), bytesOf("kept"));
+  }),
+
+  logTest("keeps a blob when the caller or a reader changes the bytes", async (storage, expect) => {
+    const bytes = bytesOf("as it was");
+    const reference = await putBlob(storage, "a", bytes);
+    changeDeeply(bytes);
+    changeDeeply(await storage.log.blobs.get("a", reference));
+    expect.equal("the blob", await storage.log.blobs.get("a", reference), bytesOf("as it was"));
+  }),
+
+  logTest("keeps the blobs of agents apart whose ids a storage may confuse", async (storage, expect) => {
+    const references = new Map<string, string>();
+    for (const agentId of new Set(Object.values(agentIdGroups).flatMap((ids) => ids.slice(0, 4))))
+      references.set(agentId, await putBlob(storage, agentId, bytesOf(agentId)));
+    for (const [agentId, reference] of references) {
+      const found = await storage.log.blobs.get(agentId, reference);
+      expect.equal(`the blob of agent ${JSON.stringify(agentId)}`, found, bytesOf(agentId));
+    }
+  }),
+];

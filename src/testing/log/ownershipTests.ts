@@ -1,0 +1,132 @@
+import type { LogOwner } from "../../storage/RecordLog.ts";
+import { appendText } from "./appendText.ts";
+import { logTest, type RecordLogTest } from "./logTest.ts";
+
+/** That a log has one owner at a time, and that owners are told apart. */
+export const ownershipTests: readonly RecordLogTest[] = [
+  logTest("knows nothing of an agent never seen", async (storage, expect) => {
+    expect.equal("what read gives", await storage.entries("nobody"), []);
+    expect.equal("the owner", await storage.log.owner("nobody"), undefined);
+    expect.equal("what list gives", await storage.list(), []);
+    await storage.own("somebody", (owned) => appendText(owned, "x"));
+    expect.equal("what read gives beside another agent", await storage.entries("nobody"), []);
+  }),
+
+  logTest("opens an empty log at position 0 and tells who owns it", async (storage, expect) => {
+    const owner = storage.nextOwner();
+    const owned = await storage.log.open("a", owner);
+    expect.equal("the position", owned.position, 0);
+    expect.isTrue(
+      "the generation",
+      Number.isSafeInteger(owned.generation) && owned.generation > 0,
+      "above 0",
+      owned.generation,
+    );
+    expect.equal("whether the owner has lost it", owned.lost.aborted, false);
+    // A storage may know the host and the process better than its caller.
+    const { nonce, generation, state } = (await storage.log.owner("a")) ?? {};
+    expect.equal(
+      "the owner",
+      { nonce, generation, state },
+      { nonce: owner.nonce, generation: owned.generation, state: "alive" },
+    );
+    await owned.release();
+    expect.equal("the owner of a released log", await storage.log.owner("a"), undefined);
+  }),
+
+  logTest("refuses a second owner while the first is alive, and names the first", async (storage, expect) => {
+    const owner = storage.nextOwner();
+    const owned = await storage.log.open("a", owner);
+    const error = await expect.rejects("a second open", () => storage.open("a"), "agent_busy");
+    const { nonce } = (error as { readonly owner?: Partial<LogOwner> }).owner ?? {};
+    expect.equal("the owner that the error names", nonce, owner.nonce);
+    expect.equal("the position after it", await appendText(owned, "still mine"), 1);
+    await owned.release();
+    await storage.expectTexts("a", ["still mine"], expect);
+  }),
+
+  logTest("lets one of many own that open at once", async (storage, expect) => {
+    const opened = await Promise.allSettled(Array.from({ length: 8 }, () => storage.open("a")));
+    const owners = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const codes = opened.flatMap((result) => (result.status === "rejected" ? [codeOf(result.reason)] : []));
+    expect.equal("the number of owners", owners.length, 1);
+    expect.equal(
+      "the errors of the others",
+      codes,
+      codes.map(() => "agent_busy"),
+    );
+    for (const owned of owners) expect.equal("the position after an append", await appendText(owned, "x"), 1);
+  }),
+
+  logTest("is seen as owned by a second process", async (storage, expect) => {
+    const owner = storage.nextOwner();
+    const owned = await storage.log.open("a", owner);
+    const beside = await storage.beside();
+    if (beside === undefined) return;
+    await expect.rejects("an open by another process", () => beside.open("a", storage.nextOwner()), "agent_busy");
+    expect.equal("the owner that it sees", (await beside.owner("a"))?.nonce, owner.nonce);
+    await owned.release();
+    const next = await beside.open("a", storage.nextOwner());
+    expect.isTrue("its generation", next.generation > owned.generation, `above ${owned.generation}`, next.generation);
+    await expect.rejects("an open by the first process", () => storage.open("a"), "agent_busy");
+    await next.release();
+  }),
+
+  logTest("is free after release, which may be repeated", async (storage, expect) => {
+    const first = await storage.open("a");
+    await appendText(first, "1");
+    await first.release();
+    await first.release();
+    const second = await storage.open("a");
+    await first.release();
+    expect.equal(
+      "the owner after the first released once more",
+      (await storage.log.owner("a"))?.generation,
+      second.generation,
+    );
+    await expect.rejects("a third open", () => storage.open("a"), "agent_busy");
+    expect.equal("the position", second.position, 1);
+  }),
+
+  logTest("stores nothing for an owner that has released", async (storage, expect) => {
+    const first = await storage.open("a");
+    await appendText(first, "1");
+    await first.release();
+    await expect.rejectsAnyhow("an append after release", () => first.append({ id: "late", records: [] }, 1));
+    await storage.own("a", async (second) => {
+      await expect.rejectsAnyhow("an append beside the next owner", () =>
+        first.append({ id: "later", records: [] }, 1),
+      );
+      await appendText(second, "2");
+    });
+    await storage.expectTexts("a", ["1", "2"], expect);
+  }),
+
+  logTest("gives each owner a higher generation and the position where the last one ended", async (storage, expect) => {
+    let before = 0;
+    for (let turn = 0; turn < 12; turn++) {
+      const owned = await storage.open("a");
+      expect.isTrue(
+        `the generation of owner ${turn + 1}`,
+        owned.generation > before,
+        `above ${before}`,
+        owned.generation,
+      );
+      expect.equal(`the position that owner ${turn + 1} finds`, owned.position, turn);
+      before = owned.generation;
+      await appendText(owned, String(turn));
+      expect.equal(`the generation of its append`, (await storage.entries("a")).at(-1)?.generation, owned.generation);
+      await owned.release();
+      await storage.reopen();
+    }
+    expect.equal(
+      "all positions",
+      await storage.positions("a"),
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    );
+  }),
+];
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | undefined)?.code;
+}

@@ -1,0 +1,105 @@
+import type { Entry, LogRecord } from "../../checkpoint/Entry.ts";
+import type { OwnedLog } from "../../storage/RecordLog.ts";
+import { appendText } from "./appendText.ts";
+import { exampleSummary } from "./exampleSummary.ts";
+import { logTest, type RecordLogTest } from "./logTest.ts";
+import type { RecordLogUnderTest } from "./RecordLogUnderTest.ts";
+
+/** That what is removed is gone, and nothing else. */
+export const removalTests: readonly RecordLogTest[] = [
+  logTest("prunes the positions that a stored record names, and no others", async (storage, expect) => {
+    const owned = await filled(storage, 8);
+    await owned.prune([2, 3]);
+    expect.equal(
+      "the positions after a prune that no record names",
+      await storage.positions("a"),
+      [1, 2, 3, 4, 5, 6, 7, 8],
+    );
+    const entries = await storage.entries("a");
+    await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
+    await owned.prune([2, 3, 4, 5, 9]);
+    const kept = [1, 5, 6, 7, 8, 9];
+    expect.equal("the positions after the prune", await storage.positions("a"), kept);
+    expect.equal(
+      "the entries kept",
+      (await storage.entries("a")).slice(0, -1),
+      entries.filter(({ position }) => kept.includes(position)),
+    );
+    expect.equal("the positions after 2, up to 6", await storage.positions("a", { after: 2, upTo: 6 }), [5, 6]);
+    expect.equal("the position of the next append", await appendText(owned, "10"), 10);
+    await owned.release();
+    await storage.reopen();
+    expect.equal("the positions after reopening", await storage.positions("a"), [...kept, 10]);
+  }),
+
+  logTest("is owned after a prune as it was before", async (storage, expect) => {
+    const owned = await filled(storage, 3);
+    await owned.append({ id: "pruning", records: [prunedRecord(await storage.entries("a"), 1, 2)] }, 3);
+    await owned.prune([1, 2]);
+    expect.equal("the position", owned.position, 4);
+    expect.equal("the generation of the owner", (await storage.log.owner("a"))?.generation, owned.generation);
+    await expect.rejects("a second open", () => storage.open("a"), "agent_busy");
+    await expect.rejects(
+      "an append at a position before",
+      () => owned.append({ id: "x", records: [] }, 3),
+      "position_conflict",
+    );
+    await owned.release();
+    await storage.own("a", (next) => appendText(next, "5"));
+    expect.equal("the positions", await storage.positions("a"), [3, 4, 5]);
+  }),
+
+  logTest("removes an agent with all it has, and no other agent", async (storage, expect) => {
+    const owned = await filled(storage, 3);
+    await appendText(owned, "4", { summary: exampleSummary("a", "queued") });
+    const { blobs } = storage.log;
+    const reference = await blobs.put("a", owned.generation, new Uint8Array([1]));
+    await storage.own("aa", (other) => appendText(other, "other", { summary: exampleSummary("aa", "queued") }));
+    await owned.drop();
+    await expect.rejectsAnyhow("an append after drop", () => owned.append({ id: "late", records: [] }, 4));
+    await owned.release();
+    await storage.reopen();
+    expect.equal("what read gives", await storage.entries("a"), []);
+    expect.equal("the agents listed", await storage.listIds(), ["aa"]);
+    expect.equal("the owner", await storage.log.owner("a"), undefined);
+    expect.equal("a blob of the agent", await storage.log.blobs.get("a", reference), undefined);
+    await storage.expectTexts("aa", ["other"], expect);
+  }),
+
+  logTest("goes on with positions and generations when the id is used again", async (storage, expect) => {
+    let [position, generation] = [0, 0];
+    for (const count of [3, 0, 2]) {
+      const owned = await filled(storage, count);
+      expect.equal("the position", owned.position, position + count);
+      expect.isTrue("the generation", owned.generation > generation, `above ${generation}`, owned.generation);
+      [position, generation] = [owned.position, owned.generation];
+      await owned.drop();
+      await storage.reopen();
+    }
+    await storage.own("a", async (owned) => {
+      expect.equal("the position of the new log", owned.position, 5);
+      for (const late of [0, 2, 4])
+        await expect.rejects(
+          `a late append at ${late}`,
+          () => owned.append({ id: "3-1", records: [] }, late),
+          "position_conflict",
+        );
+      expect.equal("the position of its first append", await appendText(owned, "new"), 6);
+    });
+    const [first, ...more] = await storage.entries("a");
+    expect.equal("the first append", [first?.position, first?.prev, more.length], [6, "", 0]);
+  }),
+];
+
+async function filled(storage: RecordLogUnderTest, count: number): Promise<OwnedLog> {
+  const owned = await storage.open("a");
+  for (let n = 0; n < count; n++) await appendText(owned, String(n));
+  return owned;
+}
+
+/** The record that takes positions out of a log: the checksums on both sides keep the chain whole. */
+function prunedRecord(entries: readonly Entry[], first: number, last: number): LogRecord {
+  const checksumAt = (position: number) => entries.find((entry) => entry.position === position)?.checksum ?? "";
+  const record = { kind: "pruned", gaps: [{ first, last, before: checksumAt(first - 1), after: checksumAt(last) }] };
+  return record;
+}

@@ -1,0 +1,22 @@
+import { agentTests } from "./provider/agentTests.ts";
+import { isolationTests } from "./provider/isolationTests.ts";
+import { orderTests } from "./provider/orderTests.ts";
+import type { ProviderTest } from "./provider/providerTest.ts";
+import { reopenTests } from "./provider/reopenTests.ts";
+import { valueTests } from "./provider/valueTests.ts";
+
+/**
+ * What every `PersistenceStorageProvider` must do. In any test runner, with a provider that holds nothing for each test:
+ *
+ *     for (const test of persistenceStorageProviderConformance) it(test.name, () => test.run(() => new MyProvider()));
+ *
+ * A storage that outlives its process gives `{ provider, reopen }` instead, so that what it forgets is seen. A storage
+ * that keeps nothing, `NoPersistenceStorageProvider`, does not conform.
+ */
+export const persistenceStorageProviderConformance: readonly ProviderTest[] = [
+  ...orderTests,
+  ...valueTests,
+  ...agentTests,
+  ...isolationTests,
+  ...reopenTests,
+];

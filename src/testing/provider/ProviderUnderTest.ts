@@ -1,0 +1,66 @@
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import type { Expectations } from "../Expectations.ts";
+import type { ProviderHarness } from "./ProviderHarness.ts";
+
+/** A provider as the tests use it. */
+export class ProviderUnderTest {
+  readonly #reopen: ProviderHarness["reopen"];
+  #provider: PersistenceStorageProvider<never>;
+
+  constructor(made: PersistenceStorageProvider<never> | ProviderHarness) {
+    const harness: ProviderHarness = "saveCheckpoint" in made ? { provider: made } : made;
+    this.#provider = harness.provider;
+    this.#reopen = harness.reopen;
+  }
+
+  /** Hands over a copy, so that the test's own data stays as it is whatever the provider does to it. */
+  save(data: AgentCheckpointData): Promise<void> {
+    return this.hand(structuredClone(data));
+  }
+
+  /** Hands over the object itself. */
+  async hand(data: AgentCheckpointData): Promise<void> {
+    await this.#provider.saveCheckpoint(data.agentId, data);
+  }
+
+  async saveAll(all: readonly AgentCheckpointData[]): Promise<void> {
+    for (const data of all) await this.save(data);
+  }
+
+  all(agentId: string): Promise<readonly AgentCheckpointData[]> {
+    return this.#provider.getCheckpoints(agentId);
+  }
+
+  latest(agentId: string): Promise<AgentCheckpointData | undefined> {
+    return this.#provider.getLatestCheckpoint(agentId);
+  }
+
+  async reopen(): Promise<void> {
+    if (this.#reopen !== undefined) this.#provider = await this.#reopen();
+  }
+
+  /** Expects an agent to have these checkpoints, oldest first, and the last of them as its latest. */
+  async expectStored(agentId: string, expected: readonly AgentCheckpointData[], expect: Expectations): Promise<void> {
+    const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
+    const found = await this.all(agentId);
+    expect.isTrue(`what getCheckpoints gives for agent ${name}`, Array.isArray(found), "an array", found);
+    const versions = found.map(({ version }) => version);
+    expect.equal(
+      `the versions of the checkpoints of agent ${name}`,
+      versions,
+      expected.map(({ version }) => version),
+    );
+    for (const [index, data] of expected.entries())
+      expect.equal(`checkpoint ${data.version} of agent ${name}`, comparable(found[index]), comparable(data));
+    const latest = await this.latest(agentId);
+    expect.equal(`the latest checkpoint of agent ${name}`, comparable(latest), comparable(expected.at(-1)));
+  }
+}
+
+/** Without the checksum, which is the storage's own. */
+function comparable(data: AgentCheckpointData | undefined): object | undefined {
+  if (typeof data !== "object" || data === null) return data;
+  const { checksum: _checksum, ...rest } = data;
+  return rest;
+}

@@ -1,0 +1,91 @@
+import { exampleCheckpoint, exampleCheckpoints } from "./exampleCheckpoint.ts";
+import { providerTest, type ProviderTest } from "./providerTest.ts";
+
+/** Which checkpoints come back, and in which order. */
+export const orderTests: readonly ProviderTest[] = [
+  providerTest("has nothing for an agent never seen", async (storage, expect) => {
+    await storage.expectStored("nobody", [], expect);
+    await storage.save(exampleCheckpoint("somebody", 1));
+    await storage.expectStored("nobody", [], expect);
+    await storage.expectStored("some", [], expect);
+  }),
+
+  providerTest("returns checkpoints oldest first", async (storage, expect) => {
+    const all = exampleCheckpoints("a", 12);
+    for (const [index, data] of all.entries()) {
+      await storage.save(data);
+      await storage.expectStored("a", all.slice(0, index + 1), expect);
+    }
+  }),
+
+  providerTest("finds the latest by version, also when the clock was set back", async (storage, expect) => {
+    const hours = [10, 9, 12, 11, 8];
+    const all = hours.map((hour, index) =>
+      exampleCheckpoint("a", index + 1, { createdAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString() }),
+    );
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+
+  providerTest("keeps the order of checkpoints made in one millisecond", async (storage, expect) => {
+    const createdAt = new Date(Date.UTC(2026, 0, 1)).toISOString();
+    const all = exampleCheckpoints("a", 20).map((data) => ({ ...data, createdAt }));
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+
+  providerTest("takes versions with gaps, however large", async (storage, expect) => {
+    const versions = [1, 2, 9, 10, 11, 99, 100, 1_000, 2 ** 31, 2 ** 32 + 1, 2 ** 40];
+    const all = versions.map((version, index) =>
+      exampleCheckpoint("a", version, { ...(index > 0 && { parentId: `1-${versions[index - 1]}` }) }),
+    );
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+
+  providerTest("keeps 200 checkpoints of one agent", async (storage, expect) => {
+    const all = exampleCheckpoints("a", 200);
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+
+  providerTest("keeps earlier checkpoints of the same node", async (storage, expect) => {
+    const first = exampleCheckpoint("a", 1, { nodeId: "loop", lastInput: "first time" });
+    const second = exampleCheckpoint("a", 2, { nodeId: "loop", lastInput: "second time" });
+    const other = exampleCheckpoint("a", 3, { nodeId: "end", lastInput: "first time" });
+    await storage.saveAll([first, second, other]);
+    await storage.expectStored("a", [first, second, other], expect);
+  }),
+
+  providerTest("keeps branches: two checkpoints with one parent, and two runs", async (storage, expect) => {
+    const root = exampleCheckpoint("a", 1);
+    const left = exampleCheckpoint("a", 2, { lastInput: "left" });
+    const right = exampleCheckpoint("a", 3, { lastInput: "right", parentId: "1-1" });
+    const next = exampleCheckpoint("a", 4, { runId: "another run", parentId: "1-3", messageHistory: [] });
+    await storage.saveAll([root, left, right, next]);
+    await storage.expectStored("a", [root, left, right, next], expect);
+  }),
+
+  providerTest("keeps checkpoints apart whose ids a storage may confuse", async (storage, expect) => {
+    const ids = [
+      "first",
+      "First",
+      "first ",
+      "first/1",
+      "../first",
+      "__proto__",
+      "constructor",
+      "é",
+      "e\u0301",
+      "f",
+      "1",
+      "01",
+      "x".repeat(256),
+    ];
+    const all = ids.map((checkpointId, index) =>
+      exampleCheckpoint("a", index + 1, { checkpointId, ...(index > 0 && { parentId: ids[index - 1] ?? "" }) }),
+    );
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+];

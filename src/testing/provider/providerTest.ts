@@ -1,0 +1,21 @@
+import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import type { ConformanceTest } from "../ConformanceTest.ts";
+import { defineConformanceTest } from "../defineConformanceTest.ts";
+import type { Expectations } from "../Expectations.ts";
+import type { ProviderHarness } from "./ProviderHarness.ts";
+import { ProviderUnderTest } from "./ProviderUnderTest.ts";
+
+/** A test of a provider of three methods: given as it is, or in a harness. */
+export type ProviderTest = ConformanceTest<PersistenceStorageProvider<never> | ProviderHarness>;
+
+/** One test of a provider; a fresh one is made for it. */
+export function providerTest(
+  name: string,
+  body: (storage: ProviderUnderTest, expect: Expectations) => Promise<void>,
+): ProviderTest {
+  return defineConformanceTest(
+    name,
+    (made: PersistenceStorageProvider<never> | ProviderHarness) => new ProviderUnderTest(made),
+    body,
+  );
+}

@@ -1,0 +1,65 @@
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import { jsonValues } from "../jsonValues.ts";
+import { exampleCheckpoint } from "./exampleCheckpoint.ts";
+import { fullCheckpoints } from "./fullCheckpoints.ts";
+import { providerTest, type ProviderTest } from "./providerTest.ts";
+
+/** That everything comes back as it was. */
+export const valueTests: readonly ProviderTest[] = [
+  providerTest("keeps every field of a checkpoint", async (storage, expect) => {
+    await storage.saveAll(fullCheckpoints("a"));
+    await storage.expectStored("a", fullCheckpoints("a"), expect);
+  }),
+
+  providerTest("keeps absent fields absent", async (storage, expect) => {
+    const { model: _model, ...least } = exampleCheckpoint("a", 1, {
+      messageHistory: [],
+      storage: {},
+      tools: [],
+      lastInput: null,
+    });
+    await storage.save(least);
+    await storage.expectStored("a", [least], expect);
+  }),
+
+  ...Object.entries(jsonValues).map(([kind, make]) =>
+    providerTest(`keeps ${kind}`, async (storage, expect) => {
+      const all = [holding(make()), exampleCheckpoint("a", 2)];
+      await storage.saveAll(all);
+      await storage.expectStored("a", all, expect);
+    }),
+  ),
+
+  providerTest("keeps a history of a thousand messages", async (storage, expect) => {
+    const messageHistory = Array.from({ length: 1_000 }, (_, n) => ({
+      role: "user" as const,
+      content: `message ${n}`,
+    }));
+    const all = [1, 2, 3].map((version) =>
+      exampleCheckpoint("a", version, { messageHistory: messageHistory.slice(0, 997 + version) }),
+    );
+    await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+];
+
+/** A checkpoint with the value everywhere that values of users stand. */
+function holding(value: unknown): AgentCheckpointData {
+  return exampleCheckpoint("a", 1, {
+    lastInput: value,
+    storage: withOwn(withOwn({}, "__proto__", value), "a key", value),
+    modelParameters: { given: value },
+    toolCalls: [
+      { toolCallId: "call-1", toolName: "look", effect: "none", input: value, status: "succeeded", output: value },
+    ],
+    messageHistory: [
+      { role: "user", content: typeof value === "string" ? value : JSON.stringify(value) },
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "call-1", toolName: "look", input: value }] },
+    ],
+  });
+}
+
+/** Unlike assignment, makes `__proto__` a key like any other. */
+function withOwn(target: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
+  return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,28 @@
+import { agentTests } from "./log/agentTests.ts";
+import { appendTests } from "./log/appendTests.ts";
+import { blobTests } from "./log/blobTests.ts";
+import type { RecordLogTest } from "./log/logTest.ts";
+import { ownershipTests } from "./log/ownershipTests.ts";
+import { readTests } from "./log/readTests.ts";
+import { removalTests } from "./log/removalTests.ts";
+import { stopTests } from "./log/stopTests.ts";
+import { summaryTests } from "./log/summaryTests.ts";
+
+/**
+ * What every `RecordLog` must do. In any test runner, with a log that holds nothing for each test:
+ *
+ *     for (const test of recordLogConformance) it(test.name, () => test.run(() => new MyRecordLog()));
+ *
+ * A storage that outlives its process gives `{ log, reopen }` instead, so that what it forgets is seen; one that looks
+ * for requests to stop by a clock gives `advance` too. What happens when an owner dies is the backend's own to test.
+ */
+export const recordLogConformance: readonly RecordLogTest[] = [
+  ...ownershipTests,
+  ...appendTests,
+  ...readTests,
+  ...summaryTests,
+  ...stopTests,
+  ...blobTests,
+  ...removalTests,
+  ...agentTests,
+];

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { NoPersistenceStorageProvider } from "../../src/storage/none/NoPersistenceStorageProvider.ts";
+import { persistenceStorageProviderConformance } from "../../src/testing.ts";
+import { failuresOf, illToldFailures } from "./failuresOf.ts";
+import { providersUnderTest } from "./providersUnderTest.ts";
+import { TextProvider } from "./TextProvider.ts";
+
+for (const [name, make] of Object.entries(providersUnderTest)) {
+  describe(`a provider ${name}`, () => {
+    for (const test of persistenceStorageProviderConformance) it(test.name, () => test.run(make));
+  });
+}
+
+describe("the suite for providers", () => {
+  it("takes a provider without a harness", async () => {
+    expect(await failuresOf(persistenceStorageProviderConformance, () => new TextProvider())).toEqual(new Map());
+  });
+
+  it("names each of its tests once", () => {
+    const names = persistenceStorageProviderConformance.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("says that a storage which keeps nothing does not conform", async () => {
+    const failures = await failuresOf(persistenceStorageProviderConformance, () => new NoPersistenceStorageProvider());
+    expect([...failures.keys()]).toContain("keeps every field of a checkpoint");
+    expect(failures.size).toBeGreaterThan(persistenceStorageProviderConformance.length / 2);
+    expect(illToldFailures(failures)).toEqual([]);
+  });
+
+  it("passes on what stops a provider from being made", async () => {
+    const unmade = new RangeError("no database");
+    const run = persistenceStorageProviderConformance[0]?.run(() => Promise.reject(unmade));
+    await expect(run).rejects.toBe(unmade);
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { FileRecordLog } from "../../src/file.ts";
+import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
+import { NoRecordLog } from "../../src/storage/none/NoRecordLog.ts";
+import { recordLogConformance, SimulatedClock, type RecordLogHarness } from "../../src/testing.ts";
+import { testDirectory } from "../storage/file/fixture.ts";
+import { failuresOf, illToldFailures } from "./failuresOf.ts";
+
+describe("a log in memory", () => {
+  for (const test of recordLogConformance) it(test.name, () => test.run(() => new MemoryRecordLog()));
+});
+
+describe("a log in files", () => {
+  for (const test of recordLogConformance) it(test.name, () => test.run(inFiles));
+});
+
+describe("the suite for logs", () => {
+  it("names each of its tests once", () => {
+    const names = recordLogConformance.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("says that a log which keeps nothing does not conform", async () => {
+    const failures = await failuresOf(recordLogConformance, () => new NoRecordLog());
+    expect([...failures.keys()]).toContain("numbers appends from 1 without gaps");
+    expect(failures.size).toBeGreaterThan(recordLogConformance.length / 2);
+    expect(illToldFailures(failures)).toEqual([]);
+  });
+});
+
+async function inFiles(): Promise<RecordLogHarness> {
+  const directory = await testDirectory();
+  const clock = new SimulatedClock();
+  const reopen = () => new FileRecordLog({ directory, clock });
+  return { log: reopen(), reopen, advance: (ms) => clock.advance(ms) };
+}
