@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentCheckpointData, CheckpointFilter, PersistenceStorageProvider } from "agent-persistence";
+import {
+  filterCheckpoints,
+  type AgentCheckpointData,
+  type CheckpointFilter,
+  type PersistenceStorageProvider,
+} from "agent-persistence";
 
 /** Keeps each checkpoint in a JSON file of its own, in a folder for each agent. */
 export class JsonFileStorageProvider implements PersistenceStorageProvider {
@@ -12,29 +17,28 @@ export class JsonFileStorageProvider implements PersistenceStorageProvider {
   }
 
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
+    const text = JSON.stringify(checkpoint);
     const folder = this.#folderOf(agentId);
     const file = join(folder, `${String(checkpoint.version).padStart(12, "0")}.json`);
     await mkdir(folder, { recursive: true });
     // Written beside it, then renamed: a crash leaves the whole checkpoint or none.
-    await writeFile(`${file}.new`, JSON.stringify(checkpoint), { flush: true });
+    await writeFile(`${file}.new`, text, { flush: true });
     await rename(`${file}.new`, file);
     await using entries = await open(folder);
     await entries.sync();
   }
 
-  async getCheckpoints(agentId: string, filter: CheckpointFilter = {}): Promise<readonly AgentCheckpointData[]> {
-    const { nodeId, afterVersion = 0, limit = Infinity } = filter;
+  async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     const folder = this.#folderOf(agentId);
-    const names = await readdir(folder).catch(noneIfAbsent);
-    const files = names.filter((name) => name.endsWith(".json")).toSorted();
+    const files = (await readdir(folder).catch(noneIfAbsent)).filter((name) => name.endsWith(".json")).toSorted();
     const texts = await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")));
-    const checkpoints = texts.map((text) => JSON.parse(text) as AgentCheckpointData);
-    return checkpoints
-      .filter((checkpoint) => checkpoint.version > afterVersion && (nodeId ?? checkpoint.nodeId) === checkpoint.nodeId)
-      .slice(-limit);
+    return filterCheckpoints(
+      texts.map((text) => JSON.parse(text) as AgentCheckpointData),
+      filter,
+    );
   }
 
-  async getLatestCheckpoint(agentId: string, filter: CheckpointFilter = {}): Promise<AgentCheckpointData | undefined> {
+  async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
     return (await this.getCheckpoints(agentId, filter)).at(-1);
   }
 

@@ -17,7 +17,8 @@ assert.match(stdout, /greeted in all: Alex, Maria$/m);
 const directory = mkdtempSync(join(tmpdir(), "conformance-"));
 try {
   for (const [at, test] of persistenceStorageProviderConformance.entries()) {
-    await test.run(() => new JsonFileStorageProvider(join(directory, String(at))));
+    const made = () => new JsonFileStorageProvider(join(directory, String(at)));
+    await test.run(() => ({ provider: made(), reopen: made }));
   }
   console.log(`   crashed and resumed; ${persistenceStorageProviderConformance.length} conformance tests passed`);
 } finally {
