@@ -127,16 +127,24 @@ export class LogIndex {
       case "structure":
         this.structures.add(record.fingerprint);
         return;
+      case "checkpoint":
+        return this.#addCheckpoint(record, entry, order);
+      case "status":
+        this.status = record;
+        return;
+      default:
+        return this.#addToCalls(record);
+    }
+  }
+
+  /** What became of tool calls. */
+  #addToCalls(record: AgentRecord): void {
+    switch (record.kind) {
       case "intent":
         this.ended.delete(record.call);
         return;
       case "outcome":
         this.ended.add(record.call);
-        return;
-      case "checkpoint":
-        return this.#addCheckpoint(record, entry, order);
-      case "status":
-        this.status = record;
         return;
       case "rollback":
         this.rollback = record;

@@ -41,6 +41,11 @@ export function planRollback(
   };
 }
 
+/** Whether a call had an effect that stands, or may have had one. */
+export function leavesEffect(call: LoggedCall): boolean {
+  return ["irreversible", "in_doubt"].includes(judge(call, () => false));
+}
+
 function judge(
   call: LoggedCall,
   hasInverse: (tool: string) => boolean,

@@ -86,7 +86,8 @@ export class BoundPersistence implements RunPersistence {
     const { agentContext: context = this.#context, messageHistory } = options;
     const { run } = this.#at(context);
     const node = run.graph.resolve(options.nodeId);
-    const input = isolate(await checkSchemaAsync(run.graph.leaf(node).input, options.input, `input of node "${node}"`));
+    const input = isolate(options.input);
+    await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
     messageHistory?.forEach((message) => encodeValue(message, "a message"));
     await this.#point(context, { node, input, move: "execution_point", ...(messageHistory && { messageHistory }) });
@@ -127,9 +128,11 @@ export class BoundPersistence implements RunPersistence {
         },
       ]);
     }
-    const typed = await checkSchemaAsync(options.lastInputType, options.lastInput, "lastInput");
-    const input = await checkSchemaAsync(run.graph.leaf(node).input, typed, `input of node "${node}"`);
-    return { node, input: isolate(input) };
+    // Checked, and kept as it is: a schema that changes its value changes it once, when the node runs.
+    const input = isolate(options.lastInput);
+    await checkSchemaAsync(options.lastInputType, input, "lastInput");
+    await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
+    return { node, input };
   }
 
   async #rollBack(
@@ -180,35 +183,31 @@ export class BoundPersistence implements RunPersistence {
   ): Promise<void> {
     const { run, session } = this.#at(context);
     const leaving = context.nodeId;
-    await this.#move(context, (log, unended) => {
+    await this.#move(context, (log) => {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
-      const ended = session.endedCalls.filter(
-        ({ status, effect }) => effect !== "none" && (status === "succeeded" || status === "lost"),
-      );
-      const standing = [...ended.map(({ toolCallId }) => toolCallId), ...unended];
       return setPoint({
         ...point,
         setup: this.#setup,
+        log,
         session,
         run,
         leaving,
-        standing,
         ...(messageHistory && { messageHistory }),
       });
     });
   }
 
-  async #move(
-    context: AgentContext,
-    prepare: (log: AgentLog, unended: readonly string[]) => Promise<RunSession>,
-  ): Promise<void> {
+  async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunSession>): Promise<void> {
     const { run, session } = this.#at(context);
     const { abortGraceMs: graceMs, clock } = this.#setup;
     const asking = callOf(context)?.toolCallId;
-    await run.move({ ...(asking !== undefined && { except: asking }), graceMs, clock }, async (unended) => {
+    await run.move({ ...(asking !== undefined && { except: asking }), graceMs, clock }, async () => {
       session.closed = true;
       if (asking !== undefined) session.noteMoved(asking);
-      const next = await prepare(await session.journal.readAll(), unended);
+      const log = await session.journal.readAll();
+      // What the line that is left recorded since its checkpoint is not on the next one.
+      session.journal.writer.forget();
+      const next = await prepare(log);
       this.#sessions.add(next);
       return next.start;
     });

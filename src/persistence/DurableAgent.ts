@@ -63,13 +63,14 @@ export class DurableAgent {
   }): Promise<void> {
     const { graph } = this.#setup;
     const node = graph.resolve(options.nodeId);
-    const input = await checkSchemaAsync(graph.leaf(node).input, options.input, `input of node "${node}"`);
+    const { input } = options;
+    await checkSchemaAsync(graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
     await using journal = await this.#setup.openJournal(this.agentId);
     await this.#goOnAt(
       journal,
       await journal.readAll(),
-      { node, input: { value: input }, move: "execution_point" },
+      { to: { node, input }, move: "execution_point" },
       () => options.messageHistory,
     );
   }
@@ -110,13 +111,12 @@ export class DurableAgent {
     return historyOnlyReport(log, target);
   }
 
-  /** A line from the head, at another node or with another history. */
+  /** A line from the head: at another node or, without `to`, where it is with another history. */
   async #goOnAt(
     journal: Journal,
     log: AgentLog,
     point: {
-      readonly node?: string;
-      readonly input?: { readonly value: unknown };
+      readonly to?: { readonly node: string; readonly input: unknown };
       readonly move: CheckpointRecord["move"] & string;
     },
     historyFrom: () => readonly Message[] | undefined,
@@ -135,8 +135,9 @@ export class DurableAgent {
     const version = journal.nextVersion++;
     const { run, reopens } = runAt(head, log.index);
     const start: LaneRecord = { kind: "lane", lane, from: head.version, keep: "all" };
-    const node = point.node ?? head.record.node;
-    const input = point.input ? point.input.value : reader.read(head.record.input);
+    const { iteration, progress, summary, inputType, unresolved } = head.record;
+    const stays = point.to === undefined;
+    const { node, input } = point.to ?? { node: head.record.node, input: reader.read(head.record.input) };
     const checkpoint: CheckpointRecord = {
       kind: "checkpoint",
       lane,
@@ -144,7 +145,11 @@ export class DurableAgent {
       at: journal.clock.now(),
       node,
       input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
-      iteration: head.record.iteration,
+      ...(stays && inputType !== undefined && { inputType }),
+      ...(stays && unresolved && { unresolved }),
+      iteration,
+      ...(progress !== undefined && { progress }),
+      ...(summary !== undefined && { summary }),
       move: point.move,
     };
     const changes = historyRecords(history.takeChanges(), lane, journal.writer);
@@ -160,7 +165,7 @@ export class DurableAgent {
       runId: run.run,
       createdAt: log.index.createdAt ?? run.at,
       at: journal.clock.now(),
-      reason: `execution point set to node ${node}`,
+      reason: stays ? "messages rolled back" : `execution point set to node ${node}`,
     });
     journal.append([...records, paused.record], { summary: paused.summary });
     await journal.durable();

@@ -47,7 +47,7 @@ export async function rollBack(
   });
   const { run, reopens } = runAt(target, log.index);
   const begun = lineFrom(target, "rollback", run, reopens, journal);
-  for (const [ended, [version]] of journal.runs) if (version > target.version) journal.runs.delete(ended);
+  reopenRuns(journal, target.version);
   const { pauseReason: reason } = options;
   const { agentId, clock } = journal;
   const facts = { agentId, runId: run.run, createdAt: log.index.createdAt ?? run.at, at: clock.now() };
@@ -67,4 +67,13 @@ export async function rollBack(
     report,
     session: restoredRun(setup, journal, { log, state }, { lane: begun.lane, run, opening: [], head: begun.head }),
   };
+}
+
+/** Runs that ended after a checkpoint have not ended once it is where the agent is. */
+function reopenRuns(journal: Journal, version: number): void {
+  for (const [run, [end]] of journal.runs) {
+    if (end <= version) continue;
+    journal.runs.delete(run);
+    journal.cancelled.delete(run);
+  }
 }

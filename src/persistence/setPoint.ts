@@ -2,13 +2,19 @@ import type { AgentRun } from "../agent/AgentRun.ts";
 import type { RunState } from "../agent/RunState.ts";
 import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import type { Message } from "../checkpoint/Message.ts";
-import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
+import type { AgentRecord, CheckpointRecord } from "../checkpoint/records.ts";
+import { loggedCalls } from "../journal/loggedCalls.ts";
+import { leavesEffect } from "../journal/planRollback.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { recordsForLane } from "./recordsForLane.ts";
 import { RunSession } from "./RunSession.ts";
-import { structureRecord } from "./strategyRecord.ts";
+import { leanStructure, structureRecord } from "./strategyRecord.ts";
 
 export interface PointOptions {
   readonly setup: PersistenceSetup;
+  /** The whole log, read after everything in flight has ended. */
+  readonly log: AgentLog;
   readonly session: RunSession;
   readonly run: AgentRun;
   /** The node that is left. */
@@ -19,13 +25,11 @@ export interface PointOptions {
   /** Absent: the history stays. */
   readonly messageHistory?: readonly Message[];
   readonly move: "execution_point" | "rollback";
-  /** Calls whose effects stay. */
-  readonly standing: readonly string[];
 }
 
 /** Begins a line at another node with the state of this moment; no effect is taken back. Durable when it resolves. */
 export async function setPoint(options: PointOptions): Promise<RunSession> {
-  const { setup, session, run, node, messageHistory, move, standing } = options;
+  const { setup, log, session, run, node, messageHistory, move } = options;
   const { journal } = session;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
@@ -33,16 +37,9 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     state.history.numberOf(message),
   );
   const lane = journal.nextLane++;
-  const unsaved = session
-    .takeUnsaved(run, options.leaving)
-    .map((record): AgentRecord => ("lane" in record && record.kind !== "lane" ? { ...record, lane } : record));
-  const from = session.head?.version;
-  const start: LaneRecord = {
-    kind: "lane",
-    lane,
-    ...(from !== undefined && { from }),
-    keep: from === undefined ? "nothing" : "all",
-  };
+  const structure = structureRecord(setup.graph, lane, journal);
+  const unsaved = recordsForLane(session.takeUnsaved(run, options.leaving), lane, state.history, journal.writer);
+  const standing = standingCalls(log, session);
   const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
   const { iteration, progress, progressSummary: summary } = state;
@@ -59,13 +56,13 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     move,
     ...(standing.length > 0 && { standing }),
   };
-  journal.append([start, ...unsaved, checkpoint]);
+  journal.append([...laneStart(log, session, lane, leanStructure(structure, journal)), ...unsaved, checkpoint]);
   await journal.durable();
   return new RunSession({
     journal,
     lane,
     run: session.run,
-    structure: structureRecord(setup.graph, lane, journal),
+    structure,
     automatic: session.automatic,
     start: {
       nodeId: node,
@@ -83,6 +80,20 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     createdAt: session.createdAt,
     head: { version, id: `${journal.generation}-${version}` },
   });
+}
+
+/** The new line begins from the checkpoint that the old one goes on from; where there is none, as the old one began. */
+function laneStart({ index }: AgentLog, session: RunSession, lane: number, structure: AgentRecord): AgentRecord[] {
+  if (session.head) return [{ kind: "lane", lane, from: session.head.version, keep: "all" }];
+  const begun = index.lanes.get(session.lane)?.record;
+  return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
+}
+
+/** The calls that had an effect, or may have had one, on a line since its checkpoint. */
+function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunSession): readonly string[] {
+  const after = head ? (index.checkpoints.get(head.version)?.order ?? -1) : -1;
+  const since = loggedCalls(index, blobs).filter((call) => call.lane === lane && call.order > after);
+  return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
 }
 
 function seedFrom(state: RunState): RunStateSeed {
