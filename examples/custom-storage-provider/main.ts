@@ -1,6 +1,6 @@
 import { AIAgent, Persistence, tool, type PersistenceStorageProvider } from "agent-persistence";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -33,3 +33,4 @@ console.log(`greeted before the crash: ${[...greeted.values()].join(", ")}`);
 const result = await greeter(new JsonFileStorageProvider(directory)).resume();
 console.log(`after it: ${result.status === "completed" ? result.output : result.status}`);
 console.log(`greeted in all: ${[...greeted.values()].join(", ")}`);
+rmSync(directory, { recursive: true });
