@@ -1,23 +1,39 @@
 import type { WorkerLine } from "./WorkerLine.ts";
+import type { Place, WorkerOptions } from "./WorkerOptions.ts";
 
-type Place = Extract<WorkerLine, { readonly said: "halted" }>["place"];
+/** The call that passes a place. */
+export interface PassingCall {
+  readonly tool: string;
+  readonly call: string;
+}
 
 /** Lets the worker stand still at one of the places it passes, so that it is killed exactly there. */
 export class Halt {
-  readonly #at: number | undefined;
+  readonly #at: WorkerOptions["haltAt"];
   readonly #say: (line: WorkerLine) => void;
   #passed = 0;
 
-  /** @param at the number of the place; absent: none. */
-  constructor(at: number | undefined, say: (line: WorkerLine) => void) {
+  constructor(at: WorkerOptions["haltAt"], say: (line: WorkerLine) => void) {
     this.#at = at;
     this.#say = say;
   }
 
-  async at(place: Place, call?: string): Promise<void> {
-    if (++this.#passed !== this.#at) return;
-    this.#say({ said: "halted", place, ...(call !== undefined && { call }) });
-    // The timer keeps the process alive until somebody kills it.
-    await new Promise(() => setInterval(() => {}, 60_000));
+  async pass(place: Place, passing?: PassingCall): Promise<void> {
+    if (!this.#isMeant(place, passing) || ++this.#passed !== this.#at?.number) return;
+    const goesOn = continued();
+    this.#say({ said: "halted", place, ...(passing && { call: passing.call }) });
+    await goesOn;
   }
+
+  #isMeant(place: Place, passing: PassingCall | undefined): boolean {
+    const { place: wanted = place, tool = passing?.tool } = this.#at ?? {};
+    return wanted === place && tool === passing?.tool;
+  }
+}
+
+/** Resolves when the process is told to go on. The timer keeps it alive meanwhile. */
+async function continued(): Promise<void> {
+  const timer = setInterval(() => {}, 60_000);
+  await new Promise((resolve) => process.once("SIGCONT", resolve));
+  clearInterval(timer);
 }

@@ -80,7 +80,12 @@ export class RunUnderKills {
     const { program, directory, toolCallIds } = this.#options;
     const settled = this.#settled;
     this.#settled = false;
-    return new WorkerProcess(program, { directory, toolCallIds, settled, ...(haltAt !== undefined && { haltAt }) });
+    return new WorkerProcess(program, {
+      directory,
+      toolCallIds,
+      settled,
+      ...(haltAt !== undefined && { haltAt: { number: haltAt } }),
+    });
   }
 
   /** What was acknowledged is there. */

@@ -8,8 +8,8 @@ export const TraceLine = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("process"), processId: z.int() }),
   /** A node begins; `iteration` nodes have ended before. */
   z.object({ kind: z.literal("node"), iteration: z.int(), node: z.string() }),
-  /** The newest checkpoint, once it was acknowledged. */
-  z.object({ kind: z.literal("checkpoint"), id: z.string(), version: z.int() }),
+  /** The newest checkpoint, read once a save was acknowledged; `ended`: how many nodes the agent knows to have ended. */
+  z.object({ kind: z.literal("checkpoint"), id: z.string(), version: z.int(), iteration: z.int(), ended: z.int() }),
   /** The model is asked for the answer of this number. */
   z.object({ kind: z.literal("model"), turn: z.int() }),
   /** A tool call was asked for; nothing of it is recorded yet. */

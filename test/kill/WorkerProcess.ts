@@ -6,6 +6,13 @@ import type { WorkerStart } from "./WorkerOptions.ts";
 
 type Said<Kind extends WorkerLine["said"]> = Extract<WorkerLine, { readonly said: Kind }>;
 
+const running = new Set<WorkerProcess>();
+
+/** Leaves no process behind when a test fails. */
+export function killRunningWorkers(): void {
+  for (const worker of running) worker.kill();
+}
+
 /** One real process of the worker. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
@@ -18,6 +25,7 @@ export class WorkerProcess {
   constructor(program: string, options: WorkerStart) {
     this.#child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
     this.#closed = this.#listen();
+    running.add(this);
   }
 
   get processId(): number | undefined {
@@ -38,6 +46,16 @@ export class WorkerProcess {
     this.#child.kill("SIGKILL");
   }
 
+  /** Stops it in its tracks, as a machine that is suspended does. */
+  suspend(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  /** Lets it go on: after a suspension, and where it stands still by itself. */
+  continue(): void {
+    this.#child.kill("SIGCONT");
+  }
+
   /** Resolves when the process is gone and everything it said was heard. */
   async ended(): Promise<{ readonly killed: boolean; readonly exitCode: number | null }> {
     await this.#closed;
@@ -54,6 +72,7 @@ export class WorkerProcess {
     }
     await closed;
     this.#isClosed = true;
+    running.delete(this);
     this.#heard();
   }
 }

@@ -53,10 +53,11 @@ describe("the judge of a trace", () => {
     [
       "a version that goes back",
       [
-        { kind: "checkpoint", id: "a", version: 2 },
-        { kind: "checkpoint", id: "b", version: 1 },
+        { kind: "checkpoint", id: "a", version: 2, iteration: 0, ended: 0 },
+        { kind: "checkpoint", id: "b", version: 1, iteration: 0, ended: 0 },
       ],
     ],
+    ["a save that was not durable", [{ kind: "checkpoint", id: "a", version: 1, iteration: 0, ended: 1 }]],
   ])("finds: %s", (_name, lines) => {
     expect(judgeTrace(lines)).toHaveLength(1);
   });

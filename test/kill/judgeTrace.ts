@@ -54,7 +54,8 @@ class TraceJudge {
     }
   }
 
-  #save({ id, version }: Of<"checkpoint">): void {
+  #save({ id, version, iteration, ended }: Of<"checkpoint">): void {
+    if (iteration !== ended) this.violations.push(`checkpoint ${id} was the newest after ${ended} nodes had ended`);
     if (version < this.#version)
       this.violations.push(`checkpoint ${id} was saved with version ${version} after ${this.#version}`);
     this.#version = version;

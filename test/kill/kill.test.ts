@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
 import type { Kill } from "./killsOf.ts";
 import { randomNumbers } from "./randomNumbers.ts";
@@ -7,7 +7,8 @@ import { readEndState } from "./readEndState.ts";
 import { RunUnderKills } from "./RunUnderKills.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
 import { Trace } from "./Trace.ts";
-import { WorkerProcess } from "./WorkerProcess.ts";
+import { undisturbedRun } from "./undisturbedRun.ts";
+import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerOptions } from "./WorkerOptions.ts";
 
 type Ids = WorkerOptions["toolCallIds"];
@@ -27,13 +28,15 @@ beforeAll(async () => {
   home = await temporaryDirectory();
   program = await bundleWorker(home);
 });
+afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("a process that is killed at random moments", () => {
   it.each<Ids>(["repeating", "unique"])(
     `comes, after ${killCount} kills, to the end of an undisturbed run, with nothing done twice (%s tool-call ids)`,
     async (toolCallIds) => {
-      const { state, tookMs } = await undisturbed(toolCallIds);
+      const { state, tookMs, visits } = await undisturbedRun(program, toolCallIds);
+      expect(visits).toBe(nodes);
       const budget = { left: killCount };
       const kills: Kill[] = [];
       const lane = async (number: number): Promise<void> => {
@@ -62,22 +65,6 @@ describe("a process that is killed at random moments", () => {
     },
   );
 });
-
-/** A run that nobody disturbs: what it leaves, and how long it took. */
-async function undisturbed(toolCallIds: Ids): Promise<{ readonly state: unknown; readonly tookMs: number }> {
-  const directory = await temporaryDirectory();
-  const worker = new WorkerProcess(program, { directory, toolCallIds });
-  await worker.hear("ready");
-  const began = performance.now();
-  expect(await worker.hear("completed")).toMatchObject({ output: "5 rounds" });
-  const tookMs = performance.now() - began;
-  await worker.ended();
-  const visits = new Trace(directory).read().filter(({ kind }) => kind === "node");
-  expect(visits).toHaveLength(nodes);
-  const state = await readEndState(directory, toolCallIds);
-  await rm(directory, { recursive: true });
-  return { state, tookMs };
-}
 
 /** Asks for the run that is done: what it gives, and what it does. */
 async function startAgain(directory: string, toolCallIds: Ids) {

@@ -23,7 +23,7 @@ export function tracedModel(toolCallIds: WorkerOptions["toolCallIds"], trace: Tr
   return {
     async execute(request) {
       trace.add({ kind: "model", turn: request.messages.filter(({ role }) => role === "assistant").length });
-      await halt.at("model");
+      await halt.pass("model");
       return model.execute(request);
     },
   };

@@ -19,20 +19,20 @@ const momentMs = 2;
 
 /** The tools of the run: of every effect that a call may have. */
 export function ledgerTools({ ledger, trace, halt, settled }: ToolsOptions) {
-  const traced = async <Output>(toolCallId: string, effect: () => Output): Promise<Output> => {
-    trace.add({ kind: "started", call: toolCallId });
-    await halt.at("before", toolCallId);
+  const traced = async <Output>(tool: string, call: string, effect: () => Output): Promise<Output> => {
+    trace.add({ kind: "started", call });
+    await halt.pass("before", { tool, call });
     await delay(momentMs);
     const output = effect();
-    await halt.at("after", toolCallId);
+    await halt.pass("after", { tool, call });
     await delay(momentMs);
-    trace.add({ kind: "finished", call: toolCallId });
+    trace.add({ kind: "finished", call });
     return output;
   };
   const book =
     (name: string) =>
     (booking: z.infer<typeof Booking>, { toolCallId }: ToolCallOptions) =>
-      traced(toolCallId, () => ({
+      traced(name, toolCallId, () => ({
         receipt: ledger.book({ ...booking, tool: name, toolCallId, receipt: globalThis.crypto.randomUUID() }),
       }));
 
@@ -42,7 +42,7 @@ export function ledgerTools({ ledger, trace, halt, settled }: ToolsOptions) {
       description: "Tells what an account is worth.",
       inputSchema: z.object({ account: z.string() }),
       effect: "none",
-      execute: ({ account }, { toolCallId }) => traced(toolCallId, () => ({ worth: account.length })),
+      execute: ({ account }, { toolCallId }) => traced("look", toolCallId, () => ({ worth: account.length })),
     }),
     charge: tool({
       name: "charge",
@@ -66,7 +66,7 @@ export function ledgerTools({ ledger, trace, halt, settled }: ToolsOptions) {
       inputSchema: z.object({ account: z.string() }),
       effect: "idempotent",
       execute: ({ account }, { toolCallId }) =>
-        traced(toolCallId, (): never => {
+        traced("refuse", toolCallId, (): never => {
           trace.add({ kind: "finished", call: toolCallId });
           throw new Error(`${account} is closed`);
         }),

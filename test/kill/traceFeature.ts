@@ -1,4 +1,4 @@
-import type { AgentFeature, PersistenceStorageProvider } from "agent-persistence";
+import type { AgentFeature, AgentRun, PersistenceStorageProvider } from "agent-persistence";
 import type { Trace } from "./Trace.ts";
 
 export interface TraceConfig {
@@ -10,9 +10,10 @@ export interface TraceConfig {
 export const TraceFeature: AgentFeature<TraceConfig, undefined> = {
   key: "Trace",
   install(pipeline, { trace, storage }) {
-    const saved = async () => {
+    const saved = async ({ run }: { readonly run: AgentRun }) => {
       const latest = await storage.getLatestCheckpoint(pipeline.agentId);
-      if (latest) trace.add({ kind: "checkpoint", id: latest.checkpointId, version: latest.version });
+      const { checkpointId: id = "none", version = 0, iteration = 0 } = latest ?? {};
+      trace.add({ kind: "checkpoint", id, version, iteration, ended: run.state.iteration });
     };
     pipeline.onStrategyStarting(saved);
     pipeline.onNodeStarting(({ run, nodeId }) =>

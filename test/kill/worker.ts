@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { AgentBusyError, AgentPersistenceError, AIAgent, Persistence, ToolCallInDoubtError } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { agentId, agentDirectory, runId, runInput } from "./identity.ts";
@@ -20,7 +21,10 @@ async function work(options: WorkerOptions): Promise<void> {
   const trace = new Trace(directory);
   const halt = new Halt(options.haltAt, say);
   const tools = ledgerTools({ ledger, trace, halt, settled });
-  const files = new FilePersistenceStorageProvider({ directory: agentDirectory(directory) });
+  const files = new FilePersistenceStorageProvider({
+    directory: agentDirectory(directory),
+    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+  });
   const storage = options.storage === "file" ? files : checkpointsOnly(files);
   await using agent = new AIAgent({
     id: agentId,
@@ -34,8 +38,19 @@ async function work(options: WorkerOptions): Promise<void> {
     .install(TraceFeature, { trace, storage });
   trace.add({ kind: "process", processId: process.pid });
   say({ said: "ready" });
-  const result = await agent.run(runInput, { runId });
+  const result = await asking(options.patient, () => agent.run(runInput, { runId }));
   if (result.status === "completed") say({ said: "completed", output: result.output });
+}
+
+async function asking<Result>(patient: boolean, run: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!patient || !(error instanceof AgentBusyError)) throw error;
+      await delay(error.retryAfterMs);
+    }
+  }
 }
 
 function say(line: WorkerLine): void {

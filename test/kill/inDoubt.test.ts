@@ -1,0 +1,101 @@
+import { rm } from "node:fs/promises";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "./bundleWorker.ts";
+import { agentDirectory } from "./identity.ts";
+import { judgeTrace } from "./judgeTrace.ts";
+import { Ledger } from "./Ledger.ts";
+import { temporaryDirectory } from "./temporaryDirectory.ts";
+import { Trace } from "./Trace.ts";
+import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
+import type { WorkerStart } from "./WorkerOptions.ts";
+
+let directory: string;
+let program: string;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  program = await bundleWorker(directory);
+});
+afterEach(killRunningWorkers);
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** One start in a directory, to its end. */
+async function start(options: WorkerStart) {
+  const worker = new WorkerProcess(program, options);
+  const failed = await worker.hear("failed");
+  const completed = await worker.hear("completed");
+  await worker.ended();
+  return { failed, completed };
+}
+
+/** Kills a process that stands still inside a call. @returns the id of the call */
+async function killInside(options: WorkerStart): Promise<string | undefined> {
+  const worker = new WorkerProcess(program, options);
+  const halted = await worker.hear("halted");
+  worker.kill();
+  expect(await worker.ended()).toMatchObject({ killed: true });
+  return halted?.call;
+}
+
+describe("a process killed inside a tool", () => {
+  it.each([
+    { place: "before", number: 1, nodeId: "act", booked: 0 },
+    { place: "after", number: 1, nodeId: "act", booked: 1 },
+    { place: "before", number: 2, nodeId: "settle", booked: 0 },
+    { place: "after", number: 2, nodeId: "settle", booked: 1 },
+  ] as const)(
+    "leaves an irreversible call in doubt, $place its effect in node $nodeId: named, and never repeated unless settled",
+    async ({ place, number, nodeId, booked }) => {
+      const own = await temporaryDirectory();
+      const common = { directory: own, toolCallIds: "unique" } as const;
+      const toolCallId = await killInside({ ...common, haltAt: { tool: "transfer", place, number } });
+      const inDoubt = { code: "tool_call_in_doubt", toolName: "transfer", toolCallId, nodeId };
+      for (let starts = 0; starts < 2; starts++) {
+        expect(await start(common)).toMatchObject({ failed: inDoubt, completed: undefined });
+      }
+      const trace = new Trace(own);
+      const runsOf = () => trace.read().filter((line) => line.kind === "started" && line.call === toolCallId).length;
+      const bookings = () => {
+        using ledger = new Ledger(own);
+        return ledger.rows().filter((row) => row.toolCallId === toolCallId).length;
+      };
+      expect({ runs: runsOf(), bookings: bookings() }).toEqual({ runs: 1, bookings: booked });
+      expect(await statusOf(own)).toEqual(["failed"]);
+      // Settled by a person, who declares the call safe to repeat with its id.
+      expect(await start({ ...common, settled: true })).toMatchObject({ completed: { output: "5 rounds" } });
+      expect({ runs: runsOf(), bookings: bookings() }).toEqual({ runs: 2, bookings: 1 });
+      expect(judgeTrace(trace.read())).toEqual([]);
+      await rm(own, { recursive: true });
+    },
+  );
+
+  it("repeats an idempotent call with its id, and none of those before it", async () => {
+    const own = await temporaryDirectory();
+    const common = { directory: own, toolCallIds: "repeating" } as const;
+    const toolCallId = await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });
+    const before = new Trace(own).read().length;
+    expect(await start(common)).toMatchObject({ completed: { output: "5 rounds" } });
+    const trace = new Trace(own).read();
+    const next = trace.slice(before).find(({ kind }) => kind === "started");
+    expect(next).toEqual({ kind: "started", call: toolCallId });
+    expect(judgeTrace(trace)).toEqual([]);
+    await rm(own, { recursive: true });
+  });
+
+  it("would be seen to repeat a finished call: a storage of checkpoints alone does not know of it", async () => {
+    const own = await temporaryDirectory();
+    const common = { directory: own, toolCallIds: "repeating", storage: "checkpoints" } as const;
+    await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });
+    expect(await start(common)).toMatchObject({ completed: { output: "5 rounds" } });
+    expect(judgeTrace(new Trace(own).read())).toContainEqual(expect.stringContaining("of charge ran again"));
+    await rm(own, { recursive: true });
+  });
+});
+
+async function statusOf(own: string): Promise<readonly string[]> {
+  const statuses: string[] = [];
+  const { log } = new FilePersistenceStorageProvider({ directory: agentDirectory(own) });
+  for await (const { status } of log.list()) statuses.push(status);
+  return statuses;
+}
