@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { repository } from "./compile.ts";
+
+/**
+ * docs/errors.md lists every error in a table whose first two columns are the code and the class, both in backticks:
+ * "| `agent_busy` | `AgentBusyError` | … |".
+ */
+const rows = /^\|\s*`([a-z_]+)`\s*\|\s*`(\w+)`/gm;
+
+describe("docs/errors.md and src/errors", () => {
+  it("hold the same codes with the same classes, each code once", () => {
+    const documented = [...readFileSync(`${repository}docs/errors.md`, "utf8").matchAll(rows)];
+    expect(documented.map(([, code, name]) => `${code} ${name}`).toSorted()).toEqual(definedErrors().toSorted());
+    const codes = documented.map(([, code]) => code);
+    expect(codes).toEqual([...new Set(codes)]);
+  });
+
+  it("name only classes that can be imported", () => {
+    const exported = readFileSync(`${repository}test/package/publicNames.txt`, "utf8").split(/\s+/);
+    expect(definedErrors().filter((error) => !exported.includes(error.split(" ")[1] ?? ""))).toEqual([]);
+  });
+});
+
+function definedErrors(): string[] {
+  const files = readdirSync(`${repository}src/errors`).filter((file) => file !== "AgentPersistenceError.ts");
+  return files.flatMap((file) => {
+    const text = readFileSync(`${repository}src/errors/${file}`, "utf8");
+    const code = /readonly code = "([a-z_]+)"/.exec(text)?.[1];
+    return code === undefined ? [] : [`${code} ${file.replace(/\.ts$/, "")}`];
+  });
+}
