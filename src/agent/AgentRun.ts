@@ -39,6 +39,7 @@ export interface AgentRun {
   move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
 }
 
+/** How to interrupt a visit. */
 export interface InterruptOptions {
   /** The tool call that asks for the interruption: not aborted, not waited for. Absent: node code asks. */
   readonly except?: string;

@@ -8,12 +8,14 @@ export interface GraphStructure {
   readonly edges: readonly EdgeStructure[];
 }
 
+/** A node, or a subgraph with what is in it. */
 export interface NodeStructure {
   readonly name: string;
   /** Of a subgraph. */
   readonly graph?: GraphStructure;
 }
 
+/** An edge; what its condition and mapping do cannot be described. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;

@@ -7,6 +7,7 @@ export interface PromptExecutor {
   execute(request: PromptRequest): Promise<PromptAnswer>;
 }
 
+/** What a model is asked. */
 export interface PromptRequest {
   readonly messages: readonly Message[];
   /** The tools the model may call. */
@@ -17,6 +18,7 @@ export interface PromptRequest {
   readonly abortSignal: AbortSignal;
 }
 
+/** What a model answered. */
 export interface PromptAnswer {
   readonly message: AssistantMessage;
   /** Whatever the provider counts; not used by the runtime. */

@@ -5,13 +5,19 @@ import type { RunStart } from "./RunStart.ts";
 export interface RunOptions {
   /** The durable identity; default: the agent's own id. */
   readonly agentId?: string;
-  /** Names this run; default: a new one. */
+  /**
+   * Names this run from its input to its end. Of an unfinished run: it is resumed; of a finished one: its recorded output
+   * is returned and nothing runs. Default: an unfinished run of equal input is resumed, else a new run begins.
+   */
   readonly runId?: string;
   /** Aborting it rejects the run with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Whether a new run on a finished agent keeps its messages; default "fresh". */
   readonly history?: "fresh" | "continue";
-  /** What to do about an unfinished run; default: refuse. */
+  /**
+   * What to do about an unfinished run that this is not: finish it first, or end it as cancelled, its effects standing.
+   * Default: refuse with UnfinishedRunError.
+   */
   readonly unfinished?: "finish_first" | "abandon";
 }
 
@@ -19,9 +25,9 @@ export interface RunOptions {
 export interface ResumeOptions {
   /** The durable identity; default: the agent's own id. */
   readonly agentId?: string;
-  /** Where to resume; default: the latest checkpoint. */
+  /** Where to resume: an older checkpoint begins a branch, and reverts nothing. Default: the latest. */
   readonly checkpointId?: string;
-  /** Answers to pending requests, by request id. */
+  /** Answers to pending requests, by request id. Nothing in this version asks, so none are read. */
   readonly answers?: Readonly<Record<string, unknown>>;
   /** Aborting it rejects the run with the signal's reason. */
   readonly signal?: AbortSignal;

@@ -1,12 +1,12 @@
 import type { WaitingFor } from "./AgentContext.ts";
 
-/** How a run ended. A failed or aborted run rejects instead. */
+/** How a run ended. A failed or aborted run rejects instead. `waiting` and `paused` are results of features to come. */
 export type RunResult<Output> =
   | { readonly status: "completed"; readonly runId: string; readonly output: Output; readonly effects?: BranchEffects }
   | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] }
   | { readonly status: "paused"; readonly runId: string; readonly reason: string };
 
-/** Something a run asked of a person. */
+/** Something a run asked of a person. Nothing in this version asks. */
 export type PendingRequest =
   | {
       readonly kind: "input";
@@ -34,7 +34,7 @@ export interface BranchEffects {
   readonly missing: readonly RevertibleCall[];
 }
 
-/** A finished tool call whose effect can be taken back. */
+/** A recorded tool call, as reports of rollbacks and branches show it. `output` is `undefined` where none is recorded. */
 export interface RevertibleCall {
   readonly toolCallId: string;
   readonly toolName: string;

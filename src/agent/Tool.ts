@@ -4,7 +4,7 @@ import type { AgentContext } from "./AgentContext.ts";
 
 /**
  * What a call does to the world, which decides what happens to a call that began and whose end nobody knows:
- * `none` and `idempotent` run again, `reversible` and `irreversible` are left to a person.
+ * `none` and `idempotent` run again, `reversible` and `irreversible` stop the run with ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 

@@ -16,6 +16,7 @@ export interface CheckpointToolCall {
   readonly error?: string;
 }
 
+/** Something the agent decided, by `context.recordDecision`. */
 export interface CheckpointDecision {
   readonly decision: string;
   readonly reason?: string;
@@ -67,17 +68,19 @@ export interface AgentCheckpointData {
   readonly modelParameters?: Readonly<Record<string, unknown>>;
   /** Names of the tools the model may call. */
   readonly tools: readonly string[];
-  /** Node visits so far. */
+  /** Nodes completed so far. */
   readonly iteration: number;
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100; absent when none was set. */
   readonly progress?: number;
   readonly progressSummary?: string;
+  /** Those that ended between the parent and this checkpoint, in the order of their ends. */
   readonly toolCalls: readonly CheckpointToolCall[];
   /** Ids of calls that the move leading here reverted. Absent: none. */
   readonly revertedToolCallIds?: readonly string[];
   /** Of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
+  /** Empty: nothing in this version records changes of files. */
   readonly fileChanges: {
     readonly modified: readonly string[];
     readonly created: readonly string[];
@@ -94,7 +97,7 @@ export interface AgentCheckpointData {
   };
   readonly strategyFingerprint?: string;
   readonly formatVersion: number;
-  /** Of the stored append; through its `prev` it commits to all before. Empty where a storage keeps none. */
+  /** Of the stored append; through its `prev` it commits to all before. Empty where a storage keeps none, and in what `createCheckpoint` returns. */
   readonly checksum: string;
 }
 

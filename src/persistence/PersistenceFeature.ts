@@ -10,13 +10,18 @@ import type { RunSessions } from "./RunSessions.ts";
 export interface UnfinishedRun {
   readonly agentId: string;
   readonly runId: string;
-  /** `interrupted`: its process ended in the middle. `paused`: a person stopped it, or moved it from outside. */
+  /**
+   * `interrupted`: its process ended in the middle, or its signal was aborted. `paused`: somebody moved it from outside.
+   * `failed`: it rejected. `waiting`: for a person; nothing in this version waits.
+   */
   readonly status: "interrupted" | "waiting" | "paused" | "failed";
 }
 
+/** Which unfinished runs to list. */
 export interface UnfinishedOptions {
   /** Also runs that rejected; they are resumed only on purpose. Default false. */
   readonly includeFailed?: boolean;
+  /** Aborting it ends the listing with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +45,10 @@ export class PersistenceFeature {
     return new DurableAgent(agentId, this.#setup);
   }
 
-  /** What a restart should look at, in the order in which the agents were created. */
+  /**
+   * What a restart should look at: by status, and within a status in the order in which the agents were created. A
+   * provider of three methods cannot list its agents, so with one there is nothing here.
+   */
   async *unfinished({ includeFailed = false, signal }: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : [])];
     for (const status of statuses) {

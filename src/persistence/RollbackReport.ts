@@ -8,7 +8,7 @@ export interface RollbackReport extends RunMoved {
   readonly checkpointId: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed, and calls that began and whose outcome is unknown. Their effects may stand. */
+  /** Calls whose inverse failed or is itself in doubt, and calls that began and whose outcome is unknown. Their effects may stand. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects stand. */
   readonly irreversible: readonly RevertibleCall[];

@@ -28,7 +28,10 @@ export class RollbackToolRegistry {
     tool: Tool<never, Output, Input>,
     inverse: (input: NoInfer<Input>, call: RolledBackCall<NoInfer<Input>, NoInfer<Output>>) => unknown,
   ): this;
-  /** The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. */
+  /**
+   * The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. The inverse
+   * runs under a tool-call id of its own, with no messages and a context that says where the rollback goes and no more.
+   */
   registerRollback<Arguments>(
     tool: Tool<Arguments, unknown, never>,
     inverse: Tool<NoInfer<Arguments>, unknown, never>,

@@ -7,6 +7,7 @@ import type { Message } from "../checkpoint/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 
+/** What a checkpoint made by hand says. */
 export interface CreateCheckpointOptions<Input> {
   /** The context it is made in. Default: the one that this object is bound to. */
   readonly agentContext?: AgentContext;
@@ -25,6 +26,7 @@ export interface CreateCheckpointOptions<Input> {
   readonly version?: number;
 }
 
+/** How to roll back. */
 export interface RollbackOptions {
   /** Default: the context that this object is bound to. */
   readonly agentContext?: AgentContext;
@@ -53,7 +55,8 @@ export interface RunPersistence {
   /** {@link rollbackToCheckpoint} to the newest one. */
   rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
   /**
-   * Goes on at another node. No inverse is run; the checkpoint says which effects it left standing.
+   * Goes on at another node. No inverse is run; the checkpoint's record says which effects since the checkpoint before it
+   * were left standing.
    *
    * @throws UnknownNodeError, InvalidInputError, NotSerializableError; nothing has changed then.
    */

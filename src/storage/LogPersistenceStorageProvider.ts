@@ -14,6 +14,7 @@ import {
 import type { RecordLog } from "./RecordLog.ts";
 import { putBlobs } from "./putBlobs.ts";
 
+/** How values are stored in a log. */
 export interface LogProviderOptions {
   /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
   readonly inlineThresholdBytes?: number;

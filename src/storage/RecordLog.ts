@@ -54,6 +54,7 @@ export interface LogAppend {
   readonly snapshot?: boolean;
 }
 
+/** Which entries to read. */
 export interface ReadOptions {
   /** Only entries at a higher position. */
   readonly after?: number;

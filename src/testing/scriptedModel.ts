@@ -6,11 +6,13 @@ import { randomId } from "../internal/randomId.ts";
 /** One answer of a scripted model. */
 export type ScriptedTurn = string | { readonly text?: string; readonly toolCalls: readonly ScriptedToolCall[] };
 
+/** A tool call of a scripted answer; its id is made by the model. */
 export interface ScriptedToolCall {
   readonly toolName: string;
   readonly input: unknown;
 }
 
+/** How a scripted model answers. */
 export interface ScriptedModelOptions {
   /**
    * `repeating`, the default: the provider's ids begin anew in each answer, as those of some real providers do.

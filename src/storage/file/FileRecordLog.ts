@@ -32,14 +32,19 @@ import { replaceFile } from "./replaceFile.ts";
 import { SegmentPublisher } from "./SegmentPublisher.ts";
 import { takeOwnership } from "./takeOwnership.ts";
 
+/** Where files are kept, and what else a test may replace. */
 export interface FileRecordLogOptions {
   /** Default `.agent-persistence` in the working directory. Made when the first agent is opened. */
   readonly directory?: string;
   /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
   readonly leaseMs?: number;
+  /** Default: `nodeFileSystem`. */
   readonly fileSystem?: FileSystem;
+  /** What leases are judged by. Default: the machine's. */
   readonly clock?: Clock;
+  /** What this process claims to be. Default: what the system says. */
   readonly processIdentity?: ProcessIdentity;
+  /** Default: Node's own. */
   readonly sha256?: Sha256;
 }
 
