@@ -1,0 +1,65 @@
+import {
+  AIAgent,
+  Persistence,
+  type AnyTool,
+  type PersistenceStorageProvider,
+  type PromptExecutor,
+  type RollbackToolRegistry,
+  type Strategy,
+} from "agent-persistence";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
+
+export interface DurableOptions {
+  readonly tools?: readonly AnyTool[];
+  readonly turns?: Parameters<typeof scriptedModel>[0];
+  readonly model?: PromptExecutor;
+  readonly registry?: RollbackToolRegistry;
+  /** Default true. */
+  readonly automatic?: boolean;
+  readonly systemPrompt?: string;
+  readonly maxIterations?: number;
+}
+
+/** An agent "a" as one process builds it. */
+export function durableAgent(
+  strategy: Strategy<string, string>,
+  storage: PersistenceStorageProvider<never>,
+  options: DurableOptions = {},
+): AIAgent<string, string> {
+  const { tools = [], turns = [], automatic = true, registry, systemPrompt, maxIterations } = options;
+  return new AIAgent({
+    id: "a",
+    llmModel: "scripted",
+    promptExecutor: options.model ?? scriptedModel(turns),
+    strategy,
+    tools,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(maxIterations !== undefined && { maxIterations }),
+  }).install(Persistence, {
+    storage,
+    enableAutomaticPersistence: automatic,
+    clock: new SimulatedClock(),
+    ...(registry && { rollbackToolRegistry: registry }),
+  });
+}
+
+/** What ends a process in the middle of something, as a test's own. */
+export class Stopped extends Error {}
+
+/** Something that goes wrong until it is put right, over all processes of a test. */
+export class Fault {
+  #active = true;
+
+  /** @throws Stopped while the fault is there. */
+  strike(): void {
+    if (this.#active) throw new Stopped("stopped");
+  }
+
+  repair(): void {
+    this.#active = false;
+  }
+
+  return(): void {
+    this.#active = true;
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  InMemoryPersistenceStorageProvider,
+  type AgentCheckpointData,
+  type LogPersistenceStorageProvider,
+  type PersistenceStorageProvider,
+} from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { onTestFinished } from "vitest";
+
+/** What a process gets when it opens a storage; calling it again is what the next process gets. */
+export type Opened<Provider = PersistenceStorageProvider<never>> = () => Provider;
+
+export interface TestStorage<Provider = PersistenceStorageProvider<never>> {
+  readonly name: string;
+  /** An empty storage that goes with the test. */
+  readonly open: () => Promise<Opened<Provider>>;
+}
+
+/** A provider of three methods, as a user writes it: rows of JSON. */
+export class RowsProvider implements PersistenceStorageProvider {
+  readonly #rows: string[] = [];
+
+  async getCheckpoints(agentId: string): Promise<AgentCheckpointData[]> {
+    return this.#rows.map((row) => JSON.parse(row) as AgentCheckpointData).filter((row) => row.agentId === agentId);
+  }
+  async saveCheckpoint(_agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
+    this.#rows.push(JSON.stringify(checkpoint));
+  }
+  async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
+    return (await this.getCheckpoints(agentId)).at(-1);
+  }
+}
+
+const memory: TestStorage<LogPersistenceStorageProvider> = {
+  name: "memory",
+  async open() {
+    const provider = new InMemoryPersistenceStorageProvider();
+    return () => provider;
+  },
+};
+
+const file: TestStorage<LogPersistenceStorageProvider> = {
+  name: "file",
+  async open() {
+    const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    return () => new FilePersistenceStorageProvider({ directory });
+  },
+};
+
+const threeMethods: TestStorage = {
+  name: "three methods",
+  async open() {
+    const provider = new RowsProvider();
+    return () => provider;
+  },
+};
+
+/** Storages that journal tool calls and model answers between checkpoints. */
+export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [memory, file];
+
+/** Every storage that keeps checkpoints. */
+export const storages: readonly TestStorage[] = [...logStorages, threeMethods];
