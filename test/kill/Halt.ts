@@ -22,6 +22,7 @@ export class Halt {
     if (!this.#isMeant(place, passing) || ++this.#passed !== this.#at?.number) return;
     const goesOn = continued();
     this.#say({ said: "halted", place, ...(passing && { call: passing.call }) });
+    if (this.#at.dies) process.kill(process.pid, "SIGKILL");
     await goesOn;
   }
 

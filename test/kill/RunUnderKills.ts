@@ -4,7 +4,7 @@ import { killsOf, type Kill } from "./killsOf.ts";
 import { readRecorded } from "./readRecorded.ts";
 import { Trace } from "./Trace.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
-import type { WorkerOptions } from "./WorkerOptions.ts";
+import type { WorkerOptions, WorkerStart } from "./WorkerOptions.ts";
 
 export interface RunUnderKillsOptions {
   readonly program: string;
@@ -63,7 +63,8 @@ export class RunUnderKills {
     if (budget.left <= 0) return this.#unharmed(this.#worker());
     budget.left--;
     const halting = random() < 0.5;
-    const worker = halting ? this.#worker(1 + Math.floor(random() * haltPlaces)) : this.#worker();
+    const number = 1 + Math.floor(random() * haltPlaces);
+    const worker = this.#worker(halting ? { number, dies: random() < 0.4 } : undefined);
     if (halting) {
       if ((await worker.hear("halted")) !== undefined && random() < 0.5) await delay(random() * othersMs);
     } else {
@@ -76,7 +77,7 @@ export class RunUnderKills {
     return this.#unharmed(worker);
   }
 
-  #worker(haltAt?: number): WorkerProcess {
+  #worker(haltAt?: WorkerStart["haltAt"]): WorkerProcess {
     const { program, directory, toolCallIds } = this.#options;
     const settled = this.#settled;
     this.#settled = false;
@@ -84,7 +85,7 @@ export class RunUnderKills {
       directory,
       toolCallIds,
       settled,
-      ...(haltAt !== undefined && { haltAt: { number: haltAt } }),
+      ...(haltAt && { haltAt }),
     });
   }
 

@@ -10,6 +10,8 @@ export const HaltAt = z.object({
   tool: z.string().optional(),
   /** Which of these the process passes, from 1. */
   number: z.int().min(1).default(1),
+  /** Instead of standing still it sends SIGKILL to itself: nothing that is under way gets any further. */
+  dies: z.boolean().default(false),
 });
 
 /** What one start of the worker is told, as JSON in its only argument. */

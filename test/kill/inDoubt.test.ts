@@ -70,6 +70,16 @@ describe("a process killed inside a tool", () => {
     },
   );
 
+  it("has the answer that asked for the call, also when the tool has no side effect", async () => {
+    const own = await temporaryDirectory();
+    const common = { directory: own, toolCallIds: "unique" } as const;
+    // The third is asked for in the visit of a node that asked the model itself.
+    await killInside({ ...common, haltAt: { tool: "look", place: "before", number: 3, dies: true } });
+    expect(await start(common)).toMatchObject({ completed: { output: "5 rounds" } });
+    expect(judgeTrace(new Trace(own).read())).toEqual([]);
+    await rm(own, { recursive: true });
+  });
+
   it("repeats an idempotent call with its id, and none of those before it", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "repeating" } as const;
