@@ -2,7 +2,7 @@ import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, stateAt, visitAt, type AgentState } from "./AgentState.ts";
 import { historyRecords, storageRecords } from "./changeRecords.ts";
-import type { LogIndex } from "./LogIndex.ts";
+import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
 import { MessageHistory } from "./MessageHistory.ts";
 import type { AgentRecord, LaneRecord, Visit } from "./records.ts";
 import { SlotReader, type BlobTexts } from "./SlotReader.ts";
@@ -29,7 +29,7 @@ export function importCheckpoint(
   const before = newRun ? undefined : state;
   const target = parent?.version ?? 0;
   return [
-    ...(newRun ? [runRecord(data, writer)] : []),
+    ...(newRun ? [runRecord(data, writer)] : reopening(parent, data, index)),
     ...(goesOn ? [] : [laneRecord(lane, parent?.version, newRun)]),
     ...revertRecords(data, target),
     ...changesFrom(before, data, lane, new SlotReader(before ?? emptyState, blobs), index.nextNumber, writer),
@@ -41,6 +41,14 @@ export function importCheckpoint(
 
 function runRecord({ runId, lastInput, createdAt }: AgentCheckpointData, writer: SlotWriter): AgentRecord {
   return { kind: "run", run: runId, input: writer.value(lastInput, "the input"), at: Date.parse(createdAt) };
+}
+
+/** A run that had ended, or that another had followed, goes on: it was rolled back. */
+function reopening(parent: CheckpointPoint, { runId }: AgentCheckpointData, index: LogIndex): AgentRecord[] {
+  const run = index.runRecords.get(runId);
+  if (run === undefined || (index.run?.run === runId && index.unfinished)) return [];
+  const kept = parent.record.status === undefined ? parent.version : parent.version - 1;
+  return [{ kind: "rollback_end", target: kept }, run];
 }
 
 function laneRecord(lane: number, from: number | undefined, newRun: boolean): LaneRecord {

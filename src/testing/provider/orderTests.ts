@@ -62,8 +62,9 @@ export const orderTests: readonly ProviderTest[] = [
     const left = exampleCheckpoint("a", 2, { lastInput: "left" });
     const right = exampleCheckpoint("a", 3, { lastInput: "right", parentId: "1-1" });
     const next = exampleCheckpoint("a", 4, { runId: "another run", parentId: "1-3", messageHistory: [] });
-    await storage.saveAll([root, left, right, next]);
-    await storage.expectStored("a", [root, left, right, next], expect);
+    const back = exampleCheckpoint("a", 5, { lastInput: "back in the first run", parentId: "1-1" });
+    await storage.saveAll([root, left, right, next, back]);
+    await storage.expectStored("a", [root, left, right, next, back], expect);
   }),
 
   providerTest("keeps checkpoints apart whose ids a storage may confuse", async (storage, expect) => {

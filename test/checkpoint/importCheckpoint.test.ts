@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { AgentCheckpointData } from "../../src/checkpoint/AgentCheckpointData.ts";
+import { importCheckpoint } from "../../src/checkpoint/importCheckpoint.ts";
+import { LogIndex } from "../../src/checkpoint/LogIndex.ts";
+import { SlotWriter } from "../../src/checkpoint/SlotWriter.ts";
+import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
+
+/** The index of a log made of checkpoints, as for a provider of three methods. */
+function imported(all: readonly AgentCheckpointData[]): LogIndex {
+  const index = new LogIndex();
+  const writer = new SlotWriter({ sha256: nodeSha256, inlineThresholdBytes: Infinity });
+  for (const [at, data] of all.entries()) {
+    const records = importCheckpoint(data, index, new Map(), writer);
+    index.add({ position: at + 1, generation: 1, id: data.checkpointId, records, checksum: "", prev: "" });
+  }
+  return index;
+}
+
+const step = (version: number, more: Partial<AgentCheckpointData> = {}) =>
+  exampleCheckpoint("a", version, { runId: "first", ...more });
+const end = { nodeId: "finish", status: "completed" } as const;
+const backTo = (version: number) => ({ parentId: `1-${version}`, nodeId: "callModel" });
+
+describe("a log made of checkpoints", () => {
+  it("ends a run at its last checkpoint", () => {
+    const index = imported([step(1), step(2, end)]);
+    expect([index.unfinished, [...index.runs.keys()]]).toEqual([false, ["first"]]);
+  });
+
+  it("goes on with a run that was rolled back to before its end, though no call was reverted", () => {
+    const index = imported([step(1), step(2, end), step(3, backTo(1))]);
+    expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "first", []]);
+  });
+
+  it("goes on with an ended run whose last messages were taken back", () => {
+    const index = imported([step(1), step(2, end), step(3, backTo(2))]);
+    expect([index.unfinished, index.run?.run]).toEqual([true, "first"]);
+  });
+
+  it("goes on with an earlier run that was rolled back to", () => {
+    const second = { runId: "second" };
+    const index = imported([
+      step(1),
+      step(2, end),
+      step(3, second),
+      step(4, { ...second, ...end }),
+      step(5, backTo(1)),
+    ]);
+    expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "first", []]);
+    expect([...index.checkpoints.values()].map(({ runId }) => runId)).toEqual([
+      "first",
+      "first",
+      "second",
+      "second",
+      "first",
+    ]);
+    expect(index.run?.input).toBe("input 1 of a");
+  });
+
+  it("ends a run again that was rolled back", () => {
+    const index = imported([step(1), step(2, end), step(3, backTo(1)), step(4, end)]);
+    expect([index.unfinished, index.runs.get("first")]).toEqual([false, [4, 4]]);
+    expect(imported([step(1), step(2, end), step(3, { ...end, parentId: "1-1" })]).unfinished).toBe(false);
+  });
+
+  it("keeps the end of a run that another begins after", () => {
+    const index = imported([step(1), step(2, end), step(3, { runId: "second" })]);
+    expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "second", ["first"]]);
+  });
+});
