@@ -1,6 +1,6 @@
 const longest = 160;
 
-/** A value as an error shows it: short, whatever its size. */
+/** A value as an error shows it: short, whatever its size, and whatever it is. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "absent";
   if (value instanceof Uint8Array) return `${value.length} bytes`;
@@ -10,8 +10,18 @@ export function describeValue(value: unknown): string {
 
 function textOf(value: unknown): string {
   if (value instanceof Error) return String(value);
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object") return jsonOf(value) ?? `a ${typeof value}`;
   const type = Object.prototype.toString.call(value).slice(8, -1);
-  const text = JSON.stringify(value);
-  return type === "Object" || type === "Array" ? text : `${type} ${text}`;
+  const text = jsonOf(value);
+  const isPlain = value === null || type === "Object" || type === "Array";
+  return isPlain && text !== undefined ? text : `${type} ${text ?? "that is not JSON"}`;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) as string | undefined;
+  } catch {
+    return undefined;
+  }
 }

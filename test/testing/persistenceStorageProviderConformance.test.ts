@@ -7,7 +7,7 @@ import { TextProvider } from "./TextProvider.ts";
 
 for (const [name, make] of Object.entries(providersUnderTest)) {
   describe(`a provider ${name}`, () => {
-    for (const test of persistenceStorageProviderConformance) it(test.name, () => test.run(make));
+    it.each(persistenceStorageProviderConformance)("$name", (test) => test.run(make));
   });
 }
 

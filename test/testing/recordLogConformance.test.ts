@@ -7,11 +7,11 @@ import { testDirectory } from "../storage/file/fixture.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 
 describe("a log in memory", () => {
-  for (const test of recordLogConformance) it(test.name, () => test.run(() => new MemoryRecordLog()));
+  it.each(recordLogConformance)("$name", (test) => test.run(() => new MemoryRecordLog()));
 });
 
 describe("a log in files", () => {
-  for (const test of recordLogConformance) it(test.name, () => test.run(inFiles));
+  it.each(recordLogConformance)("$name", (test) => test.run(inFiles));
 });
 
 describe("the suite for logs", () => {

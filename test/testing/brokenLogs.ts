@@ -1,0 +1,235 @@
+import { PositionConflictError } from "../../src/errors/PositionConflictError.ts";
+import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
+import type { RecordLog } from "../../src/storage/RecordLog.ts";
+import type { RecordLogHarness } from "../../src/testing.ts";
+import {
+  changed,
+  filtered,
+  handingOutItsOwn,
+  keep,
+  keepingStops,
+  listing,
+  omittingWhatIsWritten,
+  owning,
+  pruningAnything,
+  readingEntries,
+  readingWith,
+  startingAnew,
+  storingWhatItRefuses,
+  withTwoOwners,
+  writeAnyhow,
+} from "./alteredLogs.ts";
+
+/** A log with one mistake, and the test that must find it. */
+export interface BrokenLog {
+  readonly mistake: string;
+  readonly caughtBy: string;
+  readonly make: () => RecordLog | RecordLogHarness;
+}
+
+/** Mistakes that people make when they write a backend. */
+export const brokenLogs: readonly BrokenLog[] = [
+  {
+    mistake: "accepts a stale position",
+    caughtBy: "refuses an append that expects another position, and stores nothing of it",
+    make: () => owning((owned) => ({ append: (entry) => owned.append(entry, owned.position) })),
+  },
+  {
+    mistake: "refuses a stale position, and stores the append",
+    caughtBy: "refuses an append that expects another position, and stores nothing of it",
+    make: () => owning(storingWhatItRefuses),
+  },
+  {
+    mistake: "has two owners",
+    caughtBy: "refuses a second owner while the first is alive, and names the first",
+    make: withTwoOwners,
+  },
+  {
+    mistake: "names the wrong owner",
+    caughtBy: "opens an empty log at position 0 and tells who owns it",
+    make: () => changed((log) => ({ owner: async (agentId) => keep(await log.owner(agentId), { nonce: "another" }) })),
+  },
+  {
+    mistake: "goes on writing for an owner that has released",
+    caughtBy: "stores nothing for an owner that has released",
+    make: () =>
+      owning((owned, log, agentId) => ({
+        append: (entry, at) => owned.append(entry, at).catch(() => writeAnyhow(log, agentId, entry)),
+      })),
+  },
+  {
+    mistake: "gives every owner the same generation",
+    caughtBy: "gives each owner a higher generation and the position where the last one ended",
+    make: () => owning(() => ({ generation: 1 })),
+  },
+  {
+    mistake: "forgets with its process",
+    caughtBy: "gives each owner a higher generation and the position where the last one ended",
+    make: () => ({ log: new MemoryRecordLog(), reopen: () => new MemoryRecordLog() }),
+  },
+  {
+    mistake: "leaves gaps between positions",
+    caughtBy: "numbers appends from 1 without gaps",
+    make: () =>
+      owning((owned) => ({
+        append: (entry, at) =>
+          owned.append({ id: `gap before ${entry.id}`, records: [] }, at).then((next) => owned.append(entry, next)),
+      })),
+  },
+  {
+    mistake: "does not acknowledge the same append again",
+    caughtBy: "acknowledges the same id at the same position again, and stores it once",
+    make: () =>
+      owning((owned) => ({
+        append: (entry, at) =>
+          at === owned.position
+            ? owned.append(entry, at)
+            : Promise.reject(new PositionConflictError("a", at, owned.position)),
+      })),
+  },
+  {
+    mistake: "acknowledges any append at a position that is taken",
+    caughtBy: "acknowledges the same id at the same position again, and stores it once",
+    make: () =>
+      owning((owned) => ({ append: async (entry, at) => (at < owned.position ? at + 1 : owned.append(entry, at)) })),
+  },
+  {
+    mistake: "does not link appends",
+    caughtBy: "links each append to the one before it, across owners",
+    make: () => readingEntries((entry) => ({ ...entry, prev: "" })),
+  },
+  {
+    mistake: "gives appends ids of its own",
+    caughtBy: "keeps ids as they were given",
+    make: () => readingEntries((entry) => ({ ...entry, id: `${entry.generation}-${entry.position}` })),
+  },
+  {
+    mistake: "drops appends without records",
+    caughtBy: "keeps all records of an append, in their order",
+    make: () =>
+      changed((log) => ({
+        read: (agentId, options) => filtered(log.read(agentId, options), ({ records }) => records.length > 0),
+      })),
+  },
+  {
+    mistake: "reads its records after the caller has gone on",
+    caughtBy: "keeps what was given when the caller changes it while the append is under way",
+    make: () => owning((owned) => ({ append: (entry, at) => Promise.resolve().then(() => owned.append(entry, at)) })),
+  },
+  {
+    mistake: "hands out its own records",
+    caughtBy: "keeps what is stored when a reader changes what it got",
+    make: handingOutItsOwn,
+  },
+  {
+    mistake: "reads up to a position without it",
+    caughtBy: "reads what comes after a position, and up to one",
+    make: () => readingWith(({ upTo, ...rest }) => ({ ...rest, ...(upTo !== undefined && { upTo: upTo - 1 }) })),
+  },
+  {
+    mistake: "ignores the mark of a snapshot",
+    caughtBy: "begins at the newest snapshot when asked to",
+    make: () => owning((owned) => ({ append: (entry, at) => owned.append({ ...entry, snapshot: false }, at) })),
+  },
+  {
+    mistake: "begins at a snapshot though not asked to",
+    caughtBy: "reads what comes after a position, and up to one",
+    make: () => readingWith((options) => ({ ...options, sinceSnapshot: true })),
+  },
+  {
+    mistake: "keeps the position that the caller put into a summary",
+    caughtBy: "lists the summary as it was given, with the position of its append",
+    make: () => listing((all) => all.map((summary) => ({ ...summary, position: 77 }))),
+  },
+  {
+    mistake: "sorts the list by agent id",
+    caughtBy: "sorts by order as text, then by agent id",
+    make: () => listing((all) => all.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1))),
+  },
+  {
+    mistake: "ignores the limit of a list",
+    caughtBy: "lists by status, after an order, and up to a limit",
+    make: () => changed((log) => ({ list: ({ limit: _limit, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "leaves an agent out of a list while its summary is written",
+    caughtBy: "never omits an agent while its summary is written anew",
+    make: omittingWhatIsWritten,
+  },
+  {
+    mistake: "never tells an owner to stop",
+    caughtBy: "tells the owner to stop, which may still append",
+    make: () => changed(() => ({ requestStop: async () => {} })),
+  },
+  {
+    mistake: "keeps a request to stop for the next owner",
+    caughtBy: "does not stop the next owner for a request that came before it",
+    make: keepingStops,
+  },
+  {
+    mistake: "answers after it was closed",
+    caughtBy: "refuses every call after close",
+    make: () => changed(() => ({ close: async () => {} })),
+  },
+  {
+    mistake: "keeps blobs without their agent",
+    caughtBy: "gives a blob to its agent only",
+    make: () =>
+      changed(({ blobs }) => ({
+        blobs: {
+          put: (_agentId, generation, bytes) => blobs.put("all", generation, bytes),
+          get: (_agentId, reference) => blobs.get("all", reference),
+          delete: (_agentId, reference) => blobs.delete("all", reference),
+        },
+      })),
+  },
+  {
+    mistake: "throws for a reference that is none",
+    caughtBy: "finds nothing under a reference that it never gave",
+    make: () =>
+      changed(({ blobs }) => ({
+        blobs: {
+          put: blobs.put.bind(blobs),
+          delete: blobs.delete.bind(blobs),
+          get: async (agentId, reference) =>
+            URL.canParse(reference) ? blobs.get(agentId, reference) : JSON.parse(reference),
+        },
+      })),
+  },
+  {
+    mistake: "shares one blob among owners",
+    caughtBy: "gives one owner the same reference for the same bytes, another owner another",
+    make: () =>
+      changed(({ blobs }) => ({
+        blobs: {
+          put: (agentId, _generation, bytes) => blobs.put(agentId, 1, bytes),
+          get: blobs.get.bind(blobs),
+          delete: blobs.delete.bind(blobs),
+        },
+      })),
+  },
+  {
+    mistake: "prunes whatever it is told",
+    caughtBy: "prunes the positions that a stored record names, and no others",
+    make: pruningAnything,
+  },
+  {
+    mistake: "forgets the position of an agent that was removed",
+    caughtBy: "goes on with positions and generations when the id is used again",
+    make: startingAnew,
+  },
+  {
+    mistake: "leaves a removed agent in the list",
+    caughtBy: "removes an agent with all it has, and no other agent",
+    make: () => owning((owned) => ({ drop: () => owned.release() })),
+  },
+  {
+    mistake: "takes agent ids without regard to case",
+    caughtBy: "keeps agents apart with ids that differ in case only",
+    make: () =>
+      changed((log) => ({
+        open: (agentId, owner) => log.open(agentId.toLowerCase(), owner),
+        read: (agentId, options) => log.read(agentId.toLowerCase(), options),
+      })),
+  },
+];

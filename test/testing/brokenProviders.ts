@@ -1,0 +1,224 @@
+import type { AgentCheckpointData } from "../../src/checkpoint/AgentCheckpointData.ts";
+import type { PersistenceStorageProvider } from "../../src/storage/PersistenceStorageProvider.ts";
+import type { ProviderHarness } from "../../src/testing.ts";
+import {
+  assigned,
+  keepingInAnObject,
+  keepingObjects,
+  keyed,
+  latest,
+  mapTexts,
+  namingCheckpointsAlone,
+  reading,
+  readingByPrefix,
+  saving,
+} from "./alteredProviders.ts";
+import { TextProvider } from "./TextProvider.ts";
+
+type Data = AgentCheckpointData;
+
+/** A provider with one mistake, and the test that must find it. */
+export interface BrokenProvider {
+  readonly mistake: string;
+  readonly caughtBy: string;
+  readonly make: () => PersistenceStorageProvider<never> | ProviderHarness;
+}
+
+/** Mistakes that people make when they write a provider. */
+export const brokenProviders: readonly BrokenProvider[] = [
+  {
+    mistake: "returns the newest first",
+    caughtBy: "returns checkpoints oldest first",
+    make: () => reading((all) => all.toReversed()),
+  },
+  {
+    mistake: "finds the latest by its time",
+    caughtBy: "finds the latest by version, also when the clock was set back",
+    make: () => latest((all) => all.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)).at(-1)),
+  },
+  {
+    mistake: "takes the first of those with the newest time",
+    caughtBy: "keeps the order of checkpoints made in one millisecond",
+    make: () => latest((all) => all.find(({ createdAt }) => all.every((other) => createdAt >= other.createdAt))),
+  },
+  {
+    mistake: "sorts versions as text",
+    caughtBy: "takes versions with gaps, however large",
+    make: () => reading((all) => all.toSorted((a, b) => (String(a.version) < String(b.version) ? -1 : 1))),
+  },
+  {
+    mistake: "keeps versions in 32 bits",
+    caughtBy: "takes versions with gaps, however large",
+    make: () => saving((data) => ({ ...data, version: data.version | 0 })),
+  },
+  {
+    mistake: "reads one page",
+    caughtBy: "keeps 200 checkpoints of one agent",
+    make: () => reading((all) => all.slice(0, 100)),
+  },
+  {
+    mistake: "keeps one checkpoint for a node",
+    caughtBy: "keeps earlier checkpoints of the same node",
+    make: () =>
+      reading((all) =>
+        all.filter(({ nodeId }, index) => all.findLastIndex((data) => data.nodeId === nodeId) === index),
+      ),
+  },
+  {
+    mistake: "keeps the line of the latest checkpoint only",
+    caughtBy: "keeps branches: two checkpoints with one parent, and two runs",
+    make: () =>
+      reading((all) =>
+        all.filter(({ parentId }, index) => all.findLastIndex((data) => data.parentId === parentId) === index),
+      ),
+  },
+  {
+    mistake: "names checkpoints without regard to case",
+    caughtBy: "keeps checkpoints apart whose ids a storage may confuse",
+    make: () => reading((all) => [...new Map(all.map((data) => [data.checkpointId.toLowerCase(), data])).values()]),
+  },
+  {
+    mistake: "names checkpoints without their agent",
+    caughtBy: "keeps agents apart that use the same ids for checkpoints and runs",
+    make: namingCheckpointsAlone,
+  },
+  {
+    mistake: "reads by the beginning of an agent id",
+    caughtBy: "keeps agents apart with ids that begin with each other",
+    make: readingByPrefix,
+  },
+  {
+    mistake: "joins agent id and version with a delimiter that ids may hold",
+    caughtBy: "keeps agents apart with ids with delimiters",
+    make: () => keyed((agentId) => agentId.replaceAll(/[/:|#.,_ %*?]/g, "-")),
+  },
+  {
+    mistake: "takes agent ids without regard to case",
+    caughtBy: "keeps agents apart with ids that differ in case only",
+    make: () => keyed((agentId) => agentId.toLowerCase()),
+  },
+  {
+    mistake: "normalizes agent ids",
+    caughtBy: "keeps agents apart with ids in Unicode",
+    make: () => keyed((agentId) => agentId.normalize("NFC")),
+  },
+  {
+    mistake: "trims agent ids",
+    caughtBy: "keeps agents apart with ids with spaces and control characters",
+    make: () => keyed((agentId) => agentId.trim()),
+  },
+  {
+    mistake: "cuts long agent ids",
+    caughtBy: "keeps agents apart with ids that are long",
+    make: () => keyed((agentId) => agentId.slice(0, 255)),
+  },
+  {
+    mistake: "resolves agent ids as paths",
+    caughtBy: "keeps agents apart with ids that look like paths",
+    make: () =>
+      keyed((agentId) => new URL(agentId.replaceAll("\\", "/").replaceAll("%", "%25"), "file:///root/").pathname),
+  },
+  {
+    mistake: "keeps agents as the members of an object",
+    caughtBy: "keeps agents apart with ids named as members of objects",
+    make: keepingInAnObject,
+  },
+  {
+    mistake: "keeps the caller's object",
+    caughtBy: "keeps what was saved when the caller changes its object later",
+    make: () =>
+      keepingObjects(
+        (given) => given,
+        (kept) => structuredClone(kept),
+      ),
+  },
+  {
+    mistake: "hands out its own object",
+    caughtBy: "keeps what is stored when a reader changes what getCheckpoints gave",
+    make: () =>
+      keepingObjects(
+        (given) => structuredClone(given),
+        (kept) => kept,
+      ),
+  },
+  {
+    mistake: "copies only the outermost object",
+    caughtBy: "keeps what is stored when a reader changes what getLatestCheckpoint gave",
+    make: () =>
+      keepingObjects(
+        (given) => structuredClone(given),
+        (kept) => ({ ...kept }),
+      ),
+  },
+  {
+    mistake: "puts its own fields into what it is given",
+    caughtBy: "does not change what it is given",
+    make: () => saving((data) => Object.assign(data, { storage: { ...data.storage, savedAt: 1 } })),
+  },
+  {
+    mistake: "loses keys named __proto__",
+    caughtBy: "keeps an own key __proto__",
+    make: () => saving((data) => assigned(data) as Data),
+  },
+  {
+    mistake: "writes text as UTF-8 without escaping",
+    caughtBy: "keeps halves of surrogate pairs",
+    make: () => saving((data) => mapTexts(data, (text) => text.replaceAll(/\p{Surrogate}/gu, "\ufffd")) as Data),
+  },
+  {
+    mistake: "takes texts that look like dates for dates",
+    caughtBy: "keeps text that looks like another type",
+    make: () =>
+      reading((all) =>
+        all.map((data) => mapTexts(data, (text) => (/^\d{4}-.*Z$/.test(text) ? new Date(text) : text)) as Data),
+      ),
+  },
+  {
+    mistake: "decodes what only the library may decode",
+    caughtBy: "keeps an encoded value, as this library hands it over",
+    make: () =>
+      saving((data) => ({
+        ...data,
+        lastInput: (data.lastInput as { $rich?: object } | null)?.$rich ?? data.lastInput,
+      })),
+  },
+  {
+    mistake: "leaves out what is null or empty",
+    caughtBy: "keeps empty values",
+    make: () =>
+      saving(
+        (data) =>
+          JSON.parse(JSON.stringify(data, (_key, value: unknown) => (value === null ? undefined : value))) as Data,
+      ),
+  },
+  {
+    mistake: "fills absent fields with null",
+    caughtBy: "keeps absent fields absent",
+    make: () => saving((data) => ({ ...data, model: data.model ?? (null as never) })),
+  },
+  {
+    mistake: "cuts values at its column's width",
+    caughtBy: "keeps a megabyte of text",
+    make: () => saving((data) => mapTexts(data, (text) => text.slice(0, 65_535)) as Data),
+  },
+  {
+    mistake: "drops the fields that it does not know",
+    caughtBy: "keeps every field of a checkpoint",
+    make: () => saving(({ revertedToolCallIds: _dropped, ...data }) => data),
+  },
+  {
+    mistake: "gives a list that grows",
+    caughtBy: "gives a picture of the moment: what was read does not grow",
+    make: () => keepingObjects((given) => structuredClone(given), undefined),
+  },
+  {
+    mistake: "forgets with its process",
+    caughtBy: "has everything after it was reopened",
+    make: () => ({ provider: new TextProvider(), reopen: () => new TextProvider() }),
+  },
+  {
+    mistake: "throws for an agent never seen",
+    caughtBy: "has nothing for an agent never seen",
+    make: () => latest((all) => all.at(-1) ?? JSON.parse("nothing")),
+  },
+];

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import {
+  persistenceStorageProviderConformance,
+  recordLogConformance,
+  type ConformanceTest,
+} from "../../src/testing.ts";
+import { brokenLogs } from "./brokenLogs.ts";
+import { brokenProviders } from "./brokenProviders.ts";
+import { failuresOf, illToldFailures } from "./failuresOf.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+
+describe("the suite for providers catches one that", () => {
+  it.each(brokenProviders)("$mistake", ({ caughtBy, make }) =>
+    expectCaught(persistenceStorageProviderConformance, caughtBy, make),
+  );
+});
+
+describe("the suite for logs catches one that", () => {
+  it.each(brokenLogs)("$mistake", ({ caughtBy, make }) => expectCaught(recordLogConformance, caughtBy, make));
+});
+
+/** Runs the test that must fail; when soaking the others too, which may fail but only as a suite fails. */
+async function expectCaught<Made>(
+  suite: readonly ConformanceTest<Made>[],
+  caughtBy: string,
+  make: () => Made,
+): Promise<void> {
+  const failures = await failuresOf(soak ? suite : suite.filter(({ name }) => name === caughtBy), make);
+  expect([...failures.keys()]).toContain(caughtBy);
+  expect(illToldFailures(failures)).toEqual([]);
+}

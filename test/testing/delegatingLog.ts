@@ -1,0 +1,44 @@
+import type { OwnedLog, RecordLog } from "../../src/storage/RecordLog.ts";
+
+/** Members of a log that do something else. */
+export type LogChanges = Partial<RecordLog>;
+export type OwnedChanges = Partial<Omit<OwnedLog, "position">>;
+
+/** A log that does as another does, but for the changes. */
+export function delegatingLog(
+  log: RecordLog,
+  changes: LogChanges,
+  changesOf: (owned: OwnedLog, agentId: string) => OwnedChanges = () => ({}),
+): RecordLog {
+  return {
+    version: log.version,
+    capabilities: log.capabilities,
+    blobs: log.blobs,
+    open: async (agentId, owner) => {
+      const owned = await log.open(agentId, owner);
+      return delegatingOwner(owned, changesOf(owned, agentId));
+    },
+    read: (agentId, options) => log.read(agentId, options),
+    list: (options) => log.list(options),
+    owner: (agentId) => log.owner(agentId),
+    requestStop: (agentId, reason) => log.requestStop(agentId, reason),
+    close: () => log.close(),
+    ...changes,
+  };
+}
+
+/** A log owned that does as another does, but for the changes. */
+export function delegatingOwner(owned: OwnedLog, changes: OwnedChanges): OwnedLog {
+  return {
+    get position() {
+      return owned.position;
+    },
+    generation: owned.generation,
+    lost: owned.lost,
+    append: (entry, expectedPosition) => owned.append(entry, expectedPosition),
+    prune: (positions) => owned.prune(positions),
+    drop: () => owned.drop(),
+    release: () => owned.release(),
+    ...changes,
+  };
+}

@@ -1,0 +1,21 @@
+import fc from "fast-check";
+import { describe, it } from "vitest";
+import { ProviderUnderTest } from "../../src/testing/provider/ProviderUnderTest.ts";
+import { expectAll, providerCommands, type ProviderModel } from "./ProviderModel.ts";
+import { providersUnderTest } from "./providersUnderTest.ts";
+
+const numRuns = process.env["SOAK"] === undefined ? 100 : 1_000;
+
+describe("any sequence of saves, reads and reopenings does as a list in memory does", () => {
+  it.each(Object.entries(providersUnderTest))("on a provider %s", async (_name, make) => {
+    await fc.assert(
+      fc.asyncProperty(providerCommands, async (commands) => {
+        const model: ProviderModel = new Map();
+        const storage = new ProviderUnderTest(await make());
+        await fc.asyncModelRun(() => ({ model, real: storage }), commands);
+        await expectAll(model, storage);
+      }),
+      { numRuns },
+    );
+  });
+});
