@@ -1,4 +1,5 @@
 import type { Entry } from "./Entry.ts";
+import { isBelow } from "./lineage.ts";
 import type { AgentRecord, CheckpointRecord, LaneRecord, RunRecord, SnapshotRecord, StatusRecord } from "./records.ts";
 
 /** A checkpoint and where it stands. */
@@ -94,6 +95,16 @@ export class LogIndex {
     return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
   }
 
+  /** The runs that ended below a checkpoint: a rollback to it takes their end back. */
+  runsBelow(version: number): readonly string[] {
+    const target = this.checkpoints.get(version);
+    if (!target) return [];
+    return [...this.runs].flatMap(([run, [end]]) => {
+      const point = this.checkpoints.get(end);
+      return point && isBelow(this, point.record.lane, point.order, target) ? [run] : [];
+    });
+  }
+
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
@@ -111,6 +122,7 @@ export class LogIndex {
     switch (record.kind) {
       case "run":
         this.run = record;
+        this.#reopen(record.run);
         this.createdAt ??= record.at;
         this.runRecords.set(record.run, record);
         this.status = undefined;
@@ -159,7 +171,7 @@ export class LogIndex {
         return;
       case "rollback_end":
         this.rollback = undefined;
-        for (const [run, [version]] of this.runs) if (version > record.target) this.#reopen(run);
+        for (const run of this.runsBelow(record.target)) this.#reopen(run);
         return;
       default:
         return;

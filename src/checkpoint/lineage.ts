@@ -1,4 +1,4 @@
-import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
 
 /** Whether a place of the log is below a checkpoint in the tree: after it in its lane, or in a lane that begins below it. */
 export function isBelow(index: LogIndex, lane: number, order: number, point: CheckpointPoint): boolean {

@@ -38,7 +38,8 @@ function copyOf(value: unknown, ancestors: Set<object>): unknown {
 function copyObject(value: object, ancestors: Set<object>): unknown {
   if (Array.isArray(value)) return Object.freeze(value.map((item: unknown) => copyOf(item, ancestors)));
   if (value instanceof Date) return new Date(value);
-  if (value instanceof Uint8Array) return value.slice();
+  // Not `slice`: that of a Buffer shares its bytes. A Buffer becomes plain bytes here, as it does in the log.
+  if (value instanceof Uint8Array) return new Uint8Array(value);
   if (value instanceof Map)
     return new Map([...value].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]));
   if (value instanceof Set) return new Set([...value].map((item) => copyOf(item, ancestors)));

@@ -153,13 +153,7 @@ export class DurableAgent {
       move: point.move,
     };
     const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-    const records: AgentRecord[] = [
-      ...(reopens ? [run] : []),
-      start,
-      ...changes,
-      checkpoint,
-      ...(reopens ? [{ kind: "rollback_end", target: head.version - 1 } as const] : []),
-    ];
+    const records: AgentRecord[] = [...(reopens ? [run] : []), start, ...changes, checkpoint];
     const paused = pauseRun({
       agentId: this.agentId,
       runId: run.run,

@@ -14,6 +14,7 @@ export class Recording {
   /** Calls made by code, by where they were made. */
   readonly #placed = new Map<string, RecordedCall>();
   readonly #outputs = new Map<string, unknown>();
+  readonly #inputs = new Map<string, unknown>();
 
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
@@ -25,6 +26,7 @@ export class Recording {
       this.#calls.set(call.call, call);
       if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
       const { ordinal, within } = call.intent ?? call.outcome ?? {};
+      if (ordinal !== undefined) this.#inputs.set(call.call, reader.read((call.intent ?? call.outcome)?.input));
       if (ordinal !== undefined) this.#placed.set(answerKey(call.visit, ordinal, within), call);
     }
   }
@@ -41,6 +43,11 @@ export class Recording {
   /** The call that code made at this place. */
   callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
     return this.#placed.get(answerKey(visit, ordinal, within));
+  }
+
+  /** The input of a call made by code. */
+  inputOf(call: string): unknown {
+    return this.#inputs.get(call);
   }
 
   outputOf(call: string): unknown {

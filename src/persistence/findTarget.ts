@@ -1,7 +1,7 @@
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
 import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../errors/NotAnAncestorError.ts";
-import { isAncestor } from "../journal/lineage.ts";
+import { isAncestor } from "../checkpoint/lineage.ts";
 
 /** The checkpoint of an id, or the latest. @throws CheckpointNotFoundError */
 export function findCheckpoint(agentId: string, index: LogIndex, checkpointId: string | undefined): CheckpointPoint {

@@ -4,6 +4,7 @@ import type { ToolEffect } from "../agent/Tool.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import type { IntentRecord, OutcomeRecord, Visit } from "../checkpoint/records.ts";
+import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { callFacts } from "../checkpoint/toolCalls.ts";
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
@@ -26,7 +27,6 @@ export async function journalToolCall(
   next: Next,
 ): Promise<unknown> {
   const recorded = recordedCall(session, event);
-  if (recorded) assertSame(recorded, event);
   if (recorded?.outcome) return replay(session, recorded, recorded.outcome, event);
   if (recorded && effect !== "none" && effect !== "idempotent")
     throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
@@ -123,16 +123,19 @@ function intentOf(session: RunSession, effect: ToolEffect, event: ToolCallEvent)
   };
 }
 
-function recordedCall({ recording }: RunSession, event: ToolCallEvent): RecordedCall | undefined {
-  const { asked } = event;
-  if (asked.kind === "model") return recording?.call(event.toolCallId);
-  return recording?.callAt(visitOf(event), asked.ordinal, callOf(event.context)?.toolCallId);
-}
-
-function assertSame(recorded: RecordedCall, { tool, context }: ToolCallEvent): void {
-  const { tool: name } = callFacts(recorded);
-  if (name === tool.name) return;
-  throw new ReplayDivergedError(context.nodeId, recorded.call, `a call of "${name}"`, `a call of "${tool.name}"`);
+/** What is recorded of a call; `undefined` when nothing is, or something else without effect: then it is made afresh. */
+function recordedCall(session: RunSession, event: ToolCallEvent): RecordedCall | undefined {
+  const { asked, tool, context } = event;
+  // The input of a call that a model asked for stands in the recorded answer.
+  if (asked.kind === "model") return session.recording?.call(event.toolCallId);
+  const recorded = session.recording?.callAt(visitOf(event), asked.ordinal, callOf(context)?.toolCallId);
+  if (!recorded) return undefined;
+  const facts = callFacts(recorded);
+  const sameInput = isSameValue(session.recording?.inputOf(recorded.call), event.input);
+  if (facts.tool === tool.name && sameInput) return recorded;
+  if (facts.effect === "none" || recorded.outcome?.error) return undefined;
+  const found = facts.tool === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
+  throw new ReplayDivergedError(context.nodeId, recorded.call, `a call of "${facts.tool}"`, found);
 }
 
 function replay(session: RunSession, { call }: RecordedCall, outcome: OutcomeRecord, { tool }: ToolCallEvent): unknown {

@@ -1,6 +1,6 @@
 import { runMoved } from "../agent/RunMoved.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
-import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
 import type { RunLine } from "../checkpoint/toolCallId.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { Journal } from "../journal/Journal.ts";
@@ -47,7 +47,7 @@ export async function rollBack(
   });
   const { run, reopens } = runAt(target, log.index);
   const begun = lineFrom(target, "rollback", run, reopens, journal);
-  reopenRuns(journal, target.version);
+  reopenRuns(journal, log.index, target);
   const { pauseReason: reason } = options;
   const { agentId, clock } = journal;
   const facts = { agentId, runId: run.run, createdAt: log.index.createdAt ?? run.at, at: clock.now() };
@@ -69,10 +69,9 @@ export async function rollBack(
   };
 }
 
-/** Runs that ended after a checkpoint have not ended once it is where the agent is. */
-function reopenRuns(journal: Journal, version: number): void {
-  for (const [run, [end]] of journal.runs) {
-    if (end <= version) continue;
+/** Runs that ended below a checkpoint have not ended once it is where the agent is. */
+function reopenRuns(journal: Journal, index: LogIndex, target: CheckpointPoint): void {
+  for (const run of [target.runId, ...index.runsBelow(target.version)]) {
     journal.runs.delete(run);
     journal.cancelled.delete(run);
   }

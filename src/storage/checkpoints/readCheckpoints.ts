@@ -3,6 +3,7 @@ import type { Entry } from "../../checkpoint/Entry.ts";
 import { importCheckpoint } from "../../checkpoint/importCheckpoint.ts";
 import { LogIndex } from "../../checkpoint/LogIndex.ts";
 import { SlotWriter } from "../../checkpoint/SlotWriter.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/StorageError.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
@@ -42,7 +43,7 @@ export async function readCheckpoints(
   return { entries, index, generation: Math.max(0, ...generations) + 1 };
 }
 
-/** What a user's provider throws becomes a typed error that names the call. */
+/** What a user's provider throws becomes a typed error that names the call, unless it is one of ours. */
 export async function askProvider<Result>(
   operation: string,
   agentId: string,
@@ -51,6 +52,7 @@ export async function askProvider<Result>(
   try {
     return await call();
   } catch (error) {
+    if (AgentPersistenceError.isInstance(error)) throw error;
     throw new StorageError("unavailable", operation, `agent ${JSON.stringify(agentId)}`, { cause: error });
   }
 }
