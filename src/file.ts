@@ -1,4 +1,7 @@
-export { FilePersistenceStorageProvider, type FileProviderOptions } from "./storage/file/FilePersistenceStorageProvider.ts";
+export {
+  FilePersistenceStorageProvider,
+  type FileProviderOptions,
+} from "./storage/file/FilePersistenceStorageProvider.ts";
 export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
 export type { FileSystem } from "./storage/file/FileSystem.ts";
 export { nodeFileSystem } from "./storage/file/nodeFileSystem.ts";

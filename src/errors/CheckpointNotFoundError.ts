@@ -12,7 +12,10 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
   constructor(agentId: string, checkpointId: string | undefined, available: readonly string[]) {
     const what = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${JSON.stringify(checkpointId)}`;
     const shown = available.slice(-10);
-    const others = shown.length === 0 ? "It has none: is a storage configured?" : `Its newest are ${shown.map((id) => JSON.stringify(id)).join(", ")}.`;
+    const others =
+      shown.length === 0
+        ? "It has none: is a storage configured?"
+        : `Its newest are ${shown.map((id) => JSON.stringify(id)).join(", ")}.`;
     super(`Agent ${JSON.stringify(agentId)} has ${what}. ${others}`);
     this.agentId = agentId;
     this.checkpointId = checkpointId;

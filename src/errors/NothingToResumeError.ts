@@ -6,7 +6,9 @@ export class NothingToResumeError extends AgentPersistenceError {
   readonly agentId: string;
 
   constructor(agentId: string, reason: string) {
-    super(`Agent ${JSON.stringify(agentId)} cannot be resumed: ${reason}. Begin a run with run(input, { agentId: ${JSON.stringify(agentId)} }).`);
+    super(
+      `Agent ${JSON.stringify(agentId)} cannot be resumed: ${reason}. Begin a run with run(input, { agentId: ${JSON.stringify(agentId)} }).`,
+    );
     this.agentId = agentId;
   }
 }

@@ -10,7 +10,10 @@ import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/Record
  *
  * @param saves how many saves go through; 0 or more, counted over all agents.
  */
-export function crashAfter(storage: PersistenceStorageProvider<never>, saves: number): PersistenceStorageProvider<never> {
+export function crashAfter(
+  storage: PersistenceStorageProvider<never>,
+  saves: number,
+): PersistenceStorageProvider<never> {
   let left = saves;
   const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
     if (left === 0) throw new SimulatedCrashError(saves);
@@ -18,7 +21,9 @@ export function crashAfter(storage: PersistenceStorageProvider<never>, saves: nu
     return write();
   };
   if (storage instanceof LogPersistenceStorageProvider) {
-    return new LogPersistenceStorageProvider(crashingLog(storage.log, save), { inlineThresholdBytes: storage.inlineThresholdBytes });
+    return new LogPersistenceStorageProvider(crashingLog(storage.log, save), {
+      inlineThresholdBytes: storage.inlineThresholdBytes,
+    });
   }
   return {
     getCheckpoints: (agentId) => storage.getCheckpoints(agentId),

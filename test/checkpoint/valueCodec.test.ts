@@ -11,26 +11,70 @@ const runs = process.env["SOAK"] ? 20_000 : 2_000;
 const throughStorage = (value: unknown) => decodeValue(JSON.parse(JSON.stringify(encodeValue(value, "value"))));
 
 const hostileKey = fc.constantFrom(
-  "__proto__", "constructor", "prototype", "toJSON", "then", "hasOwnProperty", "$plain", "$rich", "$blob", "$message", "$answer",
-  "$outcomes", "$input", "json", "meta", "values", "a.b", "a\\.b", "a\\", "\\\\.", ":x", "0", "", "\ud800", "💥", "referentialEqualities",
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toJSON",
+  "then",
+  "hasOwnProperty",
+  "$plain",
+  "$rich",
+  "$blob",
+  "$message",
+  "$answer",
+  "$outcomes",
+  "$input",
+  "json",
+  "meta",
+  "values",
+  "a.b",
+  "a\\.b",
+  "a\\",
+  "\\\\.",
+  ":x",
+  "0",
+  "",
+  "\ud800",
+  "💥",
+  "referentialEqualities",
 );
 const key = fc.oneof(hostileKey, fc.string());
-const leaf = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("undefined", "NaN", "\ud800", "Date"), fc.boolean(), fc.constant(null), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0));
+const leaf = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("undefined", "NaN", "\ud800", "Date"),
+  fc.boolean(),
+  fc.constant(null),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0),
+);
 const ownObject = (entries: [string, unknown][]) => {
   const object = {};
-  for (const [name, value] of entries) Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  for (const [name, value] of entries)
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
   return object;
 };
 const json = fc.letrec<{ node: unknown }>((tie) => ({
-  node: fc.oneof({ depthSize: "small" }, leaf, fc.array(tie("node"), { maxLength: 4 }), fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject)),
+  node: fc.oneof(
+    { depthSize: "small" },
+    leaf,
+    fc.array(tie("node"), { maxLength: 4 }),
+    fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject),
+  ),
 })).node;
 const richLeaf = fc.oneof(
-  leaf, fc.constantFrom(undefined, NaN, Infinity, -Infinity, -0), fc.bigInt(), fc.date({ noInvalidDate: true }),
-  fc.uint8Array(), fc.webUrl().map((url) => new URL(url)),
+  leaf,
+  fc.constantFrom(undefined, NaN, Infinity, -Infinity, -0),
+  fc.bigInt(),
+  fc.date({ noInvalidDate: true }),
+  fc.uint8Array(),
+  fc.webUrl().map((url) => new URL(url)),
 );
 const rich = fc.letrec<{ node: unknown }>((tie) => ({
   node: fc.oneof(
-    { depthSize: "small" }, richLeaf, fc.array(tie("node"), { maxLength: 4 }), fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject),
+    { depthSize: "small" },
+    richLeaf,
+    fc.array(tie("node"), { maxLength: 4 }),
+    fc.array(fc.tuple(key, tie("node")), { maxLength: 4 }).map(ownObject),
     fc.array(fc.tuple(tie("node"), tie("node")), { maxLength: 3 }).map((entries) => new Map(entries)),
     fc.array(tie("node"), { maxLength: 3 }).map((items) => new Set(items)),
   ),
@@ -38,7 +82,12 @@ const rich = fc.letrec<{ node: unknown }>((tie) => ({
 
 describe("the value codec", () => {
   it("gives back every JSON value, whatever its keys look like", () => {
-    fc.assert(fc.property(json, (value) => { deepStrictEqual(throughStorage(value), value); }), { numRuns: runs });
+    fc.assert(
+      fc.property(json, (value) => {
+        deepStrictEqual(throughStorage(value), value);
+      }),
+      { numRuns: runs },
+    );
   });
 
   it("stores a plain JSON value as itself", () => {
@@ -46,7 +95,12 @@ describe("the value codec", () => {
   });
 
   it("gives back every rich value it accepts", () => {
-    fc.assert(fc.property(rich, (value) => { deepStrictEqual(throughStorage(value), value); }), { numRuns: runs });
+    fc.assert(
+      fc.property(rich, (value) => {
+        deepStrictEqual(throughStorage(value), value);
+      }),
+      { numRuns: runs },
+    );
   });
 
   it("pollutes no prototype", () => {
