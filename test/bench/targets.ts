@@ -33,8 +33,9 @@ export function memoryTargets(steps: number, messageBytes: number, { save, heapB
 export function loadTargets(steps: number, messages: number, figures: LoadFigures): Target[] {
   const run = `${steps} checkpoints, ${messages} messages:`;
   const { latestMs, resumeMs, parseMs } = figures;
+  const of = (ms: number): string => ` (${ms.toFixed(1)} ms ÷ ${parseMs.toFixed(1)} ms)`;
   return [
-    { name: `${run} load latest ÷ read and parse`, found: latestMs / parseMs, atMost: 2, unit: "×" },
-    { name: `${run} own and open ÷ read and parse`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
+    { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
+    { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
   ];
 }
