@@ -42,36 +42,50 @@ export async function revertCalls(options: RevertOptions): Promise<RevertedCalls
     error: new ToolCallInDoubtError(call.tool, call.call, call.node) as unknown,
   }));
   for (const call of plan.revert) {
-    journal.append([{ kind: "inverse", call: call.call }]);
-    await journal.durable();
-    const failure = await tryInverse(call, options);
-    journal.append([
-      { kind: "reverted", call: call.call, ...(failure && { error: { message: messageOf(failure.error) } }) },
-    ]);
-    await journal.durable();
+    const failure = doubtOf(call, options) ?? (await recordInverse(call, options));
     if (failure) failed.push({ ...revertibleCall(call), error: failure.error });
     else reverted.push(revertibleCall(call));
   }
   return { reverted, failed };
 }
 
-async function tryInverse(call: LoggedCall, options: RevertOptions): Promise<{ readonly error: unknown } | undefined> {
+interface Failure {
+  readonly error: unknown;
+}
+
+/**
+ * An inverse that began before a crash and may have had its effect follows the effect that it declares; a function declares
+ * none. One that is not repeated stays in doubt: no later rollback repeats it either.
+ */
+function doubtOf(call: LoggedCall, { registry, inverting }: RevertOptions): Failure | undefined {
+  const inverse = registry.inverseOf(call.tool);
+  if (!inverse || !inverting.has(call.call)) return undefined;
+  const effect = inverse.kind === "tool" ? inverse.inverse.effect : undefined;
+  if (effect === "none" || effect === "idempotent") return undefined;
+  const name = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
+  return { error: new ToolCallInDoubtError(name, call.call, call.node) };
+}
+
+async function recordInverse(call: LoggedCall, options: RevertOptions): Promise<Failure | undefined> {
+  const { journal } = options;
+  journal.append([{ kind: "inverse", call: call.call }]);
+  await journal.durable();
+  const failure = await tryInverse(call, options);
+  journal.append([
+    { kind: "reverted", call: call.call, ...(failure && { error: { message: messageOf(failure.error) } }) },
+  ]);
+  await journal.durable();
+  return failure;
+}
+
+async function tryInverse(call: LoggedCall, options: RevertOptions): Promise<Failure | undefined> {
   try {
     const inverse = options.registry.inverseOf(call.tool);
-    if (inverse && options.inverting.has(call.call)) assertRepeatable(inverse, call);
     if (inverse) await runInverse(inverse, call, options);
     return undefined;
   } catch (error) {
     return { error };
   }
-}
-
-/** An inverse in doubt follows the effect that it declares; a function declares none. */
-function assertRepeatable(inverse: Inverse, call: LoggedCall): void {
-  const effect = inverse.kind === "tool" ? inverse.inverse.effect : undefined;
-  if (effect === "none" || effect === "idempotent") return;
-  const name = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
-  throw new ToolCallInDoubtError(name, call.call, call.node);
 }
 
 /** Stored arguments are hostile: the schema that stands in the code judges them again. */

@@ -15,6 +15,8 @@ export class World {
   readonly nodes: string[] = [];
   /** Effects that stand, by the id of the call that made them; the same call again changes nothing. */
   readonly effects = new Map<string, Effect>();
+  /** Ids of the calls that were taken back, once for each time. */
+  readonly undone: string[] = [];
   /** Ids of the calls that ran, once for each time. */
   readonly executed: string[] = [];
 
@@ -27,6 +29,7 @@ export class World {
 
   remove(toolCallId: string, item: string): void {
     this.done.push(`undo ${item}`);
+    this.undone.push(toolCallId);
     this.effects.delete(toolCallId);
   }
 
