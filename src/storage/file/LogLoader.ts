@@ -67,7 +67,7 @@ export class LogLoader {
       if (segment.open !== undefined) return this.#imageOf(segment, voids, needsOlder);
       voids.push(segment);
     }
-    this.#assertEmpty(voids, generations.at(-1) ?? 1);
+    this.#assertVoid(voids, 0, 0);
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true };
   }
 
@@ -78,7 +78,7 @@ export class LogLoader {
   ): Promise<LogImage | number> {
     const { from = 0, base = [] } = newest.open ?? {};
     const parts = partsOf(newest);
-    for (const segment of voids) this.#assertVoid(segment, this.#endOf(parts) ?? from);
+    this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
     const dropped = this.#droppedAt(newest);
     if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true };
     let needed = [...parts].reverse().every(needsOlder);
@@ -107,21 +107,23 @@ export class LogLoader {
   }
 
   /**
-   * A segment without `open` may hold lines carried over, which are still where they came from: all but the last, which
-   * may have been lost there. Anything else in it means that its `open` was there once and is damaged.
+   * Segments without `open` are attempts of owners. The first lines of one were not synced, so a loss of power may leave
+   * any part of them: lines carried over, which are still where they came from, all but the last, which may have been
+   * lost there. Nobody has appended to them or removed what was before. Anything else means that an `open` was there once
+   * and is damaged.
    */
-  #assertVoid(segment: Segment, end: number): void {
-    let last: number | undefined;
-    for (const { entry } of this.#scan.entries(segment, segment.carried)) last = entry.position;
-    if (last === undefined || last <= end + 1) return;
-    throw this.#scan.corrupt(segment, segment.bytes.length, "the line that makes the segment count is damaged");
+  #assertVoid(voids: readonly Segment[], before: number, end: number): void {
+    for (const segment of voids) {
+      const found = this.#scan.foundIn(segment, segment.carried);
+      if (found.some(({ position, generation }) => position > end + 1 || generation === segment.generation))
+        throw this.#damagedOpen(segment);
+    }
+    // Owners take one number after the other, and remove segments only once their own counts.
+    const lowest = voids.at(-1);
+    if (lowest !== undefined && voids[0]?.generation !== before + voids.length) throw this.#damagedOpen(lowest);
   }
 
-  /** Segments are removed only after a higher one counts: if none does, the lowest must be the first ever. */
-  #assertEmpty(voids: readonly Segment[], lowest: number): void {
-    for (const segment of voids) this.#assertVoid(segment, 0);
-    const [highest] = voids;
-    if (highest === undefined || lowest === 1) return;
-    throw this.#scan.corrupt(highest, highest.bytes.length, "the line that makes the segment count is damaged");
+  #damagedOpen(segment: Segment): CorruptLogError {
+    return this.#scan.corrupt(segment, segment.bytes.length, "the line that makes the segment count is damaged");
   }
 }

@@ -66,6 +66,17 @@ export class SegmentScan {
     return last;
   }
 
+  /** Every entry that can be found in a part of a segment, whatever is damaged around it. */
+  foundIn({ bytes }: Segment, range: LineRange): Entry[] {
+    return [...linesIn(bytes, range)].flatMap(({ start, end }) => {
+      const line = bytes.subarray(start, end);
+      return [0, ...this.#startsWithin(line)].flatMap((at) => {
+        const decoded = decodeEntry(line.subarray(at), this.#sha256);
+        return decoded.ok ? decoded.entry : [];
+      });
+    });
+  }
+
   /** The entry on the line at `start`, if it is a valid one. */
   entryAt(segment: Segment, start: number): DecodedEntry {
     const end = segment.bytes.indexOf(10, start);
@@ -107,9 +118,12 @@ export class SegmentScan {
 
   #holdsLine(bytes: Buffer, damaged: boolean): boolean {
     if (!damaged && this.#isLine(bytes)) return true;
-    const text = bytes.toString("latin1");
-    for (const { index } of text.matchAll(lineStart)) if (index > 0 && this.#isLine(bytes.subarray(index))) return true;
-    return false;
+    return this.#startsWithin(bytes).some((at) => this.#isLine(bytes.subarray(at)));
+  }
+
+  /** Where whole lines may begin inside a damaged one. */
+  #startsWithin(line: Buffer): number[] {
+    return [...line.toString("latin1").matchAll(lineStart)].flatMap(({ index }) => (index > 0 ? index : []));
   }
 
   #isLine(line: Buffer): boolean {
