@@ -8,6 +8,15 @@ export type { RecordLogHarness } from "./testing/log/RecordLogHarness.ts";
 export { persistenceStorageProviderConformance } from "./testing/persistenceStorageProviderConformance.ts";
 export type { ProviderHarness } from "./testing/provider/ProviderHarness.ts";
 export type { ProviderTest } from "./testing/provider/providerTest.ts";
+export type { CrashModel, CrashOptions } from "./testing/powerLoss/CrashModel.ts";
+export type { CrashState } from "./testing/powerLoss/CrashState.ts";
+export type { Fault, FaultKind, FileSystemCall, FileSystemOperation } from "./testing/powerLoss/Fault.ts";
 export { recordLogConformance } from "./testing/recordLogConformance.ts";
-export { scriptedModel } from "./testing/scriptedModel.ts";
+export {
+  scriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedToolCall,
+  type ScriptedTurn,
+} from "./testing/scriptedModel.ts";
 export { SimulatedClock } from "./testing/SimulatedClock.ts";
+export { SimulatedFileSystem } from "./testing/SimulatedFileSystem.ts";

@@ -1,0 +1,55 @@
+import { type Fate, sectorSize, type Tear } from "./Fate.ts";
+
+const staleByte = 0x78;
+
+/** The bytes of a file, which grow. */
+export class FileContent {
+  #bytes: Uint8Array;
+  #size: number;
+
+  constructor(bytes: Uint8Array = new Uint8Array(0)) {
+    this.#bytes = bytes.slice();
+    this.#size = bytes.length;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** A copy. */
+  read(start = 0, length = this.#size): Uint8Array {
+    return this.#bytes.slice(start, Math.min(this.#size, start + length));
+  }
+
+  /** Writes what a crash left of a write; a gap before it holds zeros. */
+  write(offset: number, bytes: Uint8Array, fate: Fate): void {
+    if (fate === "lost") return;
+    if (fate !== "kept") return this.#writeTorn(offset, bytes, fate);
+    this.#grow(offset + bytes.length);
+    this.#bytes.set(bytes, offset);
+  }
+
+  copy(): FileContent {
+    return new FileContent(this.#bytes.subarray(0, this.#size));
+  }
+
+  #writeTorn(offset: number, bytes: Uint8Array, { kept, fill }: Tear): void {
+    const end = offset + bytes.length;
+    for (const [index, isKept] of kept.entries()) {
+      const sector = (Math.floor(offset / sectorSize) + index) * sectorSize;
+      const [from, to] = [Math.max(offset, sector), Math.min(end, sector + sectorSize)];
+      if (isKept || fill !== "nothing") this.#grow(to);
+      if (isKept) this.#bytes.set(bytes.subarray(from - offset, to - offset), from);
+      else if (fill === "stale") this.#bytes.fill(staleByte, from, to);
+    }
+  }
+
+  #grow(size: number): void {
+    if (size > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(size, this.#bytes.length * 2));
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#size = Math.max(this.#size, size);
+  }
+}

@@ -1,0 +1,95 @@
+import type { Fate } from "./Fate.ts";
+import { FileContent } from "./FileContent.ts";
+import type { FolderEntry, Mutation } from "./Mutation.ts";
+import { SimulatedSystemError } from "./SimulatedSystemError.ts";
+
+type Folder = Map<string, number>;
+
+/** The number of the folder that holds everything. */
+const root = 0;
+
+/** Files and folders in memory, at one moment. */
+export class FileTree {
+  readonly #nodes = new Map<number, FileContent | Folder>([[root, new Map()]]);
+
+  /** The number of the next file or folder: none is ever forgotten, so that open files without a name go on. */
+  get nextNode(): number {
+    return this.#nodes.size;
+  }
+
+  /** `undefined` when nothing has this name. */
+  find(path: string): number | undefined {
+    return this.#walk(partsOf(path));
+  }
+
+  /** Where a name is or may be put. */
+  entryOf(path: string, call: string): FolderEntry {
+    const parts = partsOf(path);
+    const folder = this.#walk(parts.slice(0, -1));
+    const name = parts.at(-1);
+    if (folder === undefined) throw new SimulatedSystemError("ENOENT", call, path);
+    if (this.content(folder) !== undefined) throw new SimulatedSystemError("ENOTDIR", call, path);
+    if (name === undefined) throw new SimulatedSystemError("EEXIST", call, path);
+    return { folder, name };
+  }
+
+  /** `undefined` for a folder. */
+  content(node: number): FileContent | undefined {
+    const found = this.#nodes.get(node);
+    return found instanceof FileContent ? found : undefined;
+  }
+
+  names(folder: number): string[] {
+    return [...this.#folder(folder).keys()].sort();
+  }
+
+  /** @param fate of a mutation that was not durable when a crash came. */
+  apply(mutation: Mutation, fate: Fate): void {
+    if (mutation.kind === "name" && mutation.makes !== undefined)
+      this.#nodes.set(mutation.node, mutation.makes === "file" ? new FileContent() : new Map());
+    if (mutation.kind === "write") this.content(mutation.node)?.write(mutation.offset, mutation.bytes, fate);
+    else if (fate === "kept") this.#applyToFolder(mutation);
+  }
+
+  copy(): FileTree {
+    const tree = new FileTree();
+    for (const [node, content] of this.#nodes)
+      tree.#nodes.set(node, content instanceof FileContent ? content.copy() : new Map(content));
+    return tree;
+  }
+
+  /** Every file that has a name, by its path. */
+  *files(folder = root, path = ""): Generator<readonly [path: string, content: FileContent]> {
+    for (const name of this.names(folder)) {
+      const node = this.#folder(folder).get(name) ?? root;
+      const content = this.content(node);
+      if (content === undefined) yield* this.files(node, `${path}/${name}`);
+      else yield [`${path}/${name}`, content];
+    }
+  }
+
+  #applyToFolder(mutation: Mutation): void {
+    if (mutation.kind === "rename") this.#folder(mutation.from.folder).delete(mutation.from.name);
+    if (mutation.kind === "unname") this.#folder(mutation.folder).delete(mutation.name);
+    if (mutation.kind === "name" || mutation.kind === "rename")
+      this.#folder(mutation.folder).set(mutation.name, mutation.node);
+  }
+
+  #walk(parts: readonly string[]): number | undefined {
+    let node: number | undefined = root;
+    for (const part of parts) {
+      const found: FileContent | Folder | undefined = node === undefined ? undefined : this.#nodes.get(node);
+      node = found instanceof Map ? found.get(part) : undefined;
+    }
+    return node;
+  }
+
+  #folder(node: number): Folder {
+    const found = this.#nodes.get(node);
+    return found instanceof Map ? found : new Map<string, number>();
+  }
+}
+
+function partsOf(path: string): string[] {
+  return path.split(/[\\/]/).filter((part) => part !== "");
+}
