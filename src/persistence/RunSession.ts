@@ -88,6 +88,8 @@ export class RunSession {
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
+  /** The node that runs or ran last. */
+  #node = "start";
   /** True once the log has state from within the current visit: its beginning can no longer be saved. */
   #savedWithin = false;
   /** The checkpoint that was saved within the current visit, and what it says runs next. */
@@ -131,7 +133,8 @@ export class RunSession {
   enterNode(run: AgentRun, nodeId: string): void {
     this.#savedWithin = false;
     this.#foreseen = undefined;
-    if (!this.#automatic) this.#pending.push(...this.#writer.take(run.state, nodeId));
+    if (!this.#automatic) this.#pending.push(...this.#writer.take(run.state, this.#node));
+    this.#node = nodeId;
     run.state.history.mark();
     run.state.storage.mark();
   }
@@ -176,7 +179,7 @@ export class RunSession {
   #saveState(run: AgentRun, plan: CheckpointPlan, summary: AppendOptions["summary"]): CheckpointRecord {
     const { writer } = this.journal;
     const input = writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
-    this.#pending.push(...this.#writer.take(run.state, plan.node));
+    this.#pending.push(...this.#writer.take(run.state, this.#node));
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const records = [...this.#takeOpening(), ...this.#takePending(), record];

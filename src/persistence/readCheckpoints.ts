@@ -1,5 +1,6 @@
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../checkpoint/checkpointCodec.ts";
+import { adopt } from "../internal/isolate.ts";
 import { askProvider } from "../storage/checkpoints/readCheckpoints.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import {
@@ -17,7 +18,7 @@ export async function readCheckpoints(
   if (provider instanceof LogPersistenceStorageProvider) return provider.getCheckpoints(agentId, filter);
   // A provider of three methods may have a filter of its own; ours is applied here.
   const stored = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
-  return filterCheckpoints(stored, filter).map(decodeCheckpoint);
+  return filterCheckpoints(stored, filter).map((data) => adopt(decodeCheckpoint(data)));
 }
 
 /** The newest checkpoint of an agent from any provider, decoded; `undefined` when there is none. */
@@ -27,5 +28,5 @@ export async function readLatestCheckpoint(
 ): Promise<AgentCheckpointData | undefined> {
   if (provider instanceof LogPersistenceStorageProvider) return provider.getLatestCheckpoint(agentId);
   const latest = await askProvider("getLatestCheckpoint", agentId, () => provider.getLatestCheckpoint(agentId));
-  return latest && decodeCheckpoint(latest);
+  return latest && adopt(decodeCheckpoint(latest));
 }
