@@ -1,3 +1,7 @@
+export type { Sha256 } from "./internal/Sha256.ts";
+export type { StrategyGraph } from "./agent/StrategyGraph.ts";
+export type { RunState } from "./agent/RunState.ts";
+export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
 export type {
@@ -15,11 +19,11 @@ export { callModel } from "./agent/callModel.ts";
 export { callTools } from "./agent/callTools.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/ContextBinding.ts";
 export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/FeaturePipeline.ts";
-export type { Graph } from "./agent/Graph.ts";
+export type { Graph, NodeOptions } from "./agent/Graph.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/GraphStructure.ts";
 export { hasToolCalls } from "./agent/hasToolCalls.ts";
 export type { Crossing, NextStep } from "./agent/NextStep.ts";
-export type { Node } from "./agent/Node.ts";
+export type { InputOf, Node, OutputOf } from "./agent/Node.ts";
 export type { NodeVisit } from "./agent/NodeVisit.ts";
 export type {
   CallOrigin,
@@ -28,7 +32,7 @@ export type {
   PipelineEvents,
   ToolCallEvent,
 } from "./agent/PipelineEvents.ts";
-export type { PromptExecutor } from "./agent/PromptExecutor.ts";
+export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/PromptExecutor.ts";
 export { runMoved, type RunMoved } from "./agent/RunMoved.ts";
 export type { ResumeOptions, RunOptions, RunRequest } from "./agent/RunRequest.ts";
 export type { BranchEffects, PendingRequest, RevertibleCall, RunResult } from "./agent/RunResult.ts";
@@ -39,23 +43,28 @@ export { storageKey, type StorageKey } from "./agent/StorageKey.ts";
 export { strategy, type Strategy } from "./agent/Strategy.ts";
 export { textOf } from "./agent/textOf.ts";
 export { tool, type AnyTool, type Tool, type ToolCallOptions, type ToolEffect } from "./agent/Tool.ts";
-export {
-  formatVersion,
-  type AgentCheckpointData,
-  type CheckpointBranch,
-  type CheckpointDecision,
-  type CheckpointToolCall,
+export type {
+  AgentCheckpointData,
+  CheckpointBranch,
+  CheckpointDecision,
+  CheckpointToolCall,
 } from "./checkpoint/AgentCheckpointData.ts";
+export { formatVersion } from "./checkpoint/formatVersion.ts";
 export { registerClass, type StorableClass } from "./checkpoint/classRegistry.ts";
 export type { Entry, LogRecord } from "./checkpoint/Entry.ts";
 export type { AssistantMessage, ContentPart, Message, ProviderOptions, ToolMessage } from "./checkpoint/Message.ts";
 export type { Clock } from "./internal/Clock.ts";
-export { DurableAgent } from "./persistence/DurableAgent.ts";
+export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";
 export type { RollbackReport } from "./persistence/RollbackReport.ts";
-export { RollbackToolRegistry, type RolledBackCall } from "./persistence/RollbackToolRegistry.ts";
+export {
+  RollbackToolRegistry,
+  type Inverse,
+  type InverseFunction,
+  type RolledBackCall,
+} from "./persistence/RollbackToolRegistry.ts";
 export type { CreateCheckpointOptions, RollbackOptions, RunPersistence } from "./persistence/RunPersistence.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
@@ -76,10 +85,11 @@ export type {
   ReadOptions,
   RecordLog,
 } from "./storage/RecordLog.ts";
-export { AgentBusyError } from "./errors/AgentBusyError.ts";
+export { AgentBusyError, type BusyOwner } from "./errors/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
 export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";
 export { CheckpointNotFoundError } from "./errors/CheckpointNotFoundError.ts";
+export { CheckpointNotPossibleError } from "./errors/CheckpointNotPossibleError.ts";
 export { CorruptBlobError } from "./errors/CorruptBlobError.ts";
 export { CorruptLogError } from "./errors/CorruptLogError.ts";
 export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
@@ -88,7 +98,7 @@ export { DuplicateToolError } from "./errors/DuplicateToolError.ts";
 export { ExecutionMovedError } from "./errors/ExecutionMovedError.ts";
 export { FeatureNotInstalledError } from "./errors/FeatureNotInstalledError.ts";
 export { InvalidAgentIdError } from "./errors/InvalidAgentIdError.ts";
-export { InvalidInputError } from "./errors/InvalidInputError.ts";
+export { InvalidInputError, type InputProblem } from "./errors/InvalidInputError.ts";
 export { InvalidStrategyError } from "./errors/InvalidStrategyError.ts";
 export { IterationLimitError } from "./errors/IterationLimitError.ts";
 export { NoMatchingEdgeError } from "./errors/NoMatchingEdgeError.ts";
@@ -101,7 +111,7 @@ export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
 export { RollbackIncompleteError } from "./errors/RollbackIncompleteError.ts";
 export { StopRequestedError } from "./errors/StopRequestedError.ts";
 export { StorageClosedError } from "./errors/StorageClosedError.ts";
-export { StorageError } from "./errors/StorageError.ts";
+export { StorageError, type StorageFailure } from "./errors/StorageError.ts";
 export { StrategyChangedError } from "./errors/StrategyChangedError.ts";
 export { ToolCallInDoubtError } from "./errors/ToolCallInDoubtError.ts";
 export { ToolFailedError } from "./errors/ToolFailedError.ts";

@@ -49,7 +49,6 @@ export interface AgentCheckpointData {
   readonly version: number;
   /** ISO 8601. */
   readonly createdAt: string;
-  readonly name?: string;
   /** The node that runs next, as a path; `finish` at the end of a run. */
   readonly nodeId: string;
   /** What that node is about to get; at the end of a run its output. */
@@ -78,6 +77,10 @@ export interface AgentCheckpointData {
   readonly toolCalls: readonly CheckpointToolCall[];
   /** Ids of calls that the move leading here reverted. Absent: none. */
   readonly revertedToolCallIds?: readonly string[];
+  /** How the run came here, when it was not by a step: a rollback, an execution point, a branch. */
+  readonly move?: "rollback" | "execution_point" | "branch";
+  /** For an execution point: ids of calls since the checkpoint before, whose effects it left standing. Absent: none. */
+  readonly standingToolCallIds?: readonly string[];
   /** Of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
   /** Empty: nothing in this version records changes of files. */
@@ -100,6 +103,3 @@ export interface AgentCheckpointData {
   /** Of the stored append; through its `prev` it commits to all before. Empty where a storage keeps none, and in what `createCheckpoint` returns. */
   readonly checksum: string;
 }
-
-/** The version of the stored format. A log written by a newer one is refused. */
-export const formatVersion = 1;

@@ -1,3 +1,4 @@
+import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { adopt } from "../internal/isolate.ts";
 import { answerKey, type AgentState } from "./AgentState.ts";
@@ -5,8 +6,8 @@ import type { ContentPart, Message } from "./Message.ts";
 import type { Visit } from "./records.ts";
 import { decodeValue, envelopeKeyOf, type Slot } from "./valueCodec.ts";
 
-/** Blob texts by reference, fetched before they are needed. */
-export type BlobTexts = ReadonlyMap<string, string>;
+/** Blob texts by reference, fetched before they are needed; an error in place of one that is damaged. */
+export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
 /** Stands in a stored tool message for one result, whose output is in the outcome of its call unless it is here. */
 export interface StoredResult {
@@ -57,6 +58,7 @@ export class SlotReader {
   #blob(content: unknown): object {
     const reference = Array.isArray(content) ? (content[0] as unknown) : undefined;
     const text = typeof reference === "string" ? this.#blobs.get(reference) : undefined;
+    if (typeof text === "object") throw text;
     if (text === undefined) throw new UnreadableValueError(`its blob ${String(reference)} is missing`);
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? parsed : { $plain: parsed };

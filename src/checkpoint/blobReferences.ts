@@ -4,10 +4,11 @@ import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 
 /** Adds the references of the blobs that a record's values are in. Content that merely looks like a reference is none. */
 export function addBlobReferences(record: AgentRecord, into: Set<string>): void {
-  for (const slot of slotsOf(record)) addReference(slot, into);
+  for (const slot of slotsOf(record)) addBlobReference(slot, into);
 }
 
-function addReference(slot: Slot, into: Set<string>): void {
+/** Adds the reference of the blob that a value is in, and of those that the results of a tool message are in. */
+export function addBlobReference(slot: Slot, into: Set<string>): void {
   if (typeof slot !== "object" || slot === null) return;
   const key = envelopeKeyOf(slot);
   if (key === "$blob") {
@@ -16,7 +17,7 @@ function addReference(slot: Slot, into: Set<string>): void {
   }
   if (key !== "$outcomes") return;
   for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
-    addReference(result.output, into);
+    addBlobReference(result.output, into);
 }
 
 /** The values in a record. */

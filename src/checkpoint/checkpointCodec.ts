@@ -1,4 +1,7 @@
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
+import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { UnsupportedFormatError } from "../errors/UnsupportedFormatError.ts";
+import { formatVersion } from "./formatVersion.ts";
 import type { Message } from "./Message.ts";
 import { decodeValue, encodeValue } from "./valueCodec.ts";
 
@@ -10,9 +13,33 @@ export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
   return JSON.parse(JSON.stringify(mapValues(data, encodeValue))) as AgentCheckpointData;
 }
 
-/** The inverse of {@link encodeCheckpoint}. @throws UnreadableValueError */
+/**
+ * The inverse of {@link encodeCheckpoint}.
+ *
+ * @throws UnreadableValueError when it is no checkpoint or a value in it is damaged.
+ * @throws UnsupportedFormatError when a newer version wrote it.
+ */
 export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
+  if (!isCheckpoint(data)) throw new UnreadableValueError("the storage gave something that is no checkpoint");
+  if (data.formatVersion > formatVersion) {
+    throw new UnsupportedFormatError(
+      `Checkpoint ${JSON.stringify(data.checkpointId)}`,
+      data.formatVersion,
+      formatVersion,
+    );
+  }
   return mapValues(structuredClone(data), decodeValue);
+}
+
+/** Stored data is not to be trusted: what everything else relies on is looked at. */
+function isCheckpoint(data: unknown): boolean {
+  if (typeof data !== "object" || data === null) return false;
+  const { checkpointId, runId, nodeId, version, messageHistory, storage, toolCalls, decisions, tools, recoveryInfo } =
+    data as Partial<Record<keyof AgentCheckpointData, unknown>>;
+  const texts = [checkpointId, runId, nodeId].every((text) => typeof text === "string");
+  const lists = [messageHistory, toolCalls, decisions, tools].every((list) => Array.isArray(list));
+  const objects = [storage, recoveryInfo].every((object) => typeof object === "object" && object !== null);
+  return texts && lists && objects && Number.isSafeInteger(version);
 }
 
 type Convert = (value: unknown, subject: string) => unknown;

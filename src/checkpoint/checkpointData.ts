@@ -1,4 +1,5 @@
-import { formatVersion, type AgentCheckpointData } from "./AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import { formatVersion } from "./formatVersion.ts";
 import { stateAt, type AgentState } from "./AgentState.ts";
 import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
 import { SlotReader, type BlobTexts } from "./SlotReader.ts";
@@ -35,6 +36,8 @@ export function checkpointData(
     ...(record.progress !== undefined && { progress: record.progress }),
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     ...(reverted && { revertedToolCallIds: reverted }),
+    ...(record.move && { move: record.move }),
+    ...(record.standing && { standingToolCallIds: record.standing }),
     fileChanges: { modified: [], created: [], deleted: [] },
     formatVersion,
     checksum,

@@ -1,18 +1,6 @@
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { Entry } from "./Entry.ts";
 
-/**
- * The stored form of an append, shared by all backends: one line of JSON text without a line break.
- *
- *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
- *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
- *     {"snapshot":["<checksum>",…]}
- *
- * The checksum covers every byte after its own comma. The generation is left out where the id begins with it. An append
- * that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
- */
-export const entryFormat = 1;
-
 /** The first bytes of a line that holds a snapshot; an entry that holds none begins with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
@@ -35,7 +23,18 @@ export type DecodedEntry =
   | { readonly ok: true; readonly entry: Entry; readonly snapshot: boolean; readonly summary: object | undefined }
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
 
-/** Throws what `JSON.stringify` throws for values that are not JSON. */
+/**
+ * The stored form of an append, shared by all backends: one line of JSON text without a line break.
+ *
+ *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
+ *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
+ *     {"snapshot":["<checksum>",…]}
+ *
+ * The checksum covers every byte after its own comma. The generation is left out where the id begins with it. An append
+ * that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
+ *
+ * Throws what `JSON.stringify` throws for values that are not JSON.
+ */
 export function encodeEntry(
   entry: EncodableEntry,
   sha256: Sha256,

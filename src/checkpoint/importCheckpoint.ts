@@ -175,7 +175,8 @@ function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotW
     ...(data.progress !== undefined && { progress: data.progress }),
     ...(data.progressSummary !== undefined && { summary: data.progressSummary }),
     ...(data.status !== "in_progress" && { status: data.status }),
-    ...(reverts(data) && { move: "rollback" as const }),
+    ...(data.move && { move: data.move }),
+    ...(data.standingToolCallIds && { standing: data.standingToolCallIds }),
   };
 }
 

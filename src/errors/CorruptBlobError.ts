@@ -9,7 +9,7 @@ export class CorruptBlobError extends AgentPersistenceError {
   constructor(agentId: string, reference: string) {
     super(
       `The content of ${reference} of agent ${JSON.stringify(agentId)} does not have the hash in its reference. ` +
-        `Restore the file from a backup, or go back to a checkpoint that does not need it.`,
+        `Restore the file from a backup.`,
     );
     this.agentId = agentId;
     this.reference = reference;

@@ -21,7 +21,7 @@ export class CorruptLogError extends AgentPersistenceError {
       where.lastPosition === undefined ? "" : ` The last intact position before it is ${where.lastPosition}.`;
     super(
       `The log of agent ${JSON.stringify(agentId)} is damaged at ${where.file}${line}: ${found}.${last} ` +
-        `Restore the file from a backup, or fork the agent from a checkpoint before the damage.`,
+        `Restore the file from a backup.`,
     );
     this.agentId = agentId;
     this.file = where.file;

@@ -1,5 +1,8 @@
 import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 
+/** How much of the end of a path a message shows. */
+const longestPath = 200;
+
 /** A value cannot be stored so that it comes back equal. Nothing was saved. */
 export class NotSerializableError extends AgentPersistenceError {
   readonly code = "not_serializable";
@@ -10,17 +13,13 @@ export class NotSerializableError extends AgentPersistenceError {
   readonly reason: string;
 
   constructor(subject: string, path: string, reason: string) {
+    const place = path === "" ? "the value" : path.length > longestPath ? `…${path.slice(-longestPath)}` : path;
     super(
-      `Cannot save ${subject}: ${path === "" ? "the value" : path} ${reason}. ` +
+      `Cannot save ${subject}: ${place} ${reason}. ` +
         `Use plain JSON, Date, Map, Set, bigint, bytes, URL or undefined, or register the class with registerClass().`,
     );
     this.subject = subject;
     this.path = path;
     this.reason = reason;
-  }
-
-  /** The same failure, said of a larger thing. */
-  within(subject: string): NotSerializableError {
-    return new NotSerializableError(subject, this.path, this.reason);
   }
 }

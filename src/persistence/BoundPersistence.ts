@@ -8,7 +8,7 @@ import { runMoved, type RunMoved } from "../agent/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
-import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
+import { CheckpointNotPossibleError } from "../errors/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
@@ -44,13 +44,7 @@ export class BoundPersistence implements RunPersistence {
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     checkNewCheckpoint(session.journal, options);
-    if (beginning && session.savedWithin) {
-      throw new CheckpointExistsError(
-        run.agentId,
-        checkpointId ?? "",
-        "state from within this visit of the node is saved already, so its beginning cannot be; name the node that runs next with nodeId",
-      );
-    }
+    if (beginning && session.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = {
       node,
       input,

@@ -1,5 +1,6 @@
 import type { AgentRun } from "../agent/AgentRun.ts";
-import { formatVersion, type AgentCheckpointData, type CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData, CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import { formatVersion } from "../checkpoint/formatVersion.ts";
 import type { CheckpointRecord } from "../checkpoint/records.ts";
 import type { RunSession } from "./RunSession.ts";
 

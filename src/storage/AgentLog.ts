@@ -6,7 +6,8 @@ import { addBlobReferences } from "../checkpoint/blobReferences.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
-import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { stateReferences } from "../checkpoint/stateReferences.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
 /** One agent's log as read: indexed, with the blobs that it refers to. */
@@ -29,14 +30,10 @@ export class AgentLog {
     agentId: string,
     options: { readonly sinceSnapshot?: boolean } = {},
   ): Promise<AgentLog> {
-    const index = new LogIndex();
-    const checksums = new Map<number, string>();
     const references = new Set<string>();
-    for await (const entry of log.read(agentId, options)) {
-      index.add(entry);
-      checksums.set(entry.position, entry.checksum);
-      for (const record of entry.records) addBlobReferences(record as AgentRecord, references);
-    }
+    const { index, checksums } = await readEntries(log, agentId, options, (record) => {
+      addBlobReferences(record, references);
+    });
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
   }
 
@@ -45,18 +42,19 @@ export class AgentLog {
     return new AgentLog(agentId, new LogIndex(), await fetchBlobs(log, agentId, references), new Map());
   }
 
-  /**
-   * Reads what the head needs: from the newest snapshot where that is enough, else everything.
-   */
+  /** Reads what the head needs, and no blob besides: from the newest snapshot where that is enough, else everything. */
   static async readHead(
     log: RecordLog,
     agentId: string,
   ): Promise<{ readonly log: AgentLog; readonly state: AgentState | undefined }> {
-    const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true });
-    const state = stateAt(recent.index);
-    if (state || recent.index.position === 0) return { log: recent, state };
-    const whole = await AgentLog.read(log, agentId);
-    return { log: whole, state: stateAt(whole.index) };
+    let read = await readEntries(log, agentId, { sinceSnapshot: true });
+    let state = stateAt(read.index);
+    if (!state && read.index.position > 0) {
+      read = await readEntries(log, agentId, {});
+      state = stateAt(read.index);
+    }
+    const blobs = await fetchBlobs(log, agentId, state ? stateReferences(state) : new Set());
+    return { log: new AgentLog(agentId, read.index, blobs, read.checksums), state };
   }
 
   /** Whether the line to a checkpoint is within what was read. */
@@ -78,13 +76,34 @@ export class AgentLog {
   }
 }
 
+async function readEntries(
+  log: RecordLog,
+  agentId: string,
+  options: { readonly sinceSnapshot?: boolean },
+  visit?: (record: AgentRecord) => void,
+): Promise<{ readonly index: LogIndex; readonly checksums: ReadonlyMap<number, string> }> {
+  const index = new LogIndex();
+  const checksums = new Map<number, string>();
+  for await (const entry of log.read(agentId, options)) {
+    index.add(entry);
+    checksums.set(entry.position, entry.checksum);
+    if (visit) for (const record of entry.records) visit(record as AgentRecord);
+  }
+  return { index, checksums };
+}
+
+/** A blob that is missing or damaged is an error for whoever needs its value, and for nobody else. */
 async function fetchBlobs(log: RecordLog, agentId: string, references: ReadonlySet<string>): Promise<BlobTexts> {
-  const texts = new Map<string, string>();
+  const texts = new Map<string, string | AgentPersistenceError>();
   const decoder = new TextDecoder();
   for (const reference of references) {
-    const bytes = await log.blobs.get(agentId, reference);
-    if (bytes === undefined) throw new UnreadableValueError(`the blob ${reference} is missing`);
-    texts.set(reference, decoder.decode(bytes));
+    try {
+      const bytes = await log.blobs.get(agentId, reference);
+      if (bytes) texts.set(reference, decoder.decode(bytes));
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error)) throw error;
+      texts.set(reference, error);
+    }
   }
   return texts;
 }

@@ -1,4 +1,5 @@
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/importCheckpoint.ts";
 import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/SlotWriter.ts";
 import { randomId } from "../internal/randomId.ts";
@@ -57,11 +58,13 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
    * @throws CheckpointExistsError when the id is taken or the version is not above the last.
    */
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
+    // Taken now: what the caller changes while this waits is not what was given.
+    const given = decodeCheckpoint(encodeCheckpoint(checkpoint));
     const owned = await this.log.open(agentId, processOwner());
     try {
       const { index, blobs } = await AgentLog.read(this.log, agentId);
       const writer = new SlotWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
-      const records = importCheckpoint(checkpoint, index, blobs, writer);
+      const records = importCheckpoint(given, index, blobs, writer);
       await putBlobs(this.log.blobs, agentId, owned.generation, writer.takeUploads());
       await owned.append({ id: `import-${randomId()}`, records }, owned.position);
     } finally {

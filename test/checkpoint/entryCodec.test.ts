@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { decodeEntry, encodeEntry, entryFormat, snapshotMark } from "../../src/checkpoint/entryCodec.ts";
+import { decodeEntry, encodeEntry, snapshotMark } from "../../src/checkpoint/entryCodec.ts";
+import { formatVersion } from "../../src/checkpoint/formatVersion.ts";
 import type { Sha256 } from "../../src/internal/Sha256.ts";
 import { wasmSha256 } from "../../src/internal/wasmSha256.ts";
 
@@ -27,7 +28,7 @@ describe("the stored form of an append", () => {
       { position: 1, generation: 1, id: "1-1", records: [{ kind: "message", text: "hi" } as never], prev: "" },
       sha256,
     );
-    expect(entryFormat).toBe(1);
+    expect(formatVersion).toBe(1);
     expect(line).toBe(golden);
   });
 

@@ -154,7 +154,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
       const refused = await persistence(context)
         .createCheckpoint()
         .catch((error: unknown) => error);
-      expect(refused).toMatchObject({ code: "checkpoint_exists" });
+      expect(refused).toMatchObject({ code: "checkpoint_not_possible" });
       return 1;
     });
     const agent = durableAgent(graph, opened(), { automatic: false });

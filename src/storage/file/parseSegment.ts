@@ -1,4 +1,4 @@
-import { entryFormat } from "../../checkpoint/entryCodec.ts";
+import { formatVersion } from "../../checkpoint/formatVersion.ts";
 import { CorruptLogError } from "../../errors/CorruptLogError.ts";
 import { UnsupportedFormatError } from "../../errors/UnsupportedFormatError.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
@@ -33,8 +33,8 @@ export function parseSegment(
 
 /** The claim on the first line of a segment, which must be of this agent and generation. */
 export function parseClaim(agentId: string, generation: number, path: string, line: Buffer, sha256: Sha256): Claim {
-  const format = Number(statedFormat.exec(line.toString("latin1", 0, 64))?.[1] ?? entryFormat);
-  if (format > entryFormat) throw new UnsupportedFormatError(path, format, entryFormat);
+  const format = Number(statedFormat.exec(line.toString("latin1", 0, 64))?.[1] ?? formatVersion);
+  if (format > formatVersion) throw new UnsupportedFormatError(path, format, formatVersion);
   const claim = decodeControl("claim", line, sha256);
   if (claim === undefined)
     throw new CorruptLogError(agentId, { file: path, line: 1 }, "the claim of its owner is not readable");

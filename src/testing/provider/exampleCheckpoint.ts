@@ -1,4 +1,5 @@
-import { formatVersion, type AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import { formatVersion } from "../../checkpoint/formatVersion.ts";
 
 const start = Date.UTC(2026, 0, 1);
 
