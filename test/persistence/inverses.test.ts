@@ -1,4 +1,12 @@
-import { persistence, RollbackToolRegistry, strategy, tool, type AgentContext } from "agent-persistence";
+import {
+  persistence,
+  RollbackToolRegistry,
+  strategy,
+  tool,
+  type AgentContext,
+  type PersistenceStorageProvider,
+} from "agent-persistence";
+import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped, type DurableOptions } from "./durableAgent.ts";
@@ -177,5 +185,45 @@ describe.each(logStorages)("$name: a call whose output cannot be stored", (stora
     const report = await persistence(agent).agent().rollbackToLatestCheckpoint();
     expect(report.reverted).toMatchObject([{ toolName: "odd", input: { item: "x" } }]);
     expect(world.items).toEqual([]);
+  });
+});
+
+describe.each(logStorages)("$name: an inverse that a crash cut short", (storage) => {
+  it("stays in doubt: it is reported by every rollback, and repeated by none", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const book = world.adder("book");
+    const fault = new Fault();
+    const registry = new RollbackToolRegistry().registerRollback(book, (_input, { toolCallId, output }) =>
+      world.remove(toolCallId, output.made),
+    );
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node(
+        "first",
+        async (item: string, context: AgentContext) => (await context.tools.call(book, { item })).made,
+      );
+      const second = g.node("second", (item: string) => {
+        fault.strike();
+        return item;
+      });
+      g.edge(g.start, first);
+      g.edge(first, second);
+      g.edge(second, g.finish);
+    });
+    const build = (provider = opened() as PersistenceStorageProvider<never>) =>
+      persistence(durableAgent(graph, provider, { tools: [book], registry })).agent();
+    await expect(durableAgent(graph, opened(), { tools: [book], registry }).run("x")).rejects.toBeInstanceOf(Stopped);
+    const [start] = await build().getCheckpoints();
+    const back = (provider?: PersistenceStorageProvider<never>) =>
+      build(provider).rollbackToCheckpoint(start?.checkpointId ?? "");
+    // The begin of the rollback and of its inverse are saved, the end of the inverse is not.
+    await expect(back(crashAfter(opened(), 2))).rejects.toBeInstanceOf(SimulatedCrashError);
+    expect(world.done).toEqual(["book x", "undo x"]);
+    for (const report of [await back(), await back()])
+      expect(report).toMatchObject({
+        reverted: [],
+        failed: [{ toolName: "book", error: { code: "tool_call_in_doubt" } }],
+      });
+    expect(world.done).toEqual(["book x", "undo x"]);
   });
 });
