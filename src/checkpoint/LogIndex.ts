@@ -202,7 +202,7 @@ export class LogIndex {
     if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
     if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
     if (record.status === "cancelled") this.cancelled.add(runId);
-    if (record.move === "rollback" && this.rollback)
+    if (this.rollback)
       this.closedBy.set(
         record.version,
         this.rollback.calls.filter((call) => this.reverted.has(call)),

@@ -18,7 +18,7 @@ export function checkpointData(
 ): AgentCheckpointData {
   const { record } = point;
   const parentId = index.parentIdOf(point);
-  const reverted = record.move === "rollback" ? index.closedBy.get(point.version) : undefined;
+  const reverted = index.closedBy.get(point.version);
   const opened = once(() => open(index, point, blobs));
   const data = {
     checkpointId: point.id,
@@ -35,7 +35,7 @@ export function checkpointData(
     status: record.status ?? "in_progress",
     ...(record.progress !== undefined && { progress: record.progress }),
     ...(record.summary !== undefined && { progressSummary: record.summary }),
-    ...(reverted && { revertedToolCallIds: reverted }),
+    ...(reverted?.length && { revertedToolCallIds: reverted }),
     ...(record.move && { move: record.move }),
     ...(record.standing && { standingToolCallIds: record.standing }),
     fileChanges: { modified: [], created: [], deleted: [] },

@@ -41,12 +41,15 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
     ...first,
     ...identity(agentId, 3),
     parentId: "1-1",
+    move: "rollback",
     revertedToolCallIds: ["call-1"],
   };
   const end: AgentCheckpointData = {
     ...begun,
     ...identity(agentId, 4),
     nodeId: "finish",
+    move: "execution_point",
+    standingToolCallIds: ["call-2", "call-4"],
     lastInput: "the output",
     status: "completed",
     progress: 100,
