@@ -8,7 +8,7 @@ const words =
   `agent said “yes” and wrote C:\\temp\\log.txt, naïve café über straße, 数据库 миграция, {"id": 7, "tags": ["a", "b"]} ` +
   `then\tthe\tquery returned 42 rows; const line = "it's \\"quoted\\""; résumé — done ✓ 😀 while the build went on and on ` +
   `until every test of the module had passed and nobody asked for another one`;
-const vocabulary = words.split(" ");
+const vocabulary = words.split(" ").map((word) => ({ word, bytes: Buffer.byteLength(JSON.stringify(word)) - 2 }));
 
 /** UTF-8 of `JSON.stringify(message)`: what every ratio to "the message bytes" refers to. */
 export function bytesOf(message: BenchMessage): number {
@@ -21,15 +21,17 @@ export function bytesOf(message: BenchMessage): number {
  */
 export function messageOf(step: number): BenchMessage {
   let state = step * 2_654_435_761 + 1;
-  let content = `Step ${step}:`;
+  // Joined at the end: a text that was added up piece by piece would first be copied together by whoever saves it.
+  const parts = [`Step ${step}:`];
   let size = 40;
   while (size < 2_048) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const word = vocabulary[state % vocabulary.length] ?? "";
-    const next = state % 17 === 0 ? `\n${word}` : ` ${word}${state % 997}`;
-    content += next;
-    size += Buffer.byteLength(JSON.stringify(next)) - 2;
+    const { word, bytes } = vocabulary[state % vocabulary.length] ?? { word: "", bytes: 0 };
+    const digits = String(state % 997);
+    parts.push(state % 17 === 0 ? "\n" : " ", word, digits);
+    size += bytes + digits.length + 1;
   }
+  const content = parts.join("");
   return { role: "assistant", content };
 }
 

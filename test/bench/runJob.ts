@@ -11,7 +11,7 @@ async function save({ contestant, steps }: Extract<Job, { kind: "save" }>): Prom
   const { contestants } = await import("./contestants.ts");
   const found = contestants.find(({ name }) => name === contestant);
   if (found === undefined) throw new Error(`There is no contestant ${contestant}.`);
-  await found.run(500, await folder("warm-up"));
+  await found.run(found.full ? 300 : 3_000, await folder("warm-up"));
   return found.run(steps, await folder("run"));
 }
 
