@@ -7,7 +7,8 @@ import type { Line } from "./Line.ts";
 
 /**
  * The agent program: imports a CSV file, and says what it does in lines of JSON. Started again after a crash it goes on
- * where it stopped, with no code for that: `run` resumes an unfinished run of equal input.
+ * where it stopped, with no code for that: `run` goes on with the run of this id, and once that has ended it gives back
+ * the recorded answer instead of importing twice.
  */
 const { values } = parseArgs({
   options: { csv: { type: "string" }, directory: { type: "string" }, "halt-after": { type: "string" } },
@@ -21,7 +22,7 @@ async function importPeople(csv: string, directory: string, haltAfter: number): 
     if (count >= haltAfter) await halted();
   };
   await using agent = importAgent(directory, csv, { database, onSignUp });
-  const result = await agent.run("Import the people.");
+  const result = await agent.run("Import the people.", { runId: `import of ${csv}` });
   if (result.status === "completed") say({ answer: result.output });
 }
 
