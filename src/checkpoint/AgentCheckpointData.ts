@@ -51,6 +51,8 @@ export interface AgentCheckpointData {
   readonly createdAt: string;
   /** The node that runs next, as a path; `finish` at the end of a run. */
   readonly nodeId: string;
+  /** What the run was given; only in the first checkpoint of a run. */
+  readonly runInput?: unknown;
   /** What that node is about to get; at the end of a run its output. */
   readonly lastInput: unknown;
   /** The type of `lastInput` as JSON Schema text, when it was stated. */

@@ -47,6 +47,7 @@ type Convert = (value: unknown, subject: string) => unknown;
 function mapValues(data: AgentCheckpointData, convert: Convert): AgentCheckpointData {
   return {
     ...data,
+    ...("runInput" in data && { runInput: convert(data.runInput, "the input of the run") }),
     lastInput: convert(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
     messageHistory: data.messageHistory.map((message) => convert(message, "a message") as Message),
     storage: mapEntries(data.storage, (value, key) => convert(value, `storage key ${JSON.stringify(key)}`)),

@@ -42,7 +42,9 @@ export function checkpointData(
     formatVersion,
     checksum,
   };
+  const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
   return lazily(data, {
+    ...(run && !run.assumed && { runInput: () => opened().reader.read(run.input) }),
     lastInput: () => opened().reader.read(record.input),
     messageHistory: () => Object.freeze(opened().state.history.map(({ message }) => opened().reader.message(message))),
     storage: () =>
@@ -65,6 +67,10 @@ export function checkpointData(
     }),
     strategyFingerprint: () => opened().state.structure?.fingerprint,
   }) as unknown as AgentCheckpointData;
+}
+
+function isFirstOfRun(index: LogIndex, { parent, runId }: CheckpointPoint): boolean {
+  return parent === undefined || index.checkpoints.get(parent)?.runId !== runId;
 }
 
 interface Opened {

@@ -39,8 +39,10 @@ export function importCheckpoint(
   ];
 }
 
-function runRecord({ runId, lastInput, createdAt }: AgentCheckpointData, writer: SlotWriter): AgentRecord {
-  return { kind: "run", run: runId, input: writer.value(lastInput, "the input"), at: Date.parse(createdAt) };
+function runRecord(data: AgentCheckpointData, writer: SlotWriter): AgentRecord {
+  const known = "runInput" in data;
+  const input = writer.value(known ? data.runInput : data.lastInput, "the input of the run");
+  return { kind: "run", run: data.runId, input, at: Date.parse(data.createdAt), ...(!known && { assumed: true }) };
 }
 
 /** A run that had ended, or that another had followed, goes on: it was rolled back. */

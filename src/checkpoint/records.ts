@@ -9,6 +9,8 @@ export interface RunRecord {
   readonly run: string;
   readonly input: Slot;
   readonly at: number;
+  /** The input is not known: that of its first checkpoint stands in its place. */
+  readonly assumed?: true;
 }
 
 /**

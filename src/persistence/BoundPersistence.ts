@@ -55,12 +55,13 @@ export class BoundPersistence implements RunPersistence {
       }),
     };
     const parentId = session.head?.id;
+    const first = session.head === undefined;
     const toolCalls = session.endedCalls;
     const visit = visitOf(context);
     const record = beginning
       ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
       : await session.saveWithin(run, plan);
-    return liveCheckpointData({ session, run, record, input, parentId, toolCalls, beginning });
+    return liveCheckpointData({ session, run, record, input, parentId, first, toolCalls, beginning });
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {

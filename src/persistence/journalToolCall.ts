@@ -27,7 +27,8 @@ export async function journalToolCall(
   next: Next,
 ): Promise<unknown> {
   const recorded = recordedCall(session, event);
-  if (recorded?.outcome) return replay(session, recorded, recorded.outcome, event);
+  if (recorded?.outcome && !canRepeatLost(recorded.outcome, effect))
+    return replay(session, recorded, recorded.outcome, event);
   if (recorded && effect !== "none" && effect !== "idempotent")
     throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
   const known = recorded ? { ...event, toolCallId: recorded.call } : event;
@@ -39,6 +40,11 @@ export async function journalToolCall(
     await session.answersDurable;
   }
   return perform(session, facts, known, next);
+}
+
+/** An output that could not be stored is lost; a call that may be repeated is, so that mended code goes on. */
+function canRepeatLost({ lost }: OutcomeRecord, effect: ToolEffect): boolean {
+  return lost !== undefined && (effect === "none" || effect === "idempotent");
 }
 
 async function perform(session: RunSession, facts: IntentRecord, event: ToolCallEvent, next: Next): Promise<unknown> {

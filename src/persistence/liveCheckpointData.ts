@@ -10,6 +10,8 @@ export interface LiveCheckpoint {
   readonly record: CheckpointRecord;
   readonly input: unknown;
   readonly parentId: string | undefined;
+  /** True for the first checkpoint of its run. */
+  readonly first: boolean;
   readonly toolCalls: readonly CheckpointToolCall[];
   /** True: the state at the beginning of the current visit; false: that of this moment. */
   readonly beginning: boolean;
@@ -22,6 +24,7 @@ export function liveCheckpointData({
   record,
   input,
   parentId,
+  first,
   toolCalls,
   beginning,
 }: LiveCheckpoint): AgentCheckpointData {
@@ -35,6 +38,7 @@ export function liveCheckpointData({
     ...(parentId !== undefined && { parentId }),
     version: record.version,
     createdAt: new Date(record.at).toISOString(),
+    ...(first && { runInput: session.start.input }),
     nodeId: record.node,
     lastInput: input,
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),

@@ -9,6 +9,7 @@ import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 /** A run of four checkpoints that together use the fields of a checkpoint: two steps, a rollback of the second, the end. */
 export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
   const first = exampleCheckpoint(agentId, 1, {
+    runInput: { question: "who is it?" },
     nodeId: "subgraph/callTools",
     lastInput: { question: "who?", list: [1, [2], { three: null }] },
     lastInputType: '{"type":"object"}',
@@ -25,8 +26,9 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
     },
     strategyFingerprint: "fingerprint",
   });
+  const { runInput: _input, ...step } = first;
   const second: AgentCheckpointData = {
-    ...first,
+    ...step,
     ...identity(agentId, 2),
     unresolved: true,
     messageHistory: messages,
@@ -38,7 +40,7 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
   };
   const { progressSummary: _summary, unresolved: _unresolved, ...begun } = second;
   const rolledBack: AgentCheckpointData = {
-    ...first,
+    ...step,
     ...identity(agentId, 3),
     parentId: "1-1",
     move: "rollback",
