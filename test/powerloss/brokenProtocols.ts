@@ -1,0 +1,97 @@
+import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import {
+  blindToSuccessors,
+  foldersUnsyncedAt,
+  namedBeforeSynced,
+  neverChanging,
+  removedBeforeSynced,
+} from "./brokenFileSystems.ts";
+import { changingFiles, delegating } from "./delegating.ts";
+import type { Variant } from "./Stage.ts";
+import type { CheckName } from "./Violation.ts";
+
+/** A protocol that is broken on purpose, and what must notice it. */
+export interface BrokenProtocol {
+  readonly name: string;
+  readonly variant: Variant;
+  readonly caughtBy: CheckName;
+  /** What it needs to be noticed; default: whatever comes first. */
+  readonly scenario?: string;
+}
+
+const done = async (): Promise<void> => {};
+const noChecksums = { hex: (data: string | Uint8Array) => nodeSha256.hex(data), base64url: () => "A".repeat(43) };
+
+/** Found by crashes. */
+export const brokenByCrashes: readonly BrokenProtocol[] = [
+  {
+    name: "no sync of data",
+    variant: { wrap: (fileSystem) => changingFiles(fileSystem, () => ({ fdatasync: done })) },
+    caughtBy: "acknowledged",
+  },
+  {
+    name: "no sync of new files",
+    variant: { wrap: (fileSystem) => changingFiles(fileSystem, () => ({ fsync: done })) },
+    caughtBy: "usable",
+  },
+  { name: "no sync of folders", variant: { wrap: foldersUnsyncedAt("") }, caughtBy: "acknowledged" },
+  { name: "no sync of the folder of blobs", variant: { wrap: foldersUnsyncedAt("/blobs") }, caughtBy: "acknowledged" },
+  {
+    name: "no sync of the folder of segments",
+    variant: { wrap: foldersUnsyncedAt("/checkpoints") },
+    caughtBy: "acknowledged",
+  },
+  { name: "a segment named before it is synced", variant: { wrap: namedBeforeSynced }, caughtBy: "usable" },
+  {
+    name: "segments removed before their lines are synced",
+    variant: { wrap: removedBeforeSynced },
+    caughtBy: "usable",
+  },
+  {
+    name: "a status replaced without a mark",
+    variant: { wrap: neverChanging },
+    caughtBy: "acknowledged",
+    scenario: "changes of status",
+  },
+  { name: "checksums that say nothing", variant: { sha256: noChecksums }, caughtBy: "acknowledged" },
+];
+
+/** Found by owners that sleep. */
+export const brokenByTwoOwners: readonly BrokenProtocol[] = [
+  { name: "no check after the sync", variant: { wrap: blindToSuccessors }, caughtBy: "owned by one" },
+  {
+    name: "compaction by rename instead of link",
+    variant: {
+      wrap: (fileSystem) => delegating(fileSystem, { link: (existing, path) => fileSystem.rename(existing, path) }),
+    },
+    caughtBy: "owned by one",
+  },
+];
+
+/** Found by calls that fail. */
+export const brokenByFaults: readonly BrokenProtocol[] = [
+  {
+    name: "a second sync after a failed one",
+    variant: {
+      wrap: (fileSystem) =>
+        changingFiles(fileSystem, (file) => ({ fdatasync: () => file.fdatasync().catch(() => file.fdatasync()) })),
+    },
+    caughtBy: "usable",
+  },
+  {
+    name: "a write taken for whole",
+    variant: {
+      wrap: (fileSystem) =>
+        changingFiles(fileSystem, (file) => ({ write: (bytes) => file.write(bytes).then(() => bytes.length) })),
+    },
+    caughtBy: "usable",
+  },
+  {
+    name: "a failed write that is written again",
+    variant: {
+      wrap: (fileSystem) =>
+        changingFiles(fileSystem, (file) => ({ write: (bytes) => file.write(bytes).catch(() => file.write(bytes)) })),
+    },
+    caughtBy: "usable",
+  },
+];

@@ -1,0 +1,8 @@
+import type { Thoroughness } from "./Crashes.ts";
+
+/** `npm run soak` asks for more. */
+export const soak = process.env["SOAK"] !== undefined;
+
+export const thoroughness: Thoroughness = soak
+  ? { samples: 10, nestEvery: 4, nestedMoments: 2, seed: 1 }
+  : { samples: 1, nestEvery: 16, nestedMoments: 1, seed: 1 };
