@@ -14,8 +14,6 @@ export interface Figures {
   /** The floor in the same process; absent for what is in memory. */
   readonly floor?: Times;
   readonly diskBytes?: number;
-  /** What the storage holds on to at the end, on the heap and in buffers outside it. */
-  readonly heapBytes?: number;
 }
 
 /** The first time is that of starting up, before any step: it counts as wall time only. */

@@ -1,28 +1,14 @@
 import type { Figures } from "./Figures.ts";
 
+/** What is compared. Each runs in processes of its own, given an empty directory on the disk of this project. */
 export interface Contestant {
   readonly name: string;
   readonly kind: "file" | "memory";
   /** It stores the whole history in each checkpoint: 3,000 steps write 9 GB. */
   readonly full: boolean;
-  /** Runs in a process of its own, given an empty directory on the disk of this project. */
-  readonly run: (steps: number, directory: string) => Promise<Figures>;
-}
-
-/** Modules are loaded on demand, so that LangGraph is needed only where it runs. */
-const langgraph = async (): Promise<Langgraph> => ({
-  ...((await import(new URL("./langgraph/direct.ts", import.meta.url).href)) as Langgraph),
-  ...((await import(new URL("./langgraph/graph.ts", import.meta.url).href)) as Langgraph),
-});
-
-interface Langgraph {
-  putDirectly(kind: "memory" | "sqlite", steps: number, directory: string): Promise<Figures>;
-  throughGraph(
-    kind: "memory" | "sqlite",
-    channel: "full" | "delta",
-    steps: number,
-    directory: string,
-  ): Promise<Figures>;
+  readonly times: (steps: number, directory: string) => Promise<Figures>;
+  /** What a storage in memory holds on to, in bytes. */
+  readonly heap?: (steps: number) => Promise<number>;
 }
 
 export const contestants: readonly Contestant[] = [
@@ -30,48 +16,39 @@ export const contestants: readonly Contestant[] = [
     name: "agent-persistence, files",
     kind: "file",
     full: false,
-    run: async (steps, directory) => (await import("./ours/saves.ts")).saveToFiles(steps, directory),
+    times: async (steps, directory) => (await ours()).saveToFiles(steps, directory),
   },
-  {
-    name: "LangGraph SqliteSaver, put",
-    kind: "file",
-    full: true,
-    run: async (steps, directory) => (await langgraph()).putDirectly("sqlite", steps, directory),
-  },
-  {
-    name: "LangGraph SqliteSaver, graph",
-    kind: "file",
-    full: true,
-    run: async (steps, directory) => (await langgraph()).throughGraph("sqlite", "full", steps, directory),
-  },
-  {
-    name: "LangGraph SqliteSaver, delta graph",
-    kind: "file",
-    full: false,
-    run: async (steps, directory) => (await langgraph()).throughGraph("sqlite", "delta", steps, directory),
-  },
+  langGraph("sqlite", "put"),
+  langGraph("sqlite", "full"),
+  langGraph("sqlite", "delta"),
   {
     name: "agent-persistence, memory",
     kind: "memory",
     full: false,
-    run: async (steps) => (await import("./ours/saves.ts")).saveToMemory(steps),
+    times: async (steps) => (await ours()).saveToMemory(steps),
+    heap: async (steps) => (await ours()).heapOfMemory(steps),
   },
-  {
-    name: "LangGraph MemorySaver, put",
-    kind: "memory",
-    full: true,
-    run: async (steps, directory) => (await langgraph()).putDirectly("memory", steps, directory),
-  },
-  {
-    name: "LangGraph MemorySaver, graph",
-    kind: "memory",
-    full: true,
-    run: async (steps, directory) => (await langgraph()).throughGraph("memory", "full", steps, directory),
-  },
-  {
-    name: "LangGraph MemorySaver, delta graph",
-    kind: "memory",
-    full: false,
-    run: async (steps, directory) => (await langgraph()).throughGraph("memory", "delta", steps, directory),
-  },
+  langGraph("memory", "put"),
+  langGraph("memory", "full"),
+  langGraph("memory", "delta"),
 ];
+
+function langGraph(saver: "memory" | "sqlite", run: "put" | "full" | "delta"): Contestant {
+  return {
+    name: `LangGraph ${saver === "memory" ? "MemorySaver" : "SqliteSaver"}, ${run === "put" ? "put" : `graph, ${run}`}`,
+    kind: saver === "memory" ? "memory" : "file",
+    full: run !== "delta",
+    times: async (steps, directory) => (await theirs()).times(saver, run, steps, directory),
+    ...(saver === "memory" && { heap: async (steps: number) => (await theirs()).heap(run, steps) }),
+  };
+}
+
+// Loaded on demand: a process has only what it measures, and without LangGraph installed ours can still be measured.
+const ours = () => import("./ours/saves.ts");
+const theirs = async () => (await import(new URL("./langgraph/langGraph.ts", import.meta.url).href)) as LangGraphModule;
+
+/** The part of `langgraph/langGraph.ts` that is used, so that types do not need LangGraph either. */
+interface LangGraphModule {
+  times(saver: "memory" | "sqlite", run: "put" | "full" | "delta", steps: number, directory: string): Promise<Figures>;
+  heap(run: "put" | "full" | "delta", steps: number): Promise<number>;
+}

@@ -26,7 +26,7 @@ const targets: Target[] = [];
 
 for (const steps of values.steps.map(Number)) {
   const rows: Row[] = [];
-  for (const contestant of chosen) rows.push({ contestant, figures: await saves(contestant, steps) });
+  for (const contestant of chosen) rows.push({ contestant, ...(await measured(contestant, steps)) });
   const bytes = messageBytes(steps);
   console.log(`\n${steps} steps of one new 2 KB message, a checkpoint per step\n\n${table(rows, bytes)}`);
   targets.push(...rows.flatMap((row) => promised(row, steps, bytes)));
@@ -42,14 +42,19 @@ for (const [steps, messages] of [
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 
-async function saves(contestant: Contestant, steps: number): Promise<Figures | undefined> {
-  if (contestant.full && steps > 1_000 && !values.full) return undefined;
-  return (await inOwnProcess({ kind: "save", contestant: contestant.name, steps })) as Figures;
+async function measured(contestant: Contestant, steps: number): Promise<Omit<Row, "contestant">> {
+  if (contestant.full && steps > 1_000 && !values.full) return {};
+  const about = { contestant: contestant.name, steps };
+  const figures = (await inOwnProcess({ kind: "times", ...about })) as Figures;
+  if (contestant.heap === undefined) return { figures };
+  return { figures, heapBytes: (await inOwnProcess({ kind: "heap", ...about })) as number };
 }
 
-function promised({ contestant, figures }: Row, steps: number, bytes: number): Target[] {
+function promised({ contestant, figures, heapBytes = 0 }: Row, steps: number, bytes: number): Target[] {
   if (figures === undefined || !isOurs(contestant)) return [];
-  return contestant.kind === "file" ? fileTargets(steps, bytes, figures) : memoryTargets(steps, bytes, figures);
+  return contestant.kind === "file"
+    ? fileTargets(steps, bytes, figures)
+    : memoryTargets(steps, bytes, figures, heapBytes);
 }
 
 function isOurs({ name }: Contestant): boolean {

@@ -5,7 +5,9 @@ import type { Target } from "./targets.ts";
 /** A contestant's figures; without figures it was left out. */
 export interface Row {
   readonly contestant: Contestant;
-  readonly figures: Figures | undefined;
+  readonly figures?: Figures;
+  /** What a storage in memory holds on to at the end, on the heap and in buffers outside it. */
+  readonly heapBytes?: number;
 }
 
 const header = [
@@ -38,7 +40,7 @@ function oursAmong(rows: readonly Row[], kind: Contestant["kind"]): Figures | un
     ?.figures;
 }
 
-function cells({ contestant, figures }: Row, ours: Figures | undefined, messageBytes: number): string[] {
+function cells({ contestant, figures, heapBytes = 0 }: Row, ours: Figures | undefined, messageBytes: number): string[] {
   if (figures === undefined) return [contestant.name, "with --full", "", "", "", "", "", ""];
   const { save, floor } = figures;
   return [
@@ -49,7 +51,7 @@ function cells({ contestant, figures }: Row, ours: Figures | undefined, messageB
     ratio(save.endMs, floor?.endMs),
     ratio(save.endMs, ours?.save.endMs),
     ratio(save.wallMs, floor?.wallMs),
-    ratio(figures.diskBytes ?? figures.heapBytes ?? 0, messageBytes),
+    ratio(figures.diskBytes ?? heapBytes, messageBytes),
   ];
 }
 

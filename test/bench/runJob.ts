@@ -1,23 +1,30 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { contestants, type Contestant } from "./contestants.ts";
 import type { Job } from "./Job.ts";
 
-// Only what the job measures is loaded.
 const [job, directory = ""] = [JSON.parse(process.argv[2] ?? "") as Job, process.argv[3]];
-process.send?.(job.kind === "save" ? await save(job) : await load(job));
+process.send?.(await result(job));
 
-/** A first run is thrown away: it loads and compiles the code, which is no part of the price of a step. */
-async function save({ contestant, steps }: Extract<Job, { kind: "save" }>): Promise<unknown> {
-  const { contestants } = await import("./contestants.ts");
-  const found = contestants.find(({ name }) => name === contestant);
-  if (found === undefined) throw new Error(`There is no contestant ${contestant}.`);
-  await found.run(found.full ? 300 : 3_000, await folder("warm-up"));
-  return found.run(steps, await folder("run"));
+async function result(given: Job): Promise<unknown> {
+  if (given.kind === "load") {
+    const { load } = await import("./ours/loads.ts");
+    return load(given.steps, given.messages, await folder("run"));
+  }
+  const contestant = contestants.find(({ name }) => name === given.contestant);
+  if (contestant === undefined) throw new Error(`There is no contestant ${given.contestant}.`);
+  return given.kind === "heap" ? heap(contestant, given.steps) : times(contestant, given.steps);
 }
 
-async function load({ steps, messages }: Extract<Job, { kind: "load" }>): Promise<unknown> {
-  const loads = await import("./ours/loads.ts");
-  return loads.load(steps, messages, await folder("run"));
+/** A first run is thrown away: it loads and compiles the code, which is no part of the price of a step. */
+async function times(contestant: Contestant, steps: number): Promise<unknown> {
+  await contestant.times(contestant.full ? 300 : 3_000, await folder("warm-up"));
+  return contestant.times(steps, await folder("run"));
+}
+
+async function heap(contestant: Contestant, steps: number): Promise<unknown> {
+  await contestant.heap?.(100);
+  return contestant.heap?.(steps);
 }
 
 async function folder(name: string): Promise<string> {

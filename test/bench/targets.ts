@@ -21,7 +21,7 @@ export function fileTargets(steps: number, messageBytes: number, { save, floor, 
   ];
 }
 
-export function memoryTargets(steps: number, messageBytes: number, { save, heapBytes = 0 }: Figures): Target[] {
+export function memoryTargets(steps: number, messageBytes: number, { save }: Figures, heapBytes: number): Target[] {
   const run = `memory, ${steps} steps:`;
   return [
     { name: `${run} median save at the start`, found: save.startMs, atMost: 0.05, unit: " ms" },

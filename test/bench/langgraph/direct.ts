@@ -1,13 +1,11 @@
 import { AIMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { Figures } from "../Figures.ts";
 import { messageOf } from "../message.ts";
-import { runWithSaver } from "./runWithSaver.ts";
-import type { SaverKind } from "./savers.ts";
+import type { Run } from "./runWithSaver.ts";
 
 /** `saver.put` alone, with the whole history in each checkpoint, as LangGraph's own loop calls it. */
-export function putDirectly(kind: SaverKind, steps: number, directory: string): Promise<Figures> {
-  return runWithSaver(kind, directory, async ({ saver, times, floor }) => {
+export function putDirectly(steps: number): Run {
+  return async ({ saver, times, floor }) => {
     const messages: AIMessage[] = [];
     let config = { configurable: { thread_id: "bench", checkpoint_ns: "" } };
     times.leave();
@@ -27,5 +25,5 @@ export function putDirectly(kind: SaverKind, steps: number, directory: string): 
       config = (await saver.put(config, checkpoint, metadata, { messages: step })) as typeof config;
     }
     times.enter();
-  });
+  };
 }

@@ -1,17 +1,15 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesDeltaValue, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import type { Figures } from "../Figures.ts";
 import { messageOf } from "../message.ts";
-import { runWithSaver, type MeasuredRun } from "./runWithSaver.ts";
-import type { SaverKind } from "./savers.ts";
+import type { MeasuredRun, Run } from "./runWithSaver.ts";
 
 /** `full` keeps the whole history in every checkpoint, `delta` (experimental in LangGraph) what is new and snapshots. */
 export type Channel = "full" | "delta";
 
 /** One node that loops, a message a step; every checkpoint is awaited before the next step, as ours are. */
-export function throughGraph(kind: SaverKind, channel: Channel, steps: number, directory: string): Promise<Figures> {
-  return runWithSaver(kind, directory, async (measured) => {
+export function throughGraph(channel: Channel, steps: number): Run {
+  return async (measured) => {
     const graph = channel === "full" ? fullGraph(steps, measured) : deltaGraph(steps, measured);
     measured.times.leave();
     await graph.invoke(
@@ -19,7 +17,7 @@ export function throughGraph(kind: SaverKind, channel: Channel, steps: number, d
       { configurable: { thread_id: "bench" }, recursionLimit: steps + 10, durability: "sync" },
     );
     measured.times.enter();
-  });
+  };
 }
 
 function fullGraph(steps: number, measured: MeasuredRun) {

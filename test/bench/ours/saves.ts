@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { timesOf, timesOfAll, type Figures } from "../Figures.ts";
 import { Floor } from "../Floor.ts";
 import { StepTimes } from "../StepTimes.ts";
-import { diskBytes, liveBytes } from "../storedBytes.ts";
+import { diskBytes, heapGrowth } from "../storedBytes.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 
 export async function saveToFiles(steps: number, directory: string): Promise<Figures> {
@@ -21,15 +21,15 @@ export async function saveToFiles(steps: number, directory: string): Promise<Fig
   return { save: timesOf(times), floor: timesOfAll(floor.times), diskBytes: await diskBytes(data) };
 }
 
-/** Everything but the storage is garbage when the run is over: what is left is what the storage holds. */
 export async function saveToMemory(steps: number): Promise<Figures> {
-  const before = liveBytes();
-  const storage = new InMemoryPersistenceStorageProvider();
   const times = new StepTimes();
-  await runToEnd(storage, steps, times);
-  const heapBytes = liveBytes() - before;
-  await storage.log.close();
-  return { save: timesOf(times), heapBytes };
+  await runToEnd(new InMemoryPersistenceStorageProvider(), steps, times);
+  return { save: timesOf(times) };
+}
+
+export function heapOfMemory(steps: number): Promise<number> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  return heapGrowth(storage, () => runToEnd(storage, steps, new StepTimes()));
 }
 
 async function runToEnd(storage: InMemoryPersistenceStorageProvider, steps: number, times: StepTimes): Promise<void> {
