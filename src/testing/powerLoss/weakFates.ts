@@ -6,6 +6,9 @@ const fills: readonly Fill[] = ["zeros", "stale", "nothing"];
 /** How likely a sample keeps each part: few, half or nearly all. */
 const likelihoods = [0.1, 0.5, 0.9];
 
+/** Every other sample looks at the last of them alone: what is old is mostly on the device. */
+const recent = 8;
+
 /** Says of part after part whether it reached the device. */
 type Choose = () => boolean;
 
@@ -25,7 +28,9 @@ export function* weakFates(
   for (let sample = 0; sample < samples; sample++) {
     const likelihood = likelihoods[sample % likelihoods.length] ?? 0.5;
     const fill = fills[Math.floor(random() * fills.length)] ?? "zeros";
-    yield fatesOf(mutations, () => random() < likelihood, fill);
+    const old = sample % 2 === 0 ? 0 : Math.max(0, mutations.length - recent);
+    const fates = fatesOf(mutations.slice(old), () => random() < likelihood, fill);
+    yield [...Array.from({ length: old }, (): Fate => "kept"), ...fates];
   }
 }
 
