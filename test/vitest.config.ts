@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["**/node_modules/**"],
-    testTimeout: soak ? 900_000 : 60_000,
+    testTimeout: soak ? 900_000 : 180_000,
     hookTimeout: 120_000,
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
   },
