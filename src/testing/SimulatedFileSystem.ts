@@ -142,7 +142,7 @@ export class SimulatedFileSystem implements FileSystem {
 
   #find(path: string, call: string): number {
     const node = this.#traced.tree.find(path);
-    if (node === undefined) throw new SimulatedSystemError("ENOENT", call, path);
+    if (node === undefined) throw this.#traced.tree.missing(path, call);
     return node;
   }
 

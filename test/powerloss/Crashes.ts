@@ -11,6 +11,8 @@ export interface Thoroughness {
   readonly nestEvery: number;
   /** How many moments of a recovery are tried. */
   readonly nestedMoments: number;
+  /** Every how many changes a crash is tried. Default: after each. */
+  readonly stride?: number;
   readonly seed: number;
 }
 
@@ -34,10 +36,11 @@ export class Crashes {
 
   /** Every crash since a moment; of a crash of a recovery only some, and always what is durable at its end. */
   *statesOf(fileSystem: SimulatedFileSystem, from: number, sampled: boolean): Generator<CrashState> {
-    const { samples, seed, nestedMoments } = this.#thoroughness;
+    const { samples, seed, nestedMoments, stride = 1 } = this.#thoroughness;
     const { position } = fileSystem;
     if (!sampled) {
-      for (let after = from; after <= position; after++) yield* fileSystem.crashStates(after, { samples, seed });
+      for (let after = from; after <= position; after += stride)
+        yield* fileSystem.crashStates(after, { samples, seed });
       return;
     }
     yield* fileSystem.crashStates(position, { models: ["amnesia"] });

@@ -15,8 +15,9 @@ describe("a protocol that is broken on purpose is caught", () => {
     expect((await caughtInCrashes(variant, scenarios))?.check).toBe(caughtBy);
   });
 
-  it.each(brokenByTwoOwners)("$name", async ({ variant, caughtBy }) => {
-    expect((await caughtInCrashes(variant, twoOwners))?.check).toBe(caughtBy);
+  it.each(brokenByTwoOwners)("$name", async ({ variant, caughtBy, scenario }) => {
+    const scenarios = twoOwners.filter(({ name }) => name === (scenario ?? name));
+    expect((await caughtInCrashes(variant, scenarios))?.check).toBe(caughtBy);
   });
 
   it.each(brokenByFaults)("$name", async ({ variant, caughtBy }) => {

@@ -53,7 +53,12 @@ export const brokenByCrashes: readonly BrokenProtocol[] = [
     caughtBy: "acknowledged",
     scenario: "changes of status",
   },
-  { name: "checksums that say nothing", variant: { sha256: noChecksums }, caughtBy: "acknowledged" },
+  {
+    name: "checksums that say nothing",
+    variant: { sha256: noChecksums },
+    caughtBy: "acknowledged",
+    scenario: "owners that die one after another",
+  },
 ];
 
 /** Found by owners that sleep. */
@@ -65,6 +70,7 @@ export const brokenByTwoOwners: readonly BrokenProtocol[] = [
       wrap: (fileSystem) => delegating(fileSystem, { link: (existing, path) => fileSystem.rename(existing, path) }),
     },
     caughtBy: "owned by one",
+    scenario: "an owner that slept in its compaction",
   },
 ];
 

@@ -22,13 +22,20 @@ export class FileTree {
     return this.#walk(partsOf(path));
   }
 
+  /** What is said of a name that is not there: a file cannot be a part of the way to it. */
+  missing(path: string, call: string): SimulatedSystemError {
+    const parts = partsOf(path).slice(0, -1);
+    const isFile = (_: string, index: number) =>
+      this.content(this.#walk(parts.slice(0, index + 1)) ?? root) !== undefined;
+    return new SimulatedSystemError(parts.some(isFile) ? "ENOTDIR" : "ENOENT", call, path);
+  }
+
   /** Where a name is or may be put. */
   entryOf(path: string, call: string): FolderEntry {
     const parts = partsOf(path);
     const folder = this.#walk(parts.slice(0, -1));
     const name = parts.at(-1);
-    if (folder === undefined) throw new SimulatedSystemError("ENOENT", call, path);
-    if (this.content(folder) !== undefined) throw new SimulatedSystemError("ENOTDIR", call, path);
+    if (folder === undefined || this.content(folder) !== undefined) throw this.missing(path, call);
     if (name === undefined) throw new SimulatedSystemError("EEXIST", call, path);
     return { folder, name };
   }
