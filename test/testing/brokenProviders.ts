@@ -116,7 +116,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
     mistake: "resolves agent ids as paths",
     caughtBy: "keeps agents apart with ids that look like paths",
     make: () =>
-      keyed((agentId) => new URL(agentId.replaceAll("\\", "/").replaceAll("%", "%25"), "file:///root/").pathname),
+      keyed((agentId) => new URL(agentId.replaceAll("\\", "/").replaceAll("%", "%25"), "file:///base/").pathname),
   },
   {
     mistake: "keeps agents as the members of an object",
