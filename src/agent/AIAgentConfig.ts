@@ -4,7 +4,7 @@ import type { AnyTool } from "./Tool.ts";
 
 /** What an agent is made of. */
 export interface AIAgentConfig<Input, Output> {
-  /** The durable identity of runs that name none; default: a random one for each agent object. */
+  /** The durable identity of runs that name none; default "agent", in every process. */
   readonly id?: string;
   readonly promptExecutor: PromptExecutor;
   /** Handed to the executor; a node may change it for its run. */

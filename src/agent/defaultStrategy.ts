@@ -1,15 +1,27 @@
+import { z } from "zod";
+import type { AssistantMessage, ToolMessage } from "../checkpoint/Message.ts";
 import { callModel } from "./callModel.ts";
 import { callTools } from "./callTools.ts";
 import { hasToolCalls } from "./hasToolCalls.ts";
 import { strategy, type Strategy } from "./Strategy.ts";
 import { textOf } from "./textOf.ts";
 
+const question = z.custom<string | ToolMessage>(
+  (value) => typeof value === "string" || hasRole(value, "tool"),
+  "expected a text or a tool message",
+);
+const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
+
 /** The loop of an agent without a strategy: ask the model, run the tools it asks for, until it asks for none. */
 export const defaultStrategy: Strategy<string, string> = strategy<string, string>("default", (graph) => {
-  const ask = graph.node("callModel", callModel);
-  const act = graph.node("callTools", callTools);
+  const ask = graph.node("callModel", { input: question }, callModel);
+  const act = graph.node("callTools", { input: answer }, callTools);
   graph.edge(graph.start, ask);
   graph.edge(ask, act, { when: hasToolCalls });
   graph.edge(act, ask);
   graph.edge(ask, graph.finish, { map: textOf });
 });
+
+function hasRole(value: unknown, role: string): boolean {
+  return typeof value === "object" && value !== null && (value as { readonly role?: unknown }).role === role;
+}

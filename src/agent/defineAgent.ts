@@ -8,6 +8,8 @@ import { Pipeline } from "./Pipeline.ts";
 import { StrategyGraph } from "./StrategyGraph.ts";
 import type { AnyTool } from "./Tool.ts";
 
+/** The same in every process: a run that names no agent is found again by the next one that names none. */
+const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
 
 /** Checks a configuration and compiles what its runs share. */
@@ -17,7 +19,7 @@ export function defineAgent<Input, Output>(
 ): AgentDefinition {
   const graph = new StrategyGraph(config.strategy ?? defaultStrategy);
   const tools = toolsByName(config.tools ?? []);
-  const { id: agentId = globalThis.crypto.randomUUID(), maxIterations = defaultMaxIterations } = config;
+  const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
   assertAgentId(agentId);
   if (!(maxIterations > 0)) throw new TypeError(`maxIterations is a number above 0, found ${String(maxIterations)}.`);
   return {

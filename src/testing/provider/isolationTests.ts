@@ -8,8 +8,10 @@ export const isolationTests: readonly ProviderTest[] = [
   providerTest("keeps what was saved when the caller changes its object later", async (storage, expect) => {
     for (const data of fullCheckpoints("a")) {
       const handed = structuredClone(data);
-      await storage.hand(handed);
+      const saving = storage.hand(handed);
+      // While it is being saved: what counts is what was given.
       changeDeeply(handed);
+      await saving;
     }
     await storage.expectStored("a", fullCheckpoints("a"), expect);
   }),
