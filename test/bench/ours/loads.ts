@@ -15,6 +15,8 @@ export interface LoadFigures {
 }
 
 const rounds = 15;
+/** The first rounds compile the code and are thrown away. */
+const warmUp = 5;
 
 /** Stops an agent after `steps` steps, the first `messages` of them with a message, and opens it again and again. */
 export async function load(steps: number, messages: number, directory: string): Promise<LoadFigures> {
@@ -24,12 +26,13 @@ export async function load(steps: number, messages: number, directory: string): 
   const latest: number[] = [];
   const parse: number[] = [];
   const resume: number[] = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < warmUp + rounds; round++) {
     parse.push(await timeOf(() => parseFiles(directory)));
     latest.push(await timeOf(() => readLatest(directory, messages)));
     resume.push(await timeToNode(directory, steps));
   }
-  return { latestMs: median(latest), resumeMs: median(resume), parseMs: median(parse) };
+  const warm = (times: readonly number[]): number => median(times.slice(warmUp));
+  return { latestMs: warm(latest), resumeMs: warm(resume), parseMs: warm(parse) };
 }
 
 async function timeOf(action: () => Promise<void>): Promise<number> {
