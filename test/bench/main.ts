@@ -3,6 +3,7 @@ import { contestants, type Contestant } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
+import { linkLibrary } from "./linkLibrary.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import { table, targetLine, type Row } from "./report.ts";
 import { fileTargets, loadTargets, memoryTargets, type Target } from "./targets.ts";
@@ -22,6 +23,7 @@ const { values } = parseArgs({
 const chosen = contestants.filter(({ name }) =>
   name.startsWith(values.only === "ours" ? "agent-persistence" : values.only),
 );
+linkLibrary();
 const targets: Target[] = [];
 
 for (const steps of values.steps.map(Number)) {
