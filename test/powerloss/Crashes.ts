@@ -23,6 +23,7 @@ export class Crashes {
   readonly #files = new Set<string>();
   readonly #tried = new Set<string>();
   #checks = 0;
+  #recoveries = 0;
 
   constructor(thoroughness: Thoroughness) {
     this.#thoroughness = thoroughness;
@@ -72,9 +73,10 @@ export class Crashes {
     }
   }
 
-  nests(variant: number): boolean {
+  /** Whether the next recovery is cut short as well. */
+  nests(): boolean {
     const { nestEvery } = this.#thoroughness;
-    return nestEvery > 0 && variant % nestEvery === 0;
+    return nestEvery > 0 && this.#recoveries++ % nestEvery === 0;
   }
 }
 

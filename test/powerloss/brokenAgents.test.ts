@@ -11,7 +11,9 @@ describe("an agent on a storage that is broken on purpose is caught", () => {
     const violation = await violationOf(async () => {
       const stage = new AgentStage(new SimulatedFileSystem(), { ...variant, effect: "idempotent" });
       await stage.play();
-      await exploreAgent(stage, new Crashes({ samples: 0, nestEvery: 0, nestedMoments: 0, stride: 3, seed: 1 }));
+      // Moments at random find what is broken late as soon as what is broken early.
+      const crashes = new Crashes({ samples: 0, nestEvery: 0, nestedMoments: 200, seed: 1 });
+      await exploreAgent(stage, crashes, { nested: false });
     });
     expect(violation?.check).toBe(caughtBy);
   });

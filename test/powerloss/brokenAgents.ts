@@ -41,17 +41,17 @@ export const brokenAgents: readonly BrokenAgent[] = [
   {
     name: "no sync of data",
     variant: { wrap: (fileSystem) => changingFiles(fileSystem, () => ({ fdatasync: async () => {} })) },
-    caughtBy: "durable before it has an effect",
+    caughtBy: "usable",
   },
   {
     name: "appends acknowledged before they are made",
     variant: { storage: oneLate },
-    caughtBy: "durable before it has an effect",
+    caughtBy: "acknowledged",
   },
   {
     name: "calls not recorded before they begin",
     variant: { storage: without("intent") },
-    caughtBy: "the world",
+    caughtBy: "durable before it has an effect",
   },
   {
     name: "inverses not recorded before they begin",

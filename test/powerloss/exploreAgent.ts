@@ -19,9 +19,9 @@ export async function exploreAgent(
     const before = restarted.position;
     const happened = events.map((event) => ({ ...event, at: before }));
     const next = new AgentStage(restarted, stage.variant, { machine, events: happened, answered });
-    await crashes.check(state, async (variant) => {
+    await crashes.check(state, async () => {
       await recoverAgent(next, answered);
-      if (nested && crashes.nests(variant)) await exploreAgent(next, crashes, { from: before, nested: false });
+      if (nested && crashes.nests()) await exploreAgent(next, crashes, { from: before, nested: false });
     });
   }
 }

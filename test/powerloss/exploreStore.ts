@@ -22,8 +22,7 @@ export async function exploreStore(
     const before = restarted.position;
     await crashes.check(state, async (variant) => {
       await recoverStore(next, variant);
-      if (nested && crashes.nests(variant))
-        await exploreStore(next, crashes, { from: before, nested: false, sampled: true });
+      if (nested && crashes.nests()) await exploreStore(next, crashes, { from: before, nested: false, sampled: true });
     });
   }
 }

@@ -118,9 +118,10 @@ export class LogLoader {
       if (found.some(({ position, generation }) => position > end + 1 || generation === segment.generation))
         throw this.#damagedOpen(segment);
     }
-    // Owners take one number after the other, and remove segments only once their own counts.
-    const lowest = voids.at(-1);
-    if (lowest !== undefined && voids[0]?.generation !== before + voids.length) throw this.#damagedOpen(lowest);
+    // Whoever writes after its claim has synced the folder, where all numbers below its own were then.
+    const at = voids.findIndex(({ carried }) => carried.end > carried.start);
+    const written = voids[at];
+    if (written !== undefined && written.generation !== before + voids.length - at) throw this.#damagedOpen(written);
   }
 
   #damagedOpen(segment: Segment): CorruptLogError {

@@ -4,13 +4,10 @@ const staleByte = 0x78;
 
 /** The bytes of a file, which grow. */
 export class FileContent {
-  #bytes: Uint8Array;
-  #size: number;
-
-  constructor(bytes: Uint8Array = new Uint8Array(0)) {
-    this.#bytes = bytes.slice();
-    this.#size = bytes.length;
-  }
+  #bytes = new Uint8Array(0);
+  #size = 0;
+  /** A copy has the same bytes, until one of them is written. */
+  #isShared = false;
 
   get size(): number {
     return this.#size;
@@ -30,7 +27,12 @@ export class FileContent {
   }
 
   copy(): FileContent {
-    return new FileContent(this.#bytes.subarray(0, this.#size));
+    const copy = new FileContent();
+    copy.#bytes = this.#bytes;
+    copy.#size = this.#size;
+    copy.#isShared = true;
+    this.#isShared = true;
+    return copy;
   }
 
   #writeTorn(offset: number, bytes: Uint8Array, { kept, fill }: Tear): void {
@@ -45,10 +47,11 @@ export class FileContent {
   }
 
   #grow(size: number): void {
-    if (size > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(size, this.#bytes.length * 2));
-      larger.set(this.#bytes);
+    if (this.#isShared || size > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(size, this.#size * 2));
+      larger.set(this.#bytes.subarray(0, this.#size));
       this.#bytes = larger;
+      this.#isShared = false;
     }
     this.#size = Math.max(this.#size, size);
   }

@@ -98,5 +98,8 @@ export class FileTree {
 }
 
 function partsOf(path: string): string[] {
-  return path.split(/[\\/]/).filter((part) => part !== "");
+  return path
+    .replaceAll("\\", "/")
+    .split("/")
+    .filter((part) => part !== "");
 }

@@ -7,7 +7,11 @@ export class SimulatedSystemError extends Error {
   readonly path: string;
 
   constructor(code: string, syscall: string, path: string) {
+    // Most are expected, and a stack is what costs most; those of Node have none either.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`${code}: ${syscall} "${path}" in a simulated file system`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "SimulatedSystemError";
     this.code = code;
     this.syscall = syscall;

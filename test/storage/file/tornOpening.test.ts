@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { append, collect, nextOwner, segmentPaths, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
 
@@ -34,6 +35,24 @@ it("passes over the first lines of a take-over of which a loss of power has left
   const next = await testLog(directory, { processIdentity: machine.start() }).open("a", nextOwner());
   await append(next, "on");
   expect(textsOf(await collect(log.read("a")))).toEqual([...texts, "on"]);
+});
+
+it("passes over a claim alone, also when the name of the one before it was lost", async () => {
+  const directory = await testDirectory();
+  const log = testLog(directory);
+  const first = await log.open("a", nextOwner());
+  await append(first, "one");
+  await first.release();
+  const [lower = ""] = await segmentPaths(directory, "a");
+  const before = await readFile(lower);
+  await (await log.open("a", nextOwner())).release();
+  await (await log.open("a", nextOwner())).release();
+  const [newest = ""] = await segmentPaths(directory, "a");
+  const bytes = await readFile(newest);
+  await writeFile(newest, bytes.subarray(0, bytes.indexOf(10) + 1));
+  await writeFile(lower, before);
+  expect((await segmentPaths(directory, "a")).map((path) => basename(path))).toEqual(["1.jsonl", "3.jsonl"]);
+  expect(textsOf(await collect(log.read("a")))).toEqual(["one"]);
 });
 
 it("takes nothing for a torn take-over once what it carried over is gone from where it came from", async () => {
