@@ -69,15 +69,13 @@ export class ToolCaller {
     const { generation } = visit.run;
     try {
       // The schema, which the tool's own type stands for, has just made this input.
-      return isolate(
-        await tool.execute(input as never, {
-          toolCallId,
-          generation,
-          messages: visit.state.history.messages,
-          abortSignal: signal,
-          context,
-        }),
-      );
+      return await tool.execute(input as never, {
+        toolCallId,
+        generation,
+        messages: visit.state.history.messages,
+        abortSignal: signal,
+        context,
+      });
     } catch (cause) {
       signal.throwIfAborted();
       visit.assertOpen();

@@ -1,10 +1,10 @@
-/** What to tell about something that was thrown. */
+/** What to tell about something that was thrown, whatever it is: even a value whose every look throws again. */
 export function reasonOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === "" ? thrown.name : thrown.message;
-  if (typeof thrown === "string") return thrown;
   try {
+    if (thrown instanceof Error) return thrown.message === "" ? String(thrown.name) : `${thrown.message}`;
+    if (typeof thrown === "string") return thrown;
     return JSON.stringify(thrown) ?? String(thrown);
   } catch {
-    return String(thrown);
+    return `something that is no error (${typeof thrown})`;
   }
 }

@@ -4,17 +4,22 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start; never goes back. */
   monotonic(): number;
-  /** Calls back once after `ms` milliseconds; the timer does not keep the process alive. Returns its cancellation. */
-  after(ms: number, callback: () => void): () => void;
+  /**
+   * Calls back once after `ms` milliseconds. Returns its cancellation.
+   *
+   * @param background true for a timer that nobody waits for: it does not keep the process alive.
+   */
+  after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, callback) {
+  after(ms, callback, background = false) {
     const timer: unknown = setTimeout(callback, ms);
-    if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+    if (background && typeof timer === "object" && timer !== null && "unref" in timer)
+      (timer as { unref(): void }).unref();
     return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
   },
 };

@@ -72,6 +72,8 @@ export class RunSession {
   readonly createdAt: number;
   /** Calls that moved the run: they get no outcome. */
   readonly movedCalls = new Set<string>();
+  /** What became of each call that was made on this line in this process. */
+  readonly performed = new Map<string, Promise<unknown>>();
   /** Calls that have begun and not ended. */
   readonly inFlight = new Map<string, IntentRecord>();
   head: CheckpointHead | undefined;

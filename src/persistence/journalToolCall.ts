@@ -1,4 +1,5 @@
 import { callOf } from "../agent/ContextBinding.ts";
+import { reasonOf } from "../agent/reasonOf.ts";
 import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
 import type { ToolEffect } from "../agent/Tool.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
@@ -20,7 +21,25 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * A tool call of a durable run: one that ended before is not run again; one with a side effect is recorded before it
  * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
  */
-export async function journalToolCall(
+export function journalToolCall(
+  session: RunSession,
+  effect: ToolEffect,
+  event: ToolCallEvent,
+  next: Next,
+): Promise<unknown> {
+  const { toolCallId } = event;
+  const known = session.performed.get(toolCallId);
+  // One id is one call: a message that is executed twice gets the same outcomes.
+  if (known) return known;
+  const performing = replayOrPerform(session, effect, event, next);
+  session.performed.set(toolCallId, performing);
+  performing.catch((error: unknown) => {
+    if (!(error instanceof ToolFailedError)) session.performed.delete(toolCallId);
+  });
+  return performing;
+}
+
+async function replayOrPerform(
   session: RunSession,
   effect: ToolEffect,
   event: ToolCallEvent,
@@ -50,9 +69,7 @@ function canRepeatLost({ lost }: OutcomeRecord, effect: ToolEffect): boolean {
 async function perform(session: RunSession, facts: IntentRecord, event: ToolCallEvent, next: Next): Promise<unknown> {
   session.inFlight.set(facts.call, facts);
   try {
-    const output = isolate(await next(event));
-    recordOutcome(session, facts, event, output);
-    return output;
+    return recordOutcome(session, facts, event, await next(event));
   } catch (error) {
     recordError(session, facts, event, error);
     throw error;
@@ -71,22 +88,30 @@ function recordError(session: RunSession, facts: IntentRecord, event: ToolCallEv
   if (error instanceof ToolNotStartedError && facts.effect !== "none") record(session, facts, { unstarted: true });
 }
 
-function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCallEvent, output: unknown): void {
+/** @returns the output as everybody after gets it. */
+function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
   const { writer } = session.journal;
+  const subject = `the output of tool "${event.tool.name}"`;
   try {
-    const slot = writer.value(output, `the output of tool "${event.tool.name}"`);
+    const output = isolate(given);
+    const slot = writer.value(output, subject);
     record(session, facts, { output: slot }, { ...shown(facts, event), status: "succeeded", output });
-    writer.noteOutcome(event.toolCallId, output);
+    writer.noteOutcome(facts.call, output);
+    return output;
   } catch (error) {
-    if (!(error instanceof NotSerializableError)) throw error;
+    if (session.journal.failed) throw error;
     // The effect has happened: that much is recorded, so that it can be rolled back and is not repeated.
+    const refusal =
+      error instanceof NotSerializableError
+        ? error
+        : new NotSerializableError(subject, "", `cannot be copied: ${reasonOf(error)}`);
     record(
       session,
       facts,
-      { lost: { path: error.path, reason: error.reason } },
+      { lost: { path: refusal.path, reason: refusal.reason } },
       { ...shown(facts, event), status: "lost" },
     );
-    throw error;
+    throw refusal;
   }
 }
 

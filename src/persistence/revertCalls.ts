@@ -1,4 +1,5 @@
 import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { reasonOf } from "../agent/reasonOf.ts";
 import type { RevertibleCall } from "../agent/RunResult.ts";
 import type { AnyTool } from "../agent/Tool.ts";
 import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
@@ -72,7 +73,7 @@ async function recordInverse(call: LoggedCall, options: RevertOptions): Promise<
   await journal.durable();
   const failure = await tryInverse(call, options);
   journal.append([
-    { kind: "reverted", call: call.call, ...(failure && { error: { message: messageOf(failure.error) } }) },
+    { kind: "reverted", call: call.call, ...(failure && { error: { message: reasonOf(failure.error) } }) },
   ]);
   await journal.durable();
   return failure;
@@ -112,8 +113,4 @@ async function runInverse(
 
 function checked(tool: AnyTool, input: unknown): Promise<unknown> {
   return checkSchemaAsync(tool.inputSchema, input, `the stored input of tool "${tool.name}"`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

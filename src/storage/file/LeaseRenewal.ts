@@ -39,8 +39,12 @@ export class LeaseRenewal {
   async #renewOnce(): Promise<void> {
     await this.#renew(this.#beat++).catch(() => {});
     if (this.#stopped) return;
-    this.#cancel = this.#clock.after(this.#intervalMs, () => {
-      this.#current = this.#renewOnce();
-    });
+    this.#cancel = this.#clock.after(
+      this.#intervalMs,
+      () => {
+        this.#current = this.#renewOnce();
+      },
+      true,
+    );
   }
 }
