@@ -12,12 +12,12 @@ const kinds = ["lying sync", "short write", "ENOSPC"] as const;
 describe("a protocol that is broken on purpose is caught", () => {
   it.each(brokenByCrashes)("$name", async ({ variant, caughtBy, scenario }) => {
     const scenarios = storeScenarios.filter(({ name }) => name === (scenario ?? name));
-    expect((await caughtInCrashes(variant, scenarios))?.check).toBe(caughtBy);
+    expect(caughtBy).toContain((await caughtInCrashes(variant, scenarios))?.check);
   });
 
   it.each(brokenByTwoOwners)("$name", async ({ variant, caughtBy, scenario }) => {
     const scenarios = twoOwners.filter(({ name }) => name === (scenario ?? name));
-    expect((await caughtInCrashes(variant, scenarios))?.check).toBe(caughtBy);
+    expect(caughtBy).toContain((await caughtInCrashes(variant, scenarios))?.check);
   });
 
   it.each(brokenByFaults)("$name", async ({ variant, caughtBy }) => {
@@ -25,6 +25,6 @@ describe("a protocol that is broken on purpose is caught", () => {
     const violation = await violationOf(async () => {
       for (const kind of kinds) await exploreFaults(variant, crashes, { kind });
     });
-    expect(violation?.check).toBe(caughtBy);
+    expect(caughtBy).toContain(violation?.check);
   });
 });
