@@ -177,7 +177,6 @@ export class BoundPersistence implements RunPersistence {
     historyFrom?: (log: AgentLog) => readonly Message[],
   ): Promise<void> {
     const { run, session } = this.#at(context);
-    const leaving = context.nodeId;
     await this.#move(context, (log) => {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
       return setPoint({
@@ -186,7 +185,6 @@ export class BoundPersistence implements RunPersistence {
         log,
         session,
         run,
-        leaving,
         ...(messageHistory && { messageHistory }),
       });
     });

@@ -3,64 +3,26 @@ import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
-import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type {
   AgentRecord,
   CheckpointRecord,
   DecisionRecord,
   IntentRecord,
   RunRecord,
-  SnapshotRecord,
   StructureRecord,
   Visit,
 } from "../checkpoint/records.ts";
 import type { AppendOptions } from "../journal/AppendQueue.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { agentSummary, type SummaryFacts } from "./agentSummary.ts";
+import type { CheckpointHead } from "./CheckpointHead.ts";
+import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
+import { checkpointRecord } from "./checkpointRecord.ts";
 import type { Recording } from "./Recording.ts";
-import { snapshotOf } from "./snapshotOf.ts";
+import type { SessionOptions } from "./SessionOptions.ts";
+import { snapshotIfDue } from "./snapshotIfDue.ts";
+import type { SnapshotSource } from "./snapshotOf.ts";
 import { StateWriter } from "./StateWriter.ts";
-
-/** Where a session begins: at a stored state, or with a new run. */
-export interface SessionOptions {
-  readonly journal: Journal;
-  readonly run: RunRecord;
-  readonly structure: StructureRecord;
-  readonly lane: number;
-  readonly automatic: boolean;
-  readonly start: RunStart;
-  readonly recording: Recording | undefined;
-  /** Records that begin the run or the line; appended with its first checkpoint. */
-  readonly opening: readonly AgentRecord[];
-  /** The decisions in a stored state; absent when the log does not have the state of `start`. */
-  readonly restored?: readonly DecisionRecord[];
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  readonly head: CheckpointHead | undefined;
-}
-
-/** The checkpoint that a line goes on from. */
-export interface CheckpointHead {
-  readonly version: number;
-  readonly id: string;
-}
-
-/** A checkpoint that is about to be saved. */
-export interface CheckpointPlan {
-  readonly node: string;
-  readonly input: unknown;
-  readonly id?: string;
-  readonly version?: number;
-  readonly inputType?: string;
-  readonly unresolved?: true;
-  readonly status?: "completed";
-  /** True where one visit has ended and another begins: a snapshot may stand here. */
-  readonly boundary?: true;
-}
-
-/** A snapshot is due when this much was appended since the last one, and this many times its own size. */
-const snapshotBytes = 1024 * 1024;
-const snapshotProportion = 16;
 
 /** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
 export class RunSession {
@@ -185,7 +147,8 @@ export class RunSession {
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const records = [...this.#takeOpening(), ...this.#takePending(), record];
-    const snapshot = plan.boundary && this.#snapshotIfDue(run, record, plan.input, parent);
+    const snapshot =
+      plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
     this.#append(snapshot ? [...records, snapshot] : records, summary, snapshot !== undefined);
     this.#savedWithin = true;
     return record;
@@ -223,8 +186,8 @@ export class RunSession {
   }
 
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
-  takeUnsaved(run: AgentRun, node: string): AgentRecord[] {
-    this.#pending.push(...this.#writer.take(run.state, node));
+  takeUnsaved(run: AgentRun): AgentRecord[] {
+    this.#pending.push(...this.#writer.take(run.state, this.#node));
     return [...this.#takeOpening(), ...this.#takePending()];
   }
 
@@ -240,63 +203,22 @@ export class RunSession {
     });
   }
 
-  /** Made to find out its size, which doubles the wait for the next try when it is too large: each byte pays once. */
-  #snapshotIfDue(
-    run: AgentRun,
-    record: CheckpointRecord,
-    input: unknown,
-    parent: CheckpointHead | undefined,
-  ): SnapshotRecord | undefined {
-    const { journal, createdAt } = this;
-    if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
-    const checkpointId = this.head?.id ?? "";
-    const snapshot = snapshotOf(record, {
-      journal,
-      state: run.state,
-      writer: this.#writer,
-      run: this.run,
-      structure: this.#structure,
-      createdAt,
-      checkpointId,
-      parent,
-      input,
-    });
-    const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
-    journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
-    if (due > journal.appendedBytes) return undefined;
-    journal.writer.forget();
-    return snapshot;
-  }
-
   get #writer(): StateWriter {
     return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
   }
 
+  #snapshotSource({ state }: AgentRun, input: unknown, parent: CheckpointHead | undefined): SnapshotSource {
+    const { journal, createdAt, run, head } = this;
+    const structure = this.#structure;
+    const checkpointId = head?.id ?? "";
+    return { journal, state, writer: this.#writer, run, structure, createdAt, checkpointId, parent, input };
+  }
+
   #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
-    const { journal } = this;
-    const { iteration, progress, progressSummary } = run.state;
-    const version = plan.version ?? journal.nextVersion;
-    journal.nextVersion = version + 1;
-    journal.nextNumber = Math.max(journal.nextNumber, run.state.history.next);
-    // The position of an append is known once it is made; it is the next.
-    if (plan.id !== undefined) journal.named.set(plan.id, [version, journal.position + 1]);
-    if (plan.status) journal.runs.set(this.run.run, [version, journal.position + 1]);
-    this.head = { version, id: plan.id ?? `${journal.generation}-${version}` };
-    return {
-      kind: "checkpoint",
-      lane: this.lane,
-      version,
-      ...(plan.id !== undefined && { id: plan.id }),
-      at: journal.clock.now(),
-      node: plan.node,
-      input,
-      ...(plan.inputType !== undefined && { inputType: plan.inputType }),
-      ...(plan.unresolved && { unresolved: true }),
-      iteration,
-      ...(progress !== undefined && { progress }),
-      ...(progressSummary !== undefined && { summary: progressSummary }),
-      ...(plan.status && { status: plan.status }),
-    };
+    const { journal, lane } = this;
+    const record = checkpointRecord(run.state, plan, { journal, lane, runId: this.run.run, input });
+    this.head = { version: record.version, id: plan.id ?? `${journal.generation}-${record.version}` };
+    return record;
   }
 
   #append(records: readonly AgentRecord[], summary: AppendOptions["summary"], snapshot = false): void {
@@ -324,9 +246,4 @@ export class RunSession {
 
 function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep): boolean {
   return foreseen.nodeId === next.nodeId && isSameValue(foreseen.input, next.input);
-}
-
-function subjectOf({ node, unresolved, status }: CheckpointPlan): string {
-  if (status) return "the output of the run";
-  return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
 }

@@ -17,8 +17,6 @@ export interface PointOptions {
   readonly log: AgentLog;
   readonly session: RunSession;
   readonly run: AgentRun;
-  /** The node that is left. */
-  readonly leaving: string;
   /** The path of the node that runs next. */
   readonly node: string;
   readonly input: unknown;
@@ -38,7 +36,7 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
   );
   const lane = journal.nextLane++;
   const structure = structureRecord(setup.graph, lane, journal);
-  const unsaved = recordsForLane(session.takeUnsaved(run, options.leaving), lane, state.history, journal.writer);
+  const unsaved = recordsForLane(session.takeUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, session);
   const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);

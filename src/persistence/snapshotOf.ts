@@ -2,6 +2,7 @@ import type { RunState } from "../agent/RunState.ts";
 import type { CheckpointRecord, RunRecord, SnapshotRecord, StructureRecord } from "../checkpoint/records.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { Journal } from "../journal/Journal.ts";
+import type { CheckpointHead } from "./CheckpointHead.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
 /** What a snapshot is made from, beside the checkpoint that it stands with. */
@@ -13,7 +14,7 @@ export interface SnapshotSource {
   readonly structure: StructureRecord;
   readonly createdAt: number;
   readonly checkpointId: string;
-  readonly parent: { readonly version: number; readonly id: string } | undefined;
+  readonly parent: CheckpointHead | undefined;
   /** The value of the checkpoint's input. */
   readonly input: unknown;
 }

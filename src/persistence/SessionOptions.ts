@@ -1,0 +1,23 @@
+import type { RunStart } from "../agent/RunStart.ts";
+import type { AgentRecord, DecisionRecord, RunRecord, StructureRecord } from "../checkpoint/records.ts";
+import type { Journal } from "../journal/Journal.ts";
+import type { CheckpointHead } from "./CheckpointHead.ts";
+import type { Recording } from "./Recording.ts";
+
+/** Where a session begins: at a stored state, or with a new run. */
+export interface SessionOptions {
+  readonly journal: Journal;
+  readonly run: RunRecord;
+  readonly structure: StructureRecord;
+  readonly lane: number;
+  readonly automatic: boolean;
+  readonly start: RunStart;
+  readonly recording: Recording | undefined;
+  /** Records that begin the run or the line; appended with its first checkpoint. */
+  readonly opening: readonly AgentRecord[];
+  /** The decisions in a stored state; absent when the log does not have the state of `start`. */
+  readonly restored?: readonly DecisionRecord[];
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly head: CheckpointHead | undefined;
+}
