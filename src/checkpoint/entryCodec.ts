@@ -9,6 +9,10 @@ const snapshotStart = `${snapshotMark}["`;
 const checksumLength = 43;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const encoder = new TextEncoder();
+const unknownChecksum = "-".repeat(checksumLength);
+/** Where every line is encoded: an array of its own for each would cost more than encoding it. It grows and never shrinks. */
+let scratch = new Uint8Array(64 * 1024);
 
 /** What is encoded: an entry without its checksum, and what is stored beside the records. */
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
@@ -24,25 +28,35 @@ export type DecodedEntry =
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
 
 /**
- * The stored form of an append, shared by all backends: one line of JSON text without a line break.
+ * The stored form of an append, shared by all backends: one line of JSON text in UTF-8, with its line break.
  *
  *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
  *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
  *     {"snapshot":["<checksum>",…]}
  *
- * The checksum covers every byte after its own comma. The generation is left out where the id begins with it. An append
- * that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
+ * The checksum covers every byte after its own comma, up to the line break. The generation is left out where the id
+ * begins with it. An append that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
  *
  * Throws what `JSON.stringify` throws for values that are not JSON.
+ *
+ * @returns `line` is valid until the next call only: copy it before anything is waited for.
  */
 export function encodeEntry(
   entry: EncodableEntry,
   sha256: Sha256,
-): { readonly line: string; readonly checksum: string } {
-  const end = entry.snapshot === true ? "]}" : "]";
-  const body = `"${entry.prev}",${entry.position},${JSON.stringify(entry.id)},${JSON.stringify(entry.records)}${extrasOf(entry)}${end}`;
-  const checksum = sha256.base64url(body);
-  return { line: `${entry.snapshot === true ? snapshotStart : plainStart}${checksum}",${body}`, checksum };
+): { readonly line: Uint8Array; readonly checksum: string } {
+  const start = entry.snapshot === true ? snapshotStart : plainStart;
+  const { prev, position, id } = entry;
+  const bodyAt = start.length + checksumLength + 2;
+  const length = encode([
+    `${start}${unknownChecksum}","${prev}",${position},${JSON.stringify(id)},`,
+    JSON.stringify(entry.records),
+    `${extrasOf(entry)}${entry.snapshot === true ? "]}\n" : "]\n"}`,
+  ]);
+  // The text is encoded once: the checksum is taken of its bytes and put into its place.
+  const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
+  encoder.encodeInto(checksum, scratch.subarray(start.length));
+  return { line: scratch.subarray(0, length), checksum };
 }
 
 /** Reads one line, without its line break. The checksum is verified over the bytes before anything of them is used. */
@@ -62,6 +76,17 @@ export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedE
 export function generationOfId(id: string): number | undefined {
   const digits = generatedId.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);
+}
+
+/** Encodes pieces one after the other, which spares joining them to one text. Returns how many bytes they take. */
+function encode(pieces: readonly string[]): number {
+  let needed = 0;
+  // A character takes three bytes at most.
+  for (const piece of pieces) needed += piece.length * 3;
+  if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
+  let length = 0;
+  for (const piece of pieces) length += encoder.encodeInto(piece, scratch.subarray(length)).written;
+  return length;
 }
 
 function extrasOf({ id, generation, summary }: EncodableEntry): string {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { decodeEntry, encodeEntry, snapshotMark } from "../../src/checkpoint/entryCodec.ts";
+import { decodeEntry, encodeEntry, snapshotMark, type EncodableEntry } from "../../src/checkpoint/entryCodec.ts";
 import { formatVersion } from "../../src/checkpoint/formatVersion.ts";
 import type { Sha256 } from "../../src/internal/Sha256.ts";
 import { wasmSha256 } from "../../src/internal/wasmSha256.ts";
@@ -21,19 +21,29 @@ const sample = {
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
+/** The text of an encoded entry, without its line break. */
+function encoded(entry: EncodableEntry): { readonly line: string; readonly checksum: string } {
+  const { line, checksum } = encodeEntry(entry, sha256);
+  expect(line.at(-1)).toBe("\n".charCodeAt(0));
+  return { line: new TextDecoder().decode(line.subarray(0, -1)), checksum };
+}
+
 describe("the stored form of an append", () => {
   it("is pinned: a golden line reads in every later version", () => {
     const golden = '["VB_FuwdITuabosjEElvmnPdmrDWed1xs1QaTwOiqw34","",1,"1-1",[{"kind":"message","text":"hi"}]]';
-    const { line } = encodeEntry(
-      { position: 1, generation: 1, id: "1-1", records: [{ kind: "message", text: "hi" } as never], prev: "" },
-      sha256,
-    );
+    const { line } = encoded({
+      position: 1,
+      generation: 1,
+      id: "1-1",
+      records: [{ kind: "message", text: "hi" } as never],
+      prev: "",
+    });
     expect(formatVersion).toBe(1);
     expect(line).toBe(golden);
   });
 
   it("comes back equal, from text and from bytes, with either hash", async () => {
-    const { line, checksum } = encodeEntry(sample, sha256);
+    const { line, checksum } = encoded(sample);
     const expected = { ok: true, entry: { ...sample, checksum }, snapshot: false, summary: undefined };
     expect(decodeEntry(line, sha256)).toEqual(expected);
     expect(decodeEntry(bytesOf(line), sha256)).toEqual(expected);
@@ -41,7 +51,7 @@ describe("the stored form of an append", () => {
   });
 
   it("spends at most 135 bytes on everything but the records", () => {
-    const { line } = encodeEntry({ ...sample, position: 123_456, id: "1234-123456", records: [] }, sha256);
+    const { line } = encoded({ ...sample, position: 123_456, id: "1234-123456", records: [] });
     expect(line.length + 1).toBeLessThanOrEqual(135);
   });
 
@@ -51,13 +61,13 @@ describe("the stored form of an append", () => {
     ["an id with a leading zero", { ...sample, id: "03-1" }],
     ["no records", { ...sample, records: [] }],
   ])("keeps the generation and the id with %s", (_name, entry) => {
-    const { line, checksum } = encodeEntry(entry, sha256);
+    const { line, checksum } = encoded(entry);
     expect(line).not.toContain("\n");
     expect(decodeEntry(line, sha256)).toMatchObject({ ok: true, entry: { ...entry, checksum } });
   });
 
   it("carries a summary and marks a snapshot by its first bytes", () => {
-    const { line } = encodeEntry({ ...sample, snapshot: true, summary: { status: "waiting" } }, sha256);
+    const { line } = encoded({ ...sample, snapshot: true, summary: { status: "waiting" } });
     expect(line.startsWith(snapshotMark)).toBe(true);
     expect(decodeEntry(line, sha256)).toMatchObject({ ok: true, snapshot: true, summary: { status: "waiting" } });
   });
@@ -69,7 +79,7 @@ describe("the stored form of an append", () => {
           { kind: "value", value: JSON.parse(json) as unknown },
           JSON.parse('{"kind":"x","__proto__":1}') as { kind: string },
         ];
-        const { line } = encodeEntry({ ...sample, id, records, snapshot }, sha256);
+        const { line } = encoded({ ...sample, id, records, snapshot });
         const decoded = decodeEntry(bytesOf(line), sha256);
         expect(decoded.ok && JSON.stringify(decoded.entry.records)).toBe(JSON.stringify(records));
         expect(decoded.ok && decoded.snapshot).toBe(snapshot);
@@ -78,7 +88,7 @@ describe("the stored form of an append", () => {
   });
 
   it.each([false, true])("finds every changed byte (snapshot: %s)", (snapshot) => {
-    const bytes = bytesOf(encodeEntry({ ...sample, snapshot }, sha256).line);
+    const bytes = bytesOf(encoded({ ...sample, snapshot }).line);
     for (let at = 0; at < bytes.length; at++) {
       for (const flip of [1, 0x20, 0x80, 0xff]) {
         const changed = bytes.slice();
@@ -88,8 +98,13 @@ describe("the stored form of an append", () => {
     }
   });
 
+  it.each([20_000, 30_000])("encodes text of %i characters outside Latin-1 whole", (length) => {
+    const records = [{ kind: "value", text: "世".repeat(length) }];
+    expect(decodeEntry(bytesOf(encoded({ ...sample, records }).line), sha256)).toMatchObject({ entry: { records } });
+  });
+
   it("finds every cut and every extension", () => {
-    const { line } = encodeEntry(sample, sha256);
+    const { line } = encoded(sample);
     for (let length = 0; length < line.length; length++)
       expect(decodeEntry(line.slice(0, length), sha256).ok).toBe(false);
     expect(decodeEntry(`${line} `, sha256).ok).toBe(false);

@@ -32,7 +32,7 @@ export function encodeAppend(
     ...(summary && { summary: storedSummary(summary) }),
   };
   const { line, checksum } = encodeEntry(entry, sha256);
-  return { line: Buffer.from(`${line}\n`), end: { position, checksum }, summary };
+  return { line: Buffer.from(line), end: { position, checksum }, summary };
 }
 
 /** The entry says itself whose it is and where it stands. */

@@ -8,8 +8,6 @@ import type { Sha256 } from "../../internal/Sha256.ts";
 import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 import { EntryBytes } from "./EntryBytes.ts";
 
-const encoder = new TextEncoder();
-
 /** What one agent has stored: encoded lines, and what the last of them says about the agent. */
 export class MemoryAgentLog {
   readonly agentId: string;
@@ -49,7 +47,7 @@ export class MemoryAgentLog {
       this.#sha256,
     );
     const summaryText = summary === undefined ? this.#summary : JSON.stringify({ ...summary, position });
-    this.#lines.push(position, encoder.encode(line));
+    this.#lines.push(position, line.subarray(0, -1));
     this.#position = position;
     this.#checksum = checksum;
     this.#summary = summaryText;
