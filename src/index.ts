@@ -4,15 +4,7 @@ export type { RunState } from "./agent/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
-export type {
-  AgentContext,
-  AgentLlm,
-  AgentStorage,
-  AgentTools,
-  Decision,
-  Requirements,
-  WaitingFor,
-} from "./agent/AgentContext.ts";
+export type { AgentContext, AgentLlm, AgentStorage, AgentTools, Decision, Requirements } from "./agent/AgentContext.ts";
 export type { AgentFeature } from "./agent/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/AgentRun.ts";
 export { callModel } from "./agent/callModel.ts";
@@ -50,6 +42,7 @@ export type {
   CheckpointToolCall,
 } from "./checkpoint/AgentCheckpointData.ts";
 export { formatVersion } from "./checkpoint/formatVersion.ts";
+export type { WaitingFor } from "./checkpoint/status/WaitingFor.ts";
 export { registerClass, type StorableClass } from "./checkpoint/classRegistry.ts";
 export type { Entry, LogRecord } from "./checkpoint/Entry.ts";
 export type { AssistantMessage, ContentPart, Message, ProviderOptions, ToolMessage } from "./checkpoint/Message.ts";
@@ -116,6 +109,7 @@ export { StrategyChangedError } from "./errors/StrategyChangedError.ts";
 export { ToolCallInDoubtError } from "./errors/ToolCallInDoubtError.ts";
 export { ToolFailedError } from "./errors/ToolFailedError.ts";
 export { ToolNotStartedError } from "./errors/ToolNotStartedError.ts";
+export { TransitionNotAllowedError } from "./errors/TransitionNotAllowedError.ts";
 export { UnfinishedRunError } from "./errors/UnfinishedRunError.ts";
 export { UnknownNodeError } from "./errors/UnknownNodeError.ts";
 export { UnknownToolError } from "./errors/UnknownToolError.ts";

@@ -73,6 +73,3 @@ export interface Requirements {
   /** Name to what it must be, such as `{ node: ">=20.19", "env:DATABASE_URL": "*" }`. */
   readonly environment?: Readonly<Record<string, string>>;
 }
-
-/** What a waiting run waits for. */
-export type WaitingFor = "user_input" | "external_api" | "human_approval";

@@ -1,4 +1,4 @@
-import type { WaitingFor } from "./AgentContext.ts";
+import type { WaitingFor } from "../checkpoint/status/WaitingFor.ts";
 
 /** How a run ended. A failed or aborted run rejects instead. `waiting` and `paused` are results of features to come. */
 export type RunResult<Output> =

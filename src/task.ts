@@ -1,0 +1,7 @@
+export type { FileReservation } from "./checkpoint/status/FileReservation.ts";
+export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
+export type { StateData } from "./checkpoint/status/StateData.ts";
+export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
+export { isResumable } from "./task/isResumable.ts";
+export type { Task, TaskIn } from "./task/Task.ts";
+export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";

@@ -1,0 +1,20 @@
+import type { StateData } from "../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+
+/** A task as it is stored: the agent it drives, seen by its status. Narrow it by `status` to reach its data. */
+export type Task = {
+  [Status in TaskStatus]: {
+    /** The id of the agent that the task drives. */
+    readonly taskId: string;
+    readonly taskName: string;
+    readonly status: Status;
+    /** ISO 8601. */
+    readonly createdAt: string;
+    /** ISO 8601; when its status changed last. */
+    readonly updatedAt: string;
+    readonly data: Readonly<StateData[Status]>;
+  };
+}[TaskStatus];
+
+/** A task in one status. */
+export type TaskIn<Status extends TaskStatus> = Extract<Task, { readonly status: Status }>;

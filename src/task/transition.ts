@@ -1,0 +1,37 @@
+import { checkSchema } from "../agent/checkSchema.ts";
+import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
+import type { StateData } from "../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
+import { stateDataSchemas } from "./stateDataSchemas.ts";
+import type { Task, TaskIn } from "./Task.ts";
+
+/** Where a task is to move, and what is then known of it. */
+export interface TaskMove<Status extends TaskStatus> {
+  readonly to: Status;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly data: Readonly<StateData[Status]>;
+}
+
+/**
+ * The task after a move. Decides and writes nothing.
+ *
+ * @throws TransitionNotAllowedError when the table has no such move, or a failed task is not recoverable.
+ * @throws InvalidInputError when the data is not that of the new status; it names the fields.
+ */
+export function transition<Status extends TaskStatus>(task: Task, { to, at, data }: TaskMove<Status>): TaskIn<Status> {
+  const allowed = allowedMoves(task);
+  if (!allowed.includes(to))
+    throw new TransitionNotAllowedError({ taskId: task.taskId, from: task.status, to, allowed });
+  const checked = checkSchema(stateDataSchemas[to], data, `data of a task that is ${to}`);
+  const { taskId, taskName, createdAt } = task;
+  // The schema that passed is the one of this status.
+  return { taskId, taskName, status: to, createdAt, updatedAt: at, data: checked } as TaskIn<Status>;
+}
+
+/** The statuses that a task may move to from where it is. */
+export function allowedMoves(task: Pick<Task, "status" | "data">): readonly TaskStatus[] {
+  const lost = task.status === "failed" && !(task.data as StateData["failed"]).recoverable;
+  return lost ? [] : STATE_TRANSITIONS[task.status];
+}
