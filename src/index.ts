@@ -49,6 +49,16 @@ export type { AssistantMessage, ContentPart, Message, ProviderOptions, ToolMessa
 export type { Clock } from "./internal/Clock.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
+export type {
+  CheckpointRestoredEvent,
+  CheckpointSavedEvent,
+  EventCheckpoint,
+  EventOrigin,
+  PersistenceEvent,
+  PersistenceListener,
+  StatusChangedEvent,
+} from "./persistence/PersistenceEvent.ts";
+export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";
 export type { RollbackReport } from "./persistence/RollbackReport.ts";

@@ -152,6 +152,8 @@ export interface CheckpointRecord {
   /** The end of a run: `input` is its output. */
   readonly status?: "completed" | "cancelled";
   readonly move?: "rollback" | "execution_point" | "branch";
+  /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
+  readonly trigger?: string;
   /** For an execution point: the calls whose effects it left standing. */
   readonly standing?: readonly string[];
   /** Open parallel branches, one node and input each. */

@@ -11,6 +11,9 @@ export interface AppendOptions {
   readonly snapshot?: boolean;
 }
 
+/** Is told of what was appended once it is durable, before anybody who waits for it. Must not throw. */
+export type AppendListener = (records: readonly AgentRecord[], summary: AgentSummary | undefined) => void;
+
 interface Batch {
   readonly records: AgentRecord[];
   readonly uploads: BlobUpload[];
@@ -29,16 +32,18 @@ export class AppendQueue {
   readonly #log: OwnedLog;
   readonly #blobs: BlobStore;
   readonly #agentId: string;
+  readonly #onAppended: AppendListener;
   #position: number;
   #open: Batch | undefined;
   #inFlight: Batch | undefined;
   #draining = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(log: OwnedLog, blobs: BlobStore, agentId: string) {
+  constructor(log: OwnedLog, blobs: BlobStore, agentId: string, onAppended: AppendListener) {
     this.#log = log;
     this.#blobs = blobs;
     this.#agentId = agentId;
+    this.#onAppended = onAppended;
     this.#position = log.position;
   }
 
@@ -91,6 +96,7 @@ export class AppendQueue {
         { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
+      this.#onAppended(records, summary);
       batch.resolve();
     } catch (error) {
       this.#failure = { error };

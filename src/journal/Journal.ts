@@ -9,7 +9,7 @@ import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
-import { AppendQueue, type AppendOptions } from "./AppendQueue.ts";
+import { AppendQueue, type AppendListener, type AppendOptions } from "./AppendQueue.ts";
 
 /** What an append takes beside its records, roughly. */
 const envelopeBytes = 120;
@@ -21,6 +21,8 @@ export interface JournalOptions {
   readonly sha256: Sha256;
   /** In bytes of UTF-8 JSON; larger values become blobs. */
   readonly inlineThresholdBytes: number;
+  /** Makes who is told of each append once it is durable. Absent: nobody. */
+  readonly listener?: (generation: number, index: LogIndex) => AppendListener;
 }
 
 /**
@@ -80,7 +82,8 @@ export class Journal implements AsyncDisposable {
     });
     this.#recordLog = options.log;
     this.#owned = owned;
-    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId);
+    const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
+    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId, onAppended);
   }
 
   /**

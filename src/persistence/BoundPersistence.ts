@@ -48,6 +48,7 @@ export class BoundPersistence implements RunPersistence {
     const plan = {
       node,
       input,
+      trigger: "asked_for",
       ...(checkpointId !== undefined && { id: checkpointId }),
       ...(version !== 0 && { version }),
       ...(options.lastInputType && {

@@ -5,6 +5,8 @@ export interface CheckpointPlan {
   readonly id?: string;
   readonly version?: number;
   readonly inputType?: string;
+  /** Why it is made, where that does not follow from the rest. */
+  readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
   /** True where one visit has ended and another begins: a snapshot may stand here. */

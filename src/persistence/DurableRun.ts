@@ -134,7 +134,7 @@ export class DurableRun {
       status && status.status !== "in_progress"
         ? [{ kind: "status", run: run.run, status: "in_progress", at: this.#journal.clock.now() } as const]
         : [];
-    return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening });
+    return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening, by: "resume" });
   }
 
   async #branch(checkpointId: string): Promise<RunResult<unknown>> {
@@ -156,7 +156,7 @@ export class DurableRun {
       this.#setup,
       journal,
       { log, state },
-      { lane: begun.lane, run: own, opening: begun.records, head: begun.head },
+      { lane: begun.lane, run: own, opening: begun.records, head: begun.head, by: "branch" },
     );
     const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
     return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;

@@ -1,6 +1,8 @@
 import type { Clock } from "../internal/Clock.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
+import type { ListenerErrorHandler } from "./tellListener.ts";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -15,6 +17,13 @@ export interface PersistenceConfig {
   readonly rollbackToolRegistry?: RollbackToolRegistry;
   /** How long a move waits for tool calls in flight after aborting them, in milliseconds. Default 5,000. */
   readonly abortGraceMs?: number;
+  /** Is told what happens to the agents, in order, after it is durable. It is not waited for. Default: nobody is told. */
+  readonly onEvent?: PersistenceListener;
+  /**
+   * Gets what `onEvent` throws or rejects with; nothing else comes of it. Default: a warning of the process, of type
+   * `AgentPersistenceWarning`.
+   */
+  readonly onListenerError?: ListenerErrorHandler;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

@@ -1,18 +1,23 @@
 import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
 import type { StrategyGraph } from "../agent/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../agent/Tool.ts";
+import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/SlotWriter.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { platformSha256 } from "../internal/platformSha256.ts";
+import type { AppendListener } from "../journal/AppendQueue.ts";
 import { Journal } from "../journal/Journal.ts";
 import { CheckpointRecordLog } from "../storage/checkpoints/CheckpointRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../storage/none/NoPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
+import { AppendedEvents } from "./AppendedEvents.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
+import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
+import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 
 const defaultAbortGraceMs = 5_000;
 
@@ -30,6 +35,8 @@ export class PersistenceSetup {
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly #onEvent: PersistenceListener | undefined;
+  readonly #onListenerError: ListenerErrorHandler | undefined;
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
@@ -41,6 +48,8 @@ export class PersistenceSetup {
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
+    this.#onEvent = config.onEvent;
+    this.#onListenerError = config.onListenerError;
   }
 
   sha256(): Promise<Sha256> {
@@ -55,12 +64,26 @@ export class PersistenceSetup {
       clock,
       sha256: await this.sha256(),
       inlineThresholdBytes: this.#inlineThresholdBytes,
+      ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
     });
+  }
+
+  /** Tells whoever listens. A listener that fails is reported and fails nothing. */
+  tell(event: UntimedEvent): void {
+    if (!this.#onEvent) return;
+    // An event without its time, and the time: the compiler does not add them up for each kind.
+    const told = { ...event, at: new Date(this.clock.now()).toISOString() } as PersistenceEvent;
+    tellListener(this.#onEvent, told, this.#onListenerError);
   }
 
   /** What a crash in the middle of a call of this tool means. */
   effectOf(tool: AnyTool): ToolEffect {
     return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
+  }
+
+  #tellOf(agentId: string, generation: number, index: LogIndex): AppendListener {
+    const events = new AppendedEvents(agentId, generation, index);
+    return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
   }
 
   get #inlineThresholdBytes(): number {

@@ -4,6 +4,8 @@ import type { AgentRecord, LaneRecord, RunRecord } from "../checkpoint/records.t
 import type { RunStart } from "../agent/RunStart.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import { eventCheckpoint } from "./AppendedEvents.ts";
+import type { CheckpointRestoredEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { Recording } from "./Recording.ts";
 import { restoreRun } from "./restoreRun.ts";
@@ -75,6 +77,7 @@ export function restoredRun(
     readonly run: RunRecord;
     readonly opening: readonly AgentRecord[];
     readonly head?: { readonly version: number; readonly id: string };
+    readonly by: CheckpointRestoredEvent["by"];
   },
 ): RunSession {
   const reader = log.reader(state);
@@ -91,6 +94,11 @@ export function restoredRun(
     nextNumber,
   });
   const { checkpoint } = state;
+  if (checkpoint) {
+    const origin = { agentId: journal.agentId, runId: run.run };
+    const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
+    setup.tell({ kind: "checkpoint_restored", ...origin, by: options.by, ...shown });
+  }
   const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
   return new RunSession({
     journal,

@@ -65,7 +65,12 @@ export async function rollBack(
   });
   return {
     report,
-    session: restoredRun(setup, journal, { log, state }, { lane: begun.lane, run, opening: [], head: begun.head }),
+    session: restoredRun(
+      setup,
+      journal,
+      { log, state },
+      { lane: begun.lane, run, opening: [], head: begun.head, by: "rollback" },
+    ),
   };
 }
 

@@ -2,6 +2,8 @@ import {
   AIAgent,
   Persistence,
   type AnyTool,
+  type ListenerErrorHandler,
+  type PersistenceListener,
   type PersistenceStorageProvider,
   type PromptExecutor,
   type RollbackToolRegistry,
@@ -18,6 +20,8 @@ export interface DurableOptions {
   readonly automatic?: boolean;
   readonly systemPrompt?: string;
   readonly maxIterations?: number;
+  readonly onEvent?: PersistenceListener;
+  readonly onListenerError?: ListenerErrorHandler;
 }
 
 /** An agent "a" as one process builds it. */
@@ -26,7 +30,16 @@ export function durableAgent(
   storage: PersistenceStorageProvider<never>,
   options: DurableOptions = {},
 ): AIAgent<string, string> {
-  const { tools = [], turns = [], automatic = true, registry, systemPrompt, maxIterations } = options;
+  const {
+    tools = [],
+    turns = [],
+    automatic = true,
+    registry,
+    systemPrompt,
+    maxIterations,
+    onEvent,
+    onListenerError,
+  } = options;
   return new AIAgent({
     id: "a",
     llmModel: "scripted",
@@ -40,6 +53,8 @@ export function durableAgent(
     enableAutomaticPersistence: automatic,
     clock: new SimulatedClock(),
     ...(registry && { rollbackToolRegistry: registry }),
+    ...(onEvent && { onEvent }),
+    ...(onListenerError && { onListenerError }),
   });
 }
 

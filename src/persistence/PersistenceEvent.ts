@@ -1,0 +1,60 @@
+/** Which agent an event is about, and when it was told. */
+export interface EventOrigin {
+  readonly agentId: string;
+  /** Absent: the event is not about one run. */
+  readonly runId?: string;
+  /** ISO 8601, by the configured clock. */
+  readonly at: string;
+}
+
+/** What an event shows of a checkpoint. */
+export interface EventCheckpoint {
+  readonly checkpointId: string;
+  readonly version: number;
+  /** The node that runs next; `finish` at the end of a run. */
+  readonly nodeId: string;
+  /** Nodes completed so far. */
+  readonly iteration: number;
+  /** 0 to 100; absent when none was set. */
+  readonly progress?: number;
+  readonly progressSummary?: string;
+}
+
+/** A checkpoint is durable. */
+export interface CheckpointSavedEvent extends EventOrigin, EventCheckpoint {
+  readonly kind: "checkpoint_saved";
+  readonly runId: string;
+  /**
+   * Why it was made: `run_started`, `after_node`, `run_ended`, `unresolved` (a node ended and its edges lead nowhere),
+   * `asked_for` (by `createCheckpoint`), or the move that led to it.
+   */
+  readonly trigger: string;
+}
+
+/** An agent goes on from a stored checkpoint: after an interruption, on a branch, or rolled back. */
+export interface CheckpointRestoredEvent extends EventOrigin, EventCheckpoint {
+  readonly kind: "checkpoint_restored";
+  readonly runId: string;
+  readonly by: "resume" | "branch" | "rollback";
+}
+
+/** The status of an agent has changed; its summary is durable. */
+export interface StatusChangedEvent extends EventOrigin {
+  readonly kind: "status_changed";
+  readonly runId: string;
+  readonly status: string;
+  /** Absent: the agent is new. */
+  readonly previous?: string;
+  /** The data of the new status, as summaries show it. */
+  readonly data: unknown;
+}
+
+/** Something that happened to a durable agent. More kinds may come: let a `switch` pass over those it does not know. */
+export type PersistenceEvent = CheckpointSavedEvent | CheckpointRestoredEvent | StatusChangedEvent;
+
+/** Is told what happens. It is not waited for, and what it throws or rejects with fails nothing. */
+export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
+
+/** An event as it is reported from where it happens. */
+export type UntimedEvent = Untimed<PersistenceEvent>;
+type Untimed<Event> = Event extends PersistenceEvent ? Omit<Event, "at"> : never;
