@@ -36,8 +36,11 @@ export function importTools({ csvFile, database, onSignUp }: ToolOptions) {
     },
   });
 
-  const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(signUp, (_person, { toolCallId }) =>
-    database.remove(toolCallId),
+  const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(
+    signUp,
+    (_person, { toolCallId }) => database.remove(toolCallId),
+    // Removing by the id of the call twice is the same as once: a removal that a crash cut short runs again.
+    { effect: "idempotent" },
   );
   return { tools: [listPeople, signUp], rollbackToolRegistry };
 }

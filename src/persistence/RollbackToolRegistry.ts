@@ -1,4 +1,4 @@
-import type { AnyTool, Tool } from "../agent/Tool.ts";
+import type { AnyTool, Tool, ToolEffect } from "../agent/Tool.ts";
 
 /** A call that is being taken back, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
@@ -17,16 +17,27 @@ export type InverseFunction = (input: unknown, call: RolledBackCall) => unknown;
 /** How the calls of one tool are taken back. */
 export type Inverse =
   | { readonly kind: "tool"; readonly tool: AnyTool; readonly inverse: AnyTool }
-  | { readonly kind: "function"; readonly tool: AnyTool; readonly inverse: InverseFunction };
+  | {
+      readonly kind: "function";
+      readonly tool: AnyTool;
+      readonly inverse: InverseFunction;
+      readonly effect: ToolEffect | undefined;
+    };
 
 /** For each tool with an effect, what undoes a call of it. That the inverse undoes everything is its author's responsibility. */
 export class RollbackToolRegistry {
   readonly #inverses = new Map<string, Inverse>();
 
-  /** The form that also gets the original result. A tool registered again gets the newer inverse. */
+  /**
+   * The form that also gets the original result. A tool registered again gets the newer inverse.
+   *
+   * @param options.effect `idempotent` when taking the same call back twice is the same as once: an inverse that a crash
+   * cut short then runs again. Absent: nothing is known of it, and such an inverse is in doubt.
+   */
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,
     inverse: (input: NoInfer<Input>, call: RolledBackCall<NoInfer<Input>, NoInfer<Output>>) => unknown,
+    options?: { readonly effect?: ToolEffect },
   ): this;
   /**
    * The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. The inverse
@@ -36,11 +47,16 @@ export class RollbackToolRegistry {
     tool: Tool<Arguments, unknown, never>,
     inverse: Tool<NoInfer<Arguments>, unknown, never>,
   ): this;
-  registerRollback(tool: unknown, inverse: unknown): this {
+  registerRollback(tool: unknown, inverse: unknown, { effect }: { readonly effect?: ToolEffect } = {}): this {
     // The overloads have checked that the two fit; from here on their types are known by name only.
     const original = tool as AnyTool;
     if (typeof inverse === "function")
-      this.#inverses.set(original.name, { kind: "function", tool: original, inverse: inverse as InverseFunction });
+      this.#inverses.set(original.name, {
+        kind: "function",
+        tool: original,
+        inverse: inverse as InverseFunction,
+        effect,
+      });
     else this.#inverses.set(original.name, { kind: "tool", tool: original, inverse: inverse as AnyTool });
     return this;
   }

@@ -55,13 +55,13 @@ interface Failure {
 }
 
 /**
- * An inverse that began before a crash and may have had its effect follows the effect that it declares; a function declares
- * none. One that is not repeated stays in doubt: no later rollback repeats it either.
+ * An inverse that began before a crash and may have had its effect follows the effect that it declares. One that is not
+ * repeated stays in doubt: no later rollback repeats it either.
  */
 function doubtOf(call: LoggedCall, { registry, inverting }: RevertOptions): Failure | undefined {
   const inverse = registry.inverseOf(call.tool);
   if (!inverse || !inverting.has(call.call)) return undefined;
-  const effect = inverse.kind === "tool" ? inverse.inverse.effect : undefined;
+  const { effect } = inverse.kind === "tool" ? inverse.inverse : inverse;
   if (effect === "none" || effect === "idempotent") return undefined;
   const name = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
   return { error: new ToolCallInDoubtError(name, call.call, call.node) };

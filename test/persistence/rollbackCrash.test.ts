@@ -74,6 +74,40 @@ describe("a rollback that a crash cuts short", () => {
     },
   );
 
+  it.each(["idempotent", "none"] as const)(
+    "repeats an inverse in doubt that is a function declared %s",
+    async (effect) => {
+      const world: string[] = [];
+      const add = tool({
+        name: "add",
+        description: "",
+        inputSchema: z.object({ name: z.string() }),
+        execute: ({ name }) => void world.push(`+${name}`),
+      });
+      const registry = new RollbackToolRegistry().registerRollback(
+        add,
+        ({ name }, { toolCallId }) => void world.push(`-${name} ${toolCallId}`),
+        { effect },
+      );
+      const build = (storage: PersistenceStorageProvider<never>) =>
+        new AIAgent({
+          id: "desk",
+          promptExecutor: scriptedModel([{ toolCalls: [{ toolName: "add", input: { name: "Alex" } }] }, "done"]),
+          llmModel: "scripted",
+          tools: [add],
+        }).install(Persistence, { storage, rollbackToolRegistry: registry });
+      const storage = new InMemoryPersistenceStorageProvider();
+      await build(storage).run("add");
+      const [first] = await persistence(build(storage)).agent().getCheckpoints();
+      const crashing = persistence(build(crashAfter(storage, 2))).agent();
+      await crashing.rollbackToCheckpoint(first?.checkpointId ?? "").catch(() => undefined);
+      expect(await build(storage).resume()).toMatchObject({ status: "completed" });
+      const [, once, again] = world;
+      expect(world).toEqual(["+Alex", expect.stringMatching(/^-Alex ./), once, "+Alex"]);
+      expect(again).toBe(once);
+    },
+  );
+
   it("never repeats an inverse in doubt that does not say it may be, and says which effect may stand", async () => {
     const world: string[] = [];
     const build = desk(world, "irreversible");
