@@ -7,6 +7,9 @@ export interface PassingCall {
   readonly call: string;
 }
 
+/** Longer than any test waits; a process that nobody kills ends after all. */
+const longestBlockMs = 300_000;
+
 /** Lets the worker stand still at one of the places it passes, so that it is killed exactly there. */
 export class Halt {
   readonly #at: WorkerOptions["haltAt"];
@@ -21,9 +24,17 @@ export class Halt {
   async pass(place: Place, passing?: PassingCall): Promise<void> {
     if (!this.#isMeant(place, passing) || ++this.#passed !== this.#at?.number) return;
     const goesOn = continued();
-    this.#say({ said: "halted", place, ...(passing && { call: passing.call }) });
+    this.#say({ said: "halted", place, ...passing });
     if (this.#at.dies) process.kill(process.pid, "SIGKILL");
     await goesOn;
+  }
+
+  /** The same for a place that cannot wait: all of the process stands still, until it is killed. */
+  block(place: Place, passing: PassingCall): void {
+    if (!this.#isMeant(place, passing) || ++this.#passed !== this.#at?.number) return;
+    this.#say({ said: "halted", place, ...passing });
+    if (this.#at.dies) process.kill(process.pid, "SIGKILL");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, longestBlockMs);
   }
 
   #isMeant(place: Place, passing: PassingCall | undefined): boolean {

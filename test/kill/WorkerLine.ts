@@ -6,7 +6,7 @@ export const WorkerLine = z.union([
   /** Everything is loaded, and the run is about to be asked for. */
   z.object({ said: z.literal("ready") }),
   /** It stands still, at a place inside a tool or the model, until it is killed or continued. */
-  z.object({ said: z.literal("halted"), place: Place, call: z.string().optional() }),
+  z.object({ said: z.literal("halted"), place: Place, tool: z.string().optional(), call: z.string().optional() }),
   z.object({ said: z.literal("completed"), output: z.unknown() }),
   z.object({
     said: z.literal("failed"),

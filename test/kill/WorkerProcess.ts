@@ -6,7 +6,7 @@ import type { WorkerStart } from "./WorkerOptions.ts";
 
 type Said<Kind extends WorkerLine["said"]> = Extract<WorkerLine, { readonly said: Kind }>;
 
-const running = new Set<WorkerProcess>();
+const running = new Set<{ kill(): void }>();
 
 /** Leaves no process behind when a test fails. */
 export function killRunningWorkers(): void {
@@ -14,15 +14,18 @@ export function killRunningWorkers(): void {
 }
 
 /** One real process of the worker. */
-export class WorkerProcess {
+export class WorkerProcess<Options = WorkerStart> {
   readonly #child: ChildProcess;
   readonly #lines: WorkerLine[] = [];
   readonly #closed: Promise<void>;
   #heard: () => void = () => {};
   #isClosed = false;
 
-  /** @param program the bundled worker. */
-  constructor(program: string, options: WorkerStart) {
+  /**
+   * @param program the bundled worker.
+   * @param options what it is told, as JSON.
+   */
+  constructor(program: string, options: Options) {
     this.#child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
     this.#closed = this.#listen();
     running.add(this);

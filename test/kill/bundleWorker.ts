@@ -4,12 +4,16 @@ import { build } from "tsup";
 
 const repository = join(import.meta.dirname, "../..");
 
-/** Makes one file of the worker and the library's source, so that each of hundreds of starts takes little. */
-export async function bundleWorker(directory: string): Promise<string> {
+/**
+ * Makes one file of a program and the library's source, so that each of hundreds of starts takes little.
+ *
+ * @param source its path from here.
+ */
+export async function bundleWorker(directory: string, source = "worker.ts"): Promise<string> {
   await symlink(join(repository, "node_modules"), join(directory, "node_modules"));
   await build({
     config: false,
-    entry: { worker: join(import.meta.dirname, "worker.ts") },
+    entry: { worker: join(import.meta.dirname, source) },
     tsconfig: join(repository, "test/tsconfig.json"),
     outDir: directory,
     outExtension: () => ({ js: ".mjs" }),

@@ -1,0 +1,57 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { AgentBusyError, AIAgent, Persistence, tool } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { scriptedModel } from "agent-persistence/testing";
+import { z } from "zod";
+import type { Order, Said } from "./Message.ts";
+
+/** A process that starts an agent when it is told to, at a moment at which others start the same. */
+let goOn: () => void = () => {};
+
+process.on("message", (order: Order) => {
+  if (order === "go on") return goOn();
+  const { directory, atMs } = order.contend;
+  setTimeout(() => void contend(directory).then(say), atMs - Date.now());
+});
+say({ said: "ready" });
+
+async function contend(directory: string): Promise<Said> {
+  try {
+    const { output } = (await agentIn(directory).run("Mark.", { runId: "one" })) as { readonly output?: unknown };
+    return { said: "completed", output };
+  } catch (error) {
+    if (!(error instanceof AgentBusyError)) return { said: "failed", message: String(error) };
+    return { said: "busy", holder: error.owner.processId, retryAfterMs: error.retryAfterMs };
+  }
+}
+
+function agentIn(directory: string): AIAgent {
+  let calls = 0;
+  const mark = tool({
+    name: "mark",
+    description: "",
+    inputSchema: z.object({ mark: z.string() }),
+    effect: "idempotent",
+    // Nothing keeps a call from being made twice here: whoever makes it is seen.
+    execute: async (_input, { toolCallId }) => {
+      appendFileSync(join(directory, "effects"), `${toolCallId} ${process.pid}\n`);
+      if (calls++ > 0) return;
+      say({ said: "inside" });
+      await new Promise<void>((resolve) => (goOn = resolve));
+    },
+  });
+  const turn = (...marks: readonly string[]) => ({
+    toolCalls: marks.map((name) => ({ toolName: "mark", input: { mark: name } })),
+  });
+  return new AIAgent({
+    id: "contended",
+    promptExecutor: scriptedModel([turn("a", "b"), turn("c"), "marked"]),
+    llmModel: "scripted",
+    tools: [mark],
+  }).install(Persistence, { storage: new FilePersistenceStorageProvider({ directory: join(directory, "agent") }) });
+}
+
+function say(said: Said): void {
+  process.send?.(said);
+}

@@ -1,0 +1,87 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "../bundleWorker.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { Contender } from "./Contender.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+const rounds = soak ? 100 : 10;
+/** Until all have been told, and wait for the same moment. */
+const headStartMs = 15;
+
+let home: string;
+let program: string;
+let ten: readonly Contender[];
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home, "tenProcesses/contendWorker.ts");
+  ten = Array.from({ length: 10 }, () => new Contender(program));
+  for (const one of ten) await one.hear();
+});
+afterAll(async () => {
+  await Promise.all(ten.map((one) => one.kill()));
+  await rm(home, { recursive: true, force: true });
+});
+
+describe("ten processes that start the same agent at once", () => {
+  it(`let one in, ${rounds} times over, and the other nine are told who holds it`, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const directory = await temporaryDirectory();
+      const winner = await contend(directory);
+      const effects = await effectsIn(directory);
+      expect(effects.map(({ by }) => by)).toEqual([winner, winner, winner]);
+      expect(new Set(effects.map(({ call }) => call)).size).toBe(3);
+      await expectWhole(directory);
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it(`let one take over, ${rounds / 10} times over, from a process that was killed inside a call`, async () => {
+    for (let round = 0; round < rounds / 10; round++) {
+      const directory = await temporaryDirectory();
+      const killed = new Contender(program);
+      expect(await killed.hear()).toEqual({ said: "ready" });
+      killed.tell({ contend: { directory, atMs: 0 } });
+      expect(await killed.hear()).toEqual({ said: "inside" });
+      await killed.kill();
+      const winner = await contend(directory);
+      const effects = await effectsIn(directory);
+      const calls = (by: number | undefined) => effects.filter((effect) => effect.by === by).map(({ call }) => call);
+      expect(effects.map(({ by }) => by).filter((by) => by !== killed.processId && by !== winner)).toEqual([]);
+      expect(new Set(calls(winner)).size).toBe(calls(winner).length);
+      expect(new Set(effects.map(({ call }) => call)).size).toBe(3);
+      await expectWhole(directory);
+      await rm(directory, { recursive: true });
+    }
+  });
+});
+
+/** All start at once; who gets in goes on when the others have been refused. @returns its process id. */
+async function contend(directory: string): Promise<number | undefined> {
+  const atMs = Date.now() + headStartMs;
+  for (const one of ten) one.tell({ contend: { directory, atMs } });
+  const said = await Promise.all(ten.map((one) => one.hear()));
+  const winner = ten.find((_, at) => said[at]?.said === "inside");
+  const refused = { said: "busy", holder: winner?.processId, retryAfterMs: expect.any(Number) as number };
+  expect(said).toEqual(ten.map((one) => (one === winner ? { said: "inside" } : refused)));
+  winner?.tell("go on");
+  expect(await winner?.hear()).toEqual({ said: "completed", output: "marked" });
+  return winner?.processId;
+}
+
+async function effectsIn(directory: string): Promise<readonly { readonly call: string; readonly by: number }[]> {
+  const lines = (await readFile(join(directory, "effects"), "utf8")).trimEnd().split("\n");
+  return lines.map((line) => line.split(" ")).map(([call = "", by]) => ({ call, by: Number(by) }));
+}
+
+/** What is stored is the run of one process. */
+async function expectWhole(directory: string): Promise<void> {
+  const storage = new FilePersistenceStorageProvider({ directory: join(directory, "agent") });
+  const checkpoints = await storage.getCheckpoints("contended");
+  const nodes = ["callModel", "callTools", "callModel", "callTools", "callModel", "finish"];
+  expect(checkpoints.map(({ version, nodeId }) => [version, nodeId])).toEqual(nodes.map((node, at) => [at + 1, node]));
+  expect(await storage.log.owner("contended")).toBeUndefined();
+}

@@ -1,0 +1,56 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { readPeople, type Person } from "../../../examples/user-import/people.ts";
+import { bundleWorker } from "../bundleWorker.ts";
+import { randomNumbers } from "../randomNumbers.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { killRunningWorkers } from "../WorkerProcess.ts";
+import { ImportLife, type KillPlace } from "./ImportLife.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+const killCount = soak ? 500 : 50;
+/** At once: more only wait for each other. */
+const lanes = 2;
+/** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
+const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+
+let home: string;
+let program: string;
+let csvFile: string;
+let people: readonly Person[];
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home, "userImport/importWorker.ts");
+  csvFile = join(home, "people.csv");
+  // Two are alike in everything: only the ids of their calls tell them apart.
+  const names = ["Alex", "Daniel", "Maria", "Zoë", "张伟", "Alex", "Jürgen", "Siobhán"];
+  await writeFile(csvFile, `name,email\n${names.map((name) => `${name},${name}@example.org`).join("\n")}`);
+  people = readPeople(csvFile);
+});
+afterEach(killRunningWorkers);
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+describe("the user import, killed inside its tools and inside its rollbacks", () => {
+  it(`leaves the database that the journal describes, with nobody signed up or removed twice, after each of ${killCount} kills`, async () => {
+    const budget = { left: killCount };
+    const kills: KillPlace[] = [];
+    const lane = async (number: number): Promise<void> => {
+      const random = randomNumbers(seed + number);
+      while (budget.left > 0) {
+        const directory = await temporaryDirectory();
+        const report = await new ImportLife({ program, directory, csvFile, people, random, budget }).live();
+        kills.push(...report.kills);
+        // Seed and directory are shown when this fails, and the directory is kept.
+        expect({ seed, directory, violations: report.violations }).toEqual({ seed, directory, violations: [] });
+        await rm(directory, { recursive: true });
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
+    const count = (place: KillPlace) => kills.filter((one) => one === place).length;
+    expect(count("signUp") + count("removal")).toBeGreaterThanOrEqual(killCount);
+    expect(count("signUp")).toBeGreaterThan(killCount / 5);
+    expect(count("removal")).toBeGreaterThan(killCount / 5);
+  });
+});
