@@ -29,7 +29,7 @@ export interface LifeReport {
 /** Starts of one life: later ones read a longer log. */
 const maxStarts = 25;
 /** Of the places that a process passes the halt is at one of the first. */
-const haltPlaces = 5;
+const haltPlaces = 4;
 /** The longest wait before a kill that is left to chance: about as long as an import takes. */
 const patienceMs = 60;
 /** The longest time for which other calls go on while one stands still. */
@@ -62,7 +62,7 @@ export class ImportLife {
   /** A checkpoint to roll back to, early ones first of all; `undefined` to go on with the import. */
   #target({ line, completed, unknown }: JournalState): string | undefined {
     const { random } = this.#options;
-    if (unknown.size > 0 || random() > (completed ? 0.9 : 0.3)) return undefined;
+    if (unknown.size > 0 || random() > (completed ? 0.9 : 0.5)) return undefined;
     return line[Math.floor(random() ** 2 * line.length)]?.checkpointId;
   }
 
