@@ -47,6 +47,16 @@ export { registerClass, type StorableClass } from "./checkpoint/classRegistry.ts
 export type { Entry, LogRecord } from "./checkpoint/Entry.ts";
 export type { AssistantMessage, ContentPart, Message, ProviderOptions, ToolMessage } from "./checkpoint/Message.ts";
 export type { Clock } from "./internal/Clock.ts";
+export type {
+  DescribedStep,
+  Note,
+  ParticipantHost,
+  ParticipantPlan,
+  ParticipantRequest,
+  RollbackParticipant,
+  StepRequest,
+} from "./journal/RollbackParticipant.ts";
+export type { ParticipantReport } from "./persistence/applyParticipants.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
@@ -68,7 +78,12 @@ export {
   type InverseFunction,
   type RolledBackCall,
 } from "./persistence/RollbackToolRegistry.ts";
-export type { CreateCheckpointOptions, RollbackOptions, RunPersistence } from "./persistence/RunPersistence.ts";
+export type {
+  CreateCheckpointOptions,
+  NewNote,
+  RollbackOptions,
+  RunPersistence,
+} from "./persistence/RunPersistence.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
@@ -109,6 +124,7 @@ export { NotAnAncestorError } from "./errors/NotAnAncestorError.ts";
 export { NotSerializableError } from "./errors/NotSerializableError.ts";
 export { NothingToResumeError } from "./errors/NothingToResumeError.ts";
 export { OwnershipLostError } from "./errors/OwnershipLostError.ts";
+export { ParticipantMissingError } from "./errors/ParticipantMissingError.ts";
 export { PositionConflictError } from "./errors/PositionConflictError.ts";
 export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
 export { RollbackIncompleteError } from "./errors/RollbackIncompleteError.ts";

@@ -5,6 +5,7 @@ import type {
   AnswerRecord,
   DecisionRecord,
   IntentRecord,
+  NoteRecord,
   OutcomeRecord,
   RequirementsRecord,
   RunRecord,
@@ -40,6 +41,8 @@ export interface AgentState {
   readonly answers: ReadonlyMap<string, AnswerRecord>;
   /** Likewise for tool calls, by id; those that were reverted included. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
+  /** What was noted, oldest first; since the newest snapshot, where reading began there. */
+  readonly notes: readonly NoteRecord[];
 }
 
 /** Of an agent that nothing is known of. */
@@ -56,6 +59,7 @@ export const emptyState: AgentState = {
   decisions: [],
   answers: new Map(),
   calls: new Map(),
+  notes: [],
 };
 
 /** Where something was asked in a visit: by the node itself, or within one of its tool calls. */
@@ -124,6 +128,7 @@ class Folding {
   #decisions: DecisionRecord[] = [];
   #answers = new Map<string, AnswerRecord>();
   #calls = new Map<string, RecordedCall>();
+  #notes: NoteRecord[] = [];
 
   constructor(index: LogIndex, lane: number) {
     this.#index = index;
@@ -159,6 +164,7 @@ class Folding {
       decisions: this.#decisions,
       answers: this.#answers,
       calls: this.#calls,
+      notes: this.#notes,
     };
   }
 
@@ -168,6 +174,7 @@ class Folding {
       this.#answers = new Map();
       this.#calls = new Map();
     }
+    this.#notes = [];
     this.#storage = new Map();
     this.#settings = undefined;
     this.#requirements = undefined;
@@ -212,6 +219,9 @@ class Folding {
         return;
       case "answer":
         this.#answers.set(answerKey(record.visit, record.ordinal, record.within), record);
+        return;
+      case "note":
+        this.#notes.push(record);
         return;
       case "intent":
       case "outcome":

@@ -1,6 +1,17 @@
 import type { Entry } from "./Entry.ts";
+import { packsIn } from "./blobReferences.ts";
 import { isBelow } from "./lineage.ts";
-import type { AgentRecord, CheckpointRecord, LaneRecord, RunRecord, SnapshotRecord, StatusRecord } from "./records.ts";
+import type {
+  AgentRecord,
+  CheckpointRecord,
+  LaneRecord,
+  NoteRecord,
+  RollbackRecord,
+  RollbackStepRecord,
+  RunRecord,
+  SnapshotRecord,
+  StatusRecord,
+} from "./records.ts";
 
 /** A checkpoint and where it stands. */
 export interface CheckpointPoint {
@@ -23,6 +34,19 @@ export interface OrderedRecord {
 export interface LaneStart {
   readonly record: LaneRecord;
   readonly runId: string;
+}
+
+/** A note and where it stands. */
+export interface NotePoint {
+  readonly record: NoteRecord;
+  readonly order: number;
+}
+
+/** Where a content lies in the blob that packs it. */
+export interface ContentPlace {
+  readonly blob: string;
+  readonly offset: number;
+  readonly bytes: number;
 }
 
 /** Where a finished run or a named checkpoint stands. */
@@ -57,9 +81,15 @@ export class LogIndex {
   status: StatusRecord | undefined;
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
-  rollback:
-    | { readonly target: number; readonly calls: readonly string[]; readonly closed: readonly string[] }
-    | undefined;
+  rollback: RollbackRecord | undefined;
+  /** Steps of that rollback that were taken, by participant. */
+  readonly stepsTaken = new Map<string, Set<number>>();
+  /** Every note, on whatever line. */
+  readonly notes: NotePoint[] = [];
+  /** The notes among them that a participant has taken back in a rollback that ended. */
+  readonly notesTakenBack = new Set<NotePoint>();
+  /** Contents that notes and steps name by their SHA-256 in hex. */
+  readonly contents = new Map<string, ContentPlace>();
   /** When the agent's first run began, in milliseconds since 1970. */
   createdAt: number | undefined;
   position = 0;
@@ -139,6 +169,9 @@ export class LogIndex {
       case "structure":
         this.structures.add(record.fingerprint);
         return;
+      case "note":
+        this.notes.push({ record, order });
+        return this.#addContents(record);
       case "checkpoint":
         return this.#addCheckpoint(record, entry, order);
       case "status":
@@ -159,9 +192,9 @@ export class LogIndex {
         this.ended.add(record.call);
         return;
       case "rollback":
-        this.rollback = record;
-        for (const call of record.closed) this.closed.add(call);
-        return;
+        return this.#beginRollback(record);
+      case "rollback_step":
+        return this.#addStep(record);
       case "inverse":
         this.inverting.add(record.call);
         return;
@@ -170,11 +203,46 @@ export class LogIndex {
         if (!record.error) this.reverted.add(record.call);
         return;
       case "rollback_end":
+        this.#takeBackNotes(record.target);
         this.rollback = undefined;
         for (const run of this.runsBelow(record.target)) this.#reopen(run);
         return;
       default:
         return;
+    }
+  }
+
+  /** A rollback that is begun again goes on with the steps that were planned first. */
+  #beginRollback(record: RollbackRecord): void {
+    const open = this.rollback?.target === record.target ? this.rollback.participants : undefined;
+    if (!open) this.stepsTaken.clear();
+    this.rollback = open ? { ...record, participants: open } : record;
+    for (const call of record.closed) this.closed.add(call);
+    this.#addContents(record);
+  }
+
+  #addStep({ key, step }: RollbackStepRecord): void {
+    const taken = this.stepsTaken.get(key);
+    if (taken) taken.add(step);
+    else this.stepsTaken.set(key, new Set([step]));
+  }
+
+  #takeBackNotes(version: number): void {
+    const target = this.checkpoints.get(version);
+    const keys = new Set(this.rollback?.participants?.map(({ key }) => key));
+    if (!target || keys.size === 0) return;
+    for (const note of this.notes)
+      if (keys.has(note.record.key) && isBelow(this, note.record.lane, note.order, target))
+        this.notesTakenBack.add(note);
+  }
+
+  #addContents(record: AgentRecord): void {
+    for (const { blob, contents } of packsIn(record)) {
+      let offset = 0;
+      for (const [hash, bytes] of contents) {
+        this.contents.set(hash, { blob, offset, bytes });
+        offset += bytes;
+      }
     }
   }
 

@@ -1,14 +1,15 @@
 import { estimateBytes } from "./estimateBytes.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { Message } from "./Message.ts";
+import { packsOf } from "./packsOf.ts";
 import type { StoredResult } from "./SlotReader.ts";
-import type { Visit } from "./records.ts";
+import type { Pack, Visit } from "./records.ts";
 import { encodeValue, type Slot } from "./valueCodec.ts";
 
-/** A large value on its way to the blob store. Its slot is whole once `place` was called. */
+/** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
 export interface BlobUpload {
   readonly hash: string;
-  readonly text: string;
+  readonly content: string | Uint8Array;
   readonly place: (reference: string) => void;
 }
 
@@ -26,6 +27,8 @@ export class SlotWriter {
   readonly #threshold: number;
   /** References by content hash: blobs that the log refers to already. */
   readonly #blobs: Map<string, string>;
+  /** Hashes of the contents that packs of the log have already. */
+  readonly #contents: Set<string>;
   #answers = new WeakMap<object, AnswerReference>();
   /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
   #outputs = new Map<string, unknown>();
@@ -36,10 +39,12 @@ export class SlotWriter {
     readonly sha256: Sha256;
     readonly inlineThresholdBytes?: number;
     readonly blobs?: Map<string, string>;
+    readonly contents?: Iterable<string>;
   }) {
     this.#sha256 = options.sha256;
     this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
     this.#blobs = options.blobs ?? new Map();
+    this.#contents = new Set(options.contents);
   }
 
   /** @throws NotSerializableError */
@@ -63,6 +68,18 @@ export class SlotWriter {
     return isToolMessage(value) || this.#answers.has(value)
       ? this.message(value as Message, subject)
       : this.value(value, subject);
+  }
+
+  /** Packs of those contents, by their SHA-256 in hex, that the log does not have yet. */
+  packs(contents: ReadonlyMap<string, Uint8Array>): readonly Pack[] {
+    const added = [...contents].filter(([hash]) => !this.#contents.has(hash));
+    for (const [hash] of added) this.#contents.add(hash);
+    return packsOf(added).map(({ bytes, contents: listed }) => {
+      const pack = { blob: "", contents: listed };
+      const place = (reference: string): void => void (pack.blob = reference);
+      this.#uploads.push({ hash: this.#sha256.hex(bytes), content: bytes, place });
+      return pack;
+    });
   }
 
   /** Whether a message stands in the log as an answer. */
@@ -122,7 +139,8 @@ export class SlotWriter {
     if (bytes <= this.#threshold) return slot;
     const hash = this.#sha256.hex(text);
     const cell: [string, number] = [this.#blobs.get(hash) ?? "", bytes];
-    if (cell[0] === "") this.#uploads.push({ hash, text, place: (reference) => this.#place(cell, hash, reference) });
+    if (cell[0] === "")
+      this.#uploads.push({ hash, content: text, place: (reference) => this.#place(cell, hash, reference) });
     return { $blob: cell };
   }
 

@@ -167,6 +167,28 @@ export interface CheckpointRecord {
   }[];
 }
 
+/**
+ * What a feature keeps on a line beside the agent's own state, such as the files it changed. A participant takes it into
+ * account when the agent is rolled back, so it is kept as long as a kept checkpoint precedes it.
+ */
+export interface NoteRecord {
+  readonly kind: "note";
+  readonly lane: number;
+  /** Whose it is: the key of a participant, or of a feature that keeps its own account. */
+  readonly key: string;
+  /** The tool call in which it was noted; absent: node code noted it. */
+  readonly call?: string;
+  readonly value: Slot;
+  /** Contents that the value names by hash and that the log did not have before. Absent: none. */
+  readonly packs?: readonly Pack[];
+}
+
+/** A blob that holds contents end to end: the SHA-256 of each, in hex, and its length in bytes. */
+export interface Pack {
+  readonly blob: string;
+  readonly contents: readonly (readonly [hash: string, bytes: number])[];
+}
+
 /** The status of the run changed without a checkpoint. */
 export interface StatusRecord {
   readonly kind: "status";
@@ -182,6 +204,24 @@ export interface RollbackRecord {
   readonly target: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
+  /** Who takes back its own notes below the target, and by which steps. Absent: nobody has any there. */
+  readonly participants?: readonly PlannedSteps[];
+}
+
+/** What one participant does in a rollback, decided before anything was taken back. */
+export interface PlannedSteps {
+  readonly key: string;
+  /** A list, in the order in which the steps are taken. */
+  readonly steps: Slot;
+  /** Contents that the steps name by hash and that the log did not have before. Absent: none. */
+  readonly packs?: readonly Pack[];
+}
+
+/** A participant has taken this one of its planned steps, counted from 0. */
+export interface RollbackStepRecord {
+  readonly kind: "rollback_step";
+  readonly key: string;
+  readonly step: number;
 }
 
 /** An inverse is about to run. */
@@ -245,9 +285,11 @@ export type AgentRecord =
   | AnswerRecord
   | IntentRecord
   | OutcomeRecord
+  | NoteRecord
   | CheckpointRecord
   | StatusRecord
   | RollbackRecord
+  | RollbackStepRecord
   | InverseRecord
   | RevertedRecord
   | RollbackEndRecord

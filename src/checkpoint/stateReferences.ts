@@ -6,7 +6,7 @@ import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 /** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
 export function stateReferences(state: AgentState): ReadonlySet<string> {
   const references = new Set<string>();
-  const { history, storage, settings, structure, checkpoint, run, answers, calls } = state;
+  const { history, storage, settings, structure, checkpoint, run, answers, calls, notes } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
   for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own]) {
     for (const resolved of resolve(slot, state)) addBlobReference(resolved, references);
@@ -17,6 +17,7 @@ export function stateReferences(state: AgentState): ReadonlySet<string> {
     if (visit[0] !== base) continue;
     for (const slot of [intent?.input, outcome?.input, outcome?.output]) addBlobReference(slot, references);
   }
+  for (const { call = "", value } of notes) if (calls.get(call)?.visit[0] === base) addBlobReference(value, references);
   return references;
 }
 

@@ -79,6 +79,7 @@ export class Journal implements AsyncDisposable {
       sha256: options.sha256,
       inlineThresholdBytes: options.inlineThresholdBytes,
       blobs: blobsByHash(index),
+      contents: index.contents.keys(),
     });
     this.#recordLog = options.log;
     this.#owned = owned;

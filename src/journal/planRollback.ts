@@ -20,17 +20,19 @@ export interface RollbackPlan {
  * Decides a rollback: every call below the target in the tree that is not yet reverted, abandoned lines included.
  *
  * @param hasInverse whether a tool has an inverse; calls of such tools are reverted whatever effect they declare.
+ * @param isTakenBack whether a participant takes back what the calls of a tool do, ended or not. Default: none does.
  */
 export function planRollback(
   index: LogIndex,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
   hasInverse: (tool: string) => boolean,
+  isTakenBack: (tool: string) => boolean = () => false,
 ): RollbackPlan {
   const below = calls
     .filter((call) => isBelow(index, call.lane, call.order, target) && !index.reverted.has(call.call))
     .reverse();
-  const kind = new Map(below.map((call) => [call, judge(call, hasInverse)]));
+  const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isTakenBack)]));
   const of = (wanted: string): LoggedCall[] => below.filter((call) => kind.get(call) === wanted);
   return {
     revert: of("revert"),
@@ -49,10 +51,11 @@ export function leavesEffect(call: LoggedCall): boolean {
 function judge(
   call: LoggedCall,
   hasInverse: (tool: string) => boolean,
+  isTakenBack: (tool: string) => boolean = () => false,
 ): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
   const { outcome } = call;
   if (outcome?.moved) return "skipped";
-  if (outcome?.error || outcome?.unstarted) return "nothing";
+  if (outcome?.error || outcome?.unstarted || isTakenBack(call.tool)) return "nothing";
   if (!outcome) return call.effect === "none" ? "nothing" : "in_doubt";
   if (hasInverse(call.tool)) return "revert";
   return call.effect === "none" ? "nothing" : "irreversible";

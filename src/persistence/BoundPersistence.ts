@@ -21,7 +21,7 @@ import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 import { rollBack } from "./rollBack.ts";
-import type { CreateCheckpointOptions, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
+import type { CreateCheckpointOptions, NewNote, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
 import type { RunSession } from "./RunSession.ts";
 import type { RunSessions } from "./RunSessions.ts";
 import { setPoint, type PointOptions } from "./setPoint.ts";
@@ -88,6 +88,20 @@ export class BoundPersistence implements RunPersistence {
     messageHistory?.forEach((message) => encodeValue(message, "a message"));
     await this.#point(context, { node, input, move: "execution_point", ...(messageHistory && { messageHistory }) });
     return runMoved({});
+  }
+
+  note(note: NewNote): void {
+    this.#at(this.#context).session.note(note, callOf(this.#context)?.toolCallId);
+  }
+
+  durable(): Promise<void> {
+    return this.#at(this.#context).session.journal.durable();
+  }
+
+  recordedNotes(key: string): readonly unknown[] {
+    const call = callOf(this.#context)?.toolCallId;
+    const { recording } = this.#at(this.#context).session;
+    return call === undefined ? [] : (recording?.notesOf(call, key) ?? []);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {

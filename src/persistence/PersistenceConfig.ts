@@ -1,4 +1,5 @@
 import type { Clock } from "../internal/Clock.ts";
+import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
@@ -15,6 +16,11 @@ export interface PersistenceConfig {
   readonly enableAutomaticPersistence?: boolean;
   /** What takes back the effects of tools when an agent is rolled back. Default: nothing does. */
   readonly rollbackToolRegistry?: RollbackToolRegistry;
+  /**
+   * What goes back together with the agent when it is rolled back, such as its files. Needs a storage with a log.
+   * Default: nothing.
+   */
+  readonly participants?: readonly RollbackParticipant[];
   /** How long a move waits for tool calls in flight after aborting them, in milliseconds. Default 5,000. */
   readonly abortGraceMs?: number;
   /** Is told what happens to the agents, in order, after it is durable. It is not waited for. Default: nobody is told. */

@@ -42,6 +42,7 @@ export class PersistenceFeature {
 
   /** One durable agent from outside. @param agentId default: the agent's own id. */
   agent(agentId: string = this.#setup.agentId): DurableAgent {
+    this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
   }
 

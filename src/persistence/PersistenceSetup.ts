@@ -8,6 +8,7 @@ import type { Sha256 } from "../internal/Sha256.ts";
 import { platformSha256 } from "../internal/platformSha256.ts";
 import type { AppendListener } from "../journal/AppendQueue.ts";
 import { Journal } from "../journal/Journal.ts";
+import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
 import { CheckpointRecordLog } from "../storage/checkpoints/CheckpointRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../storage/none/NoPersistenceStorageProvider.ts";
@@ -16,6 +17,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { AppendedEvents } from "./AppendedEvents.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
+import { participantHost } from "./participantHost.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 
@@ -30,6 +32,9 @@ export class PersistenceSetup {
   readonly log: RecordLog;
   readonly automatic: boolean;
   readonly registry: RollbackToolRegistry;
+  readonly participants: readonly RollbackParticipant[];
+  /** The tools whose effects participants take back. */
+  readonly participantTools: ReadonlySet<string>;
   readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
@@ -37,12 +42,16 @@ export class PersistenceSetup {
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly #onEvent: PersistenceListener | undefined;
   readonly #onListenerError: ListenerErrorHandler | undefined;
+  /** The agent that was asked for or run last. */
+  lastAgentId: string;
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
     this.log = logOf(this.provider);
     this.automatic = config.enableAutomaticPersistence ?? true;
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
+    this.participants = config.participants ?? [];
+    this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
@@ -50,6 +59,9 @@ export class PersistenceSetup {
     this.tools = pipeline.tools;
     this.#onEvent = config.onEvent;
     this.#onListenerError = config.onListenerError;
+    this.lastAgentId = pipeline.agentId;
+    assertParticipants(this.participants, this.log);
+    for (const participant of this.participants) participant.attach?.(participantHost(this));
   }
 
   sha256(): Promise<Sha256> {
@@ -58,6 +70,7 @@ export class PersistenceSetup {
 
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock } = this;
+    this.lastAgentId = agentId;
     return Journal.open({
       log,
       agentId,
@@ -90,6 +103,15 @@ export class PersistenceSetup {
     if (this.provider instanceof LogPersistenceStorageProvider) return this.provider.inlineThresholdBytes;
     return this.log instanceof CheckpointRecordLog ? Infinity : defaultInlineThresholdBytes;
   }
+}
+
+/** A provider of three methods keeps no notes, so nothing could be taken back with it. */
+function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
+  const keys = participants.map(({ key }) => key);
+  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
+  if (twice !== undefined) throw new TypeError(`Two participants have the key "${twice}".`);
+  if (keys.length > 0 && log instanceof CheckpointRecordLog)
+    throw new TypeError(`Participant "${keys[0]}" needs a storage with a log; this provider has three methods.`);
 }
 
 function logOf(provider: PersistenceStorageProvider<never>): RecordLog {

@@ -1,7 +1,7 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
 import { answerKey, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
-import type { Visit } from "../checkpoint/records.ts";
+import type { NoteRecord, Visit } from "../checkpoint/records.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 
 /**
@@ -15,6 +15,7 @@ export class Recording {
   readonly #placed = new Map<string, RecordedCall>();
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
+  readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
 
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
@@ -29,6 +30,13 @@ export class Recording {
       if (ordinal !== undefined) this.#inputs.set(call.call, reader.read((call.intent ?? call.outcome)?.input));
       if (ordinal !== undefined) this.#placed.set(answerKey(call.visit, ordinal, within), call);
     }
+    for (const note of state.notes) this.#addNote(note, reader);
+  }
+
+  #addNote({ call = "", key, value }: NoteRecord, reader: SlotReader): void {
+    if (!this.#calls.has(call)) return;
+    const noted = this.#notes.get(call) ?? [];
+    this.#notes.set(call, [...noted, { key, value: reader.read(value) }]);
   }
 
   answer(visit: Visit, ordinal: number, within: string | undefined): AssistantMessage | undefined {
@@ -48,6 +56,12 @@ export class Recording {
   /** The input of a call made by code. */
   inputOf(call: string): unknown {
     return this.#inputs.get(call);
+  }
+
+  /** What was noted in a call, oldest first. */
+  notesOf(call: string, key: string): readonly unknown[] {
+    const notes = this.#notes.get(call) ?? [];
+    return notes.filter((note) => note.key === key).map(({ value }) => value);
   }
 
   outputOf(call: string): unknown {

@@ -1,6 +1,7 @@
 import type { RunMoved } from "../agent/RunMoved.ts";
 import type { RevertibleCall } from "../agent/RunResult.ts";
 import type { LoggedCall } from "../journal/loggedCalls.ts";
+import type { ParticipantReport } from "./applyParticipants.ts";
 
 /** What a rollback did. Every list is in the order of the rollback, newest call first. */
 export interface RollbackReport extends RunMoved {
@@ -14,6 +15,8 @@ export interface RollbackReport extends RunMoved {
   readonly irreversible: readonly RevertibleCall[];
   /** Calls that were left as they are: those that asked for the move, or all, when only messages went back. */
   readonly skipped: readonly RevertibleCall[];
+  /** What participants took back, such as files; those without anything to take back are not listed. */
+  readonly participants: readonly ParticipantReport[];
 }
 
 /** A recorded call as reports show it. */

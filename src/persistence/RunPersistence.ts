@@ -37,6 +37,15 @@ export interface RollbackOptions {
   readonly rollbackStrategy?: "default" | "message_history_only";
 }
 
+/** What {@link RunPersistence.note} keeps. */
+export interface NewNote {
+  /** That of the participant, or of the feature, whose note it is. */
+  readonly key: string;
+  readonly value: unknown;
+  /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
+  readonly contents?: ReadonlyMap<string, Uint8Array>;
+}
+
 /** Durability inside a run, bound to the context it was asked from. */
 export interface RunPersistence {
   /**
@@ -67,6 +76,20 @@ export interface RunPersistence {
     /** Absent: the history stays as it is. */
     readonly messageHistory?: readonly Message[];
   }): Promise<RunMoved>;
+  /**
+   * Keeps something in the agent's log, on the line of this context: for what goes back with the agent, or keeps an
+   * account of its own. It is stored together with what comes next.
+   *
+   * @throws NotSerializableError
+   */
+  note(note: NewNote): void;
+  /** Resolves when everything noted so far is durable; rejects when it may not be. */
+  durable(): Promise<void>;
+  /**
+   * The values that a process which ended before noted in the tool call of this context, oldest first: the call is made
+   * again. Empty for a call that is made for the first time, and outside of tool calls.
+   */
+  recordedNotes(key: string): readonly unknown[];
   /** Oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
   /** `undefined` when there is none. */

@@ -19,6 +19,7 @@ import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
 import type { Recording } from "./Recording.ts";
+import type { NewNote } from "./RunPersistence.ts";
 import type { SessionOptions } from "./SessionOptions.ts";
 import { snapshotIfDue } from "./snapshotIfDue.ts";
 import type { SnapshotSource } from "./snapshotOf.ts";
@@ -121,6 +122,15 @@ export class RunSession {
     const summary = this.summary("completed", { completedAt: new Date(this.journal.clock.now()).toISOString() });
     await this.save(run, { node: "finish", input, status: "completed" }, summary);
     this.journal.running = undefined;
+  }
+
+  /** Keeps something beside the state of the run; it goes with what is appended next. */
+  note({ key, value, contents }: NewNote, call: string | undefined): void {
+    const { writer } = this.journal;
+    const slot = writer.value(value, `the note of "${key}"`);
+    const packs = contents && writer.packs(contents);
+    const made = { ...(call !== undefined && { call }), ...(packs?.length && { packs }) };
+    this.journal.append([{ kind: "note", lane: this.lane, key, value: slot, ...made }]);
   }
 
   /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */

@@ -26,5 +26,6 @@ export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): Rollb
     failed: [],
     irreversible: [],
     skipped: standing.map(revertibleCall),
+    participants: [],
   });
 }

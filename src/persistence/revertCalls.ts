@@ -3,6 +3,7 @@ import { reasonOf } from "../agent/reasonOf.ts";
 import type { RevertibleCall } from "../agent/RunResult.ts";
 import type { AnyTool } from "../agent/Tool.ts";
 import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
+import type { PlannedSteps } from "../checkpoint/records.ts";
 import { toolCallIdAt, type RunLine } from "../checkpoint/toolCallId.ts";
 import { ToolCallInDoubtError } from "../errors/ToolCallInDoubtError.ts";
 import type { Journal } from "../journal/Journal.ts";
@@ -18,6 +19,8 @@ export interface RevertOptions {
   readonly plan: RollbackPlan;
   /** Calls whose inverse began before a crash and has no recorded end. */
   readonly inverting: ReadonlySet<string>;
+  /** What participants do after the calls are reverted; it is stored with the plan. */
+  readonly participants: readonly PlannedSteps[];
   readonly target: CheckpointPoint;
   /** The line that is left. */
   readonly line: RunLine;
@@ -32,9 +35,15 @@ export interface RevertedCalls {
 
 /** Runs the inverses of a plan one after the other, newest call first, each recorded before it begins and after it ended. */
 export async function revertCalls(options: RevertOptions): Promise<RevertedCalls> {
-  const { journal, plan, target } = options;
+  const { journal, plan, participants, target } = options;
   journal.append([
-    { kind: "rollback", target: target.version, calls: plan.revert.map(({ call }) => call), closed: plan.closed },
+    {
+      kind: "rollback",
+      target: target.version,
+      calls: plan.revert.map(({ call }) => call),
+      closed: plan.closed,
+      ...(participants.length > 0 && { participants }),
+    },
   ]);
   await journal.durable();
   const reverted: RevertibleCall[] = [];

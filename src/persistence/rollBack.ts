@@ -11,6 +11,8 @@ import { restoredRun } from "./beginRun.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
 import { pauseRun } from "./pauseRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { applyParticipants } from "./applyParticipants.ts";
+import { planParticipants } from "./planParticipants.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 import type { RunSession } from "./RunSession.ts";
@@ -33,18 +35,28 @@ export async function rollBack(
 ): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
   const { setup, journal, log, target, line, signal } = options;
   const { registry } = setup;
-  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, (tool) => registry.has(tool));
+  const plan = planRollback(
+    log.index,
+    loggedCalls(log.index, log.blobs),
+    target,
+    (tool) => registry.has(tool),
+    (tool) => setup.participantTools.has(tool),
+  );
   const state = stateAt(log.index, target);
   if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
+  const taking = { participants: setup.participants, journal, blobs: setup.log.blobs, log, target, signal };
+  const planned = await planParticipants(taking);
   const { reverted, failed } = await revertCalls({
     journal,
     registry,
     plan,
+    participants: planned.map(({ record }) => record),
     inverting: log.index.inverting,
     target,
     line,
     signal,
   });
+  const participants = await applyParticipants(planned, taking);
   const { run, reopens } = runAt(target, log.index);
   const begun = lineFrom(target, "rollback", run, reopens, journal);
   reopenRuns(journal, log.index, target);
@@ -62,6 +74,7 @@ export async function rollBack(
     failed,
     irreversible: plan.irreversible.map(revertibleCall),
     skipped: plan.skipped.map(revertibleCall),
+    participants,
   });
   return {
     report,

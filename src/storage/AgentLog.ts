@@ -2,7 +2,7 @@ import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { emptyState, stateAt, type AgentState } from "../checkpoint/AgentState.ts";
 import { checkpointData } from "../checkpoint/checkpointData.ts";
 import { LogIndex, type CheckpointPoint } from "../checkpoint/LogIndex.ts";
-import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
@@ -32,7 +32,7 @@ export class AgentLog {
   ): Promise<AgentLog> {
     const references = new Set<string>();
     const { index, checksums } = await readEntries(log, agentId, options, (record) => {
-      addBlobReferences(record, references);
+      addValueReferences(record, references);
     });
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
   }

@@ -11,8 +11,9 @@ export async function putBlobs(
   if (uploads.length === 0) return;
   const encoder = new TextEncoder();
   const references = new Map<string, string>();
-  for (const { hash, text, place } of uploads) {
-    const reference = references.get(hash) ?? (await blobs.put(agentId, generation, encoder.encode(text)));
+  for (const { hash, content, place } of uploads) {
+    const bytes = typeof content === "string" ? encoder.encode(content) : content;
+    const reference = references.get(hash) ?? (await blobs.put(agentId, generation, bytes));
     references.set(hash, reference);
     place(reference);
   }

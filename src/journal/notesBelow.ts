@@ -1,0 +1,14 @@
+import { isBelow } from "../checkpoint/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import type { NoteRecord } from "../checkpoint/records.ts";
+
+/** The notes of a key that a rollback to a checkpoint has to take back, newest first; lines that were left included. */
+export function notesBelow(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {
+  const below = index.notes.filter(
+    (note) =>
+      note.record.key === key &&
+      !index.notesTakenBack.has(note) &&
+      isBelow(index, note.record.lane, note.order, target),
+  );
+  return below.map(({ record }) => record).reverse();
+}
