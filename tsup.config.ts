@@ -1,7 +1,7 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/file.ts", "src/task.ts", "src/ai-sdk.ts", "src/testing.ts"],
+  entry: ["src/index.ts", "src/file.ts", "src/task.ts", "src/workspace.ts", "src/ai-sdk.ts", "src/testing.ts"],
   format: "esm",
   target: "node20",
   dts: true,

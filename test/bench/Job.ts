@@ -1,4 +1,5 @@
 /** What one process is asked to measure. */
 export type Job =
   | { readonly kind: "times" | "heap"; readonly contestant: string; readonly steps: number }
-  | { readonly kind: "load"; readonly steps: number; readonly messages: number };
+  | { readonly kind: "load"; readonly steps: number; readonly messages: number }
+  | { readonly kind: "merge" };

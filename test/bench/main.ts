@@ -5,8 +5,9 @@ import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
 import type { LoadFigures } from "./ours/loads.ts";
+import type { MergeFigures } from "./ours/merges.ts";
 import { table, targetLine, type Row } from "./report.ts";
-import { fileTargets, loadTargets, memoryTargets, type Target } from "./targets.ts";
+import { fileTargets, loadTargets, memoryTargets, mergeTargets, type Target } from "./targets.ts";
 
 /**
  * `--full` adds LangGraph's full channels at 3,000 steps (9 GB, minutes); `--only ours` leaves out what it names
@@ -41,6 +42,8 @@ for (const [steps, messages] of [
   const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
   targets.push(...loadTargets(steps, messages, figures));
 }
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

@@ -1,5 +1,6 @@
 import type { Figures } from "./Figures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
+import type { MergeFigures } from "./ours/merges.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
@@ -37,5 +38,12 @@ export function loadTargets(steps: number, messages: number, figures: LoadFigure
   return [
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
+  ];
+}
+
+export function mergeTargets({ realMs, alikeMs }: MergeFigures): Target[] {
+  return [
+    { name: "merge of 10,000 lines of code, 1 % edited on each side", found: realMs, atMost: 100, unit: " ms" },
+    { name: "merge of 4,000 lines that are all alike", found: alikeMs, atMost: 500, unit: " ms" },
   ];
 }

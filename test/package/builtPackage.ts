@@ -22,9 +22,16 @@ export function buildPackage(): BuiltPackage {
   const tsup = [`${repository}node_modules/tsup/dist/cli-default.js`, "--out-dir", `${root}dist`, "--silent"];
   execFileSync(process.execPath, tsup, { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
   cpSync(`${repository}package.json`, `${root}package.json`);
-  for (const name of ["zod", "superjson", "hash-wasm"])
-    symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
+  for (const name of requiredPackages()) symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
   return { app, root, entries: entriesOf(root) };
+}
+
+function requiredPackages(): string[] {
+  const manifest = JSON.parse(readFileSync(`${repository}package.json`, "utf8")) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly peerDependencies: Readonly<Record<string, string>>;
+  };
+  return Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
 }
 
 function entriesOf(root: string): BuiltPackage["entries"] {

@@ -1,0 +1,34 @@
+import type { Versions } from "./Versions.ts";
+
+/** Some lines in a row of one version: from `start`, before `end`, counted from 0. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A part of a merge: lines to take from one version, or lines of each of which one cannot be chosen. */
+export type Chunk =
+  | { readonly take: keyof Versions<unknown>; readonly span: Span }
+  | { readonly take: undefined; readonly spans: Versions<Span> };
+
+/** The same chunks with other spans. */
+export function mapSpans(
+  chunks: readonly Chunk[],
+  change: (span: Span, version: keyof Versions<unknown>) => Span,
+): Chunk[] {
+  return chunks.map((chunk) => {
+    if (chunk.take !== undefined) return { take: chunk.take, span: change(chunk.span, chunk.take) };
+    const { base, ours, theirs } = chunk.spans;
+    const spans = { base: change(base, "base"), ours: change(ours, "ours"), theirs: change(theirs, "theirs") };
+    return { take: undefined, spans };
+  });
+}
+
+/** The part of each version that a gap between its lines is. */
+export function linesIn<Line>(lines: Versions<readonly Line[]>, gap: Versions<Span>): Versions<readonly Line[]> {
+  return {
+    base: lines.base.slice(gap.base.start, gap.base.end),
+    ours: lines.ours.slice(gap.ours.start, gap.ours.end),
+    theirs: lines.theirs.slice(gap.theirs.start, gap.theirs.end),
+  };
+}
