@@ -34,15 +34,7 @@ export type { RunStateSeed } from "./agent/RunStateSeed.ts";
 export { storageKey, type StorageKey } from "./agent/StorageKey.ts";
 export { strategy, type Strategy } from "./agent/Strategy.ts";
 export { textOf } from "./agent/textOf.ts";
-export {
-  tool,
-  type AnyTool,
-  type Tool,
-  type ToolCallOptions,
-  type ToolEffect,
-  type ToolProbeAnswer,
-  type ToolProbeOptions,
-} from "./agent/Tool.ts";
+export { tool, type AnyTool, type Tool, type ToolCallOptions, type ToolEffect } from "./agent/Tool.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,
@@ -74,6 +66,7 @@ export type {
   EventOrigin,
   PersistenceEvent,
   PersistenceListener,
+  LogTornTailEvent,
   StatusChangedEvent,
 } from "./persistence/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
@@ -92,8 +85,6 @@ export type {
   RollbackOptions,
   RunPersistence,
 } from "./persistence/RunPersistence.ts";
-export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/ToolCallInDoubt.ts";
-export type { ToolCallSettlement } from "./persistence/ToolCallSettlement.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
@@ -112,6 +103,7 @@ export type {
   OwnerState,
   ReadOptions,
   RecordLog,
+  TornTail,
 } from "./storage/RecordLog.ts";
 export { AgentBusyError, type BusyOwner } from "./errors/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
@@ -119,7 +111,7 @@ export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";
 export { CheckpointNotFoundError } from "./errors/CheckpointNotFoundError.ts";
 export { CheckpointNotPossibleError } from "./errors/CheckpointNotPossibleError.ts";
 export { CorruptBlobError } from "./errors/CorruptBlobError.ts";
-export { CorruptLogError } from "./errors/CorruptLogError.ts";
+export { CorruptLogError, type LogDamage } from "./errors/CorruptLogError.ts";
 export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
 export { DuplicateNodeError } from "./errors/DuplicateNodeError.ts";
 export { DuplicateToolError } from "./errors/DuplicateToolError.ts";
@@ -143,11 +135,9 @@ export { StorageClosedError } from "./errors/StorageClosedError.ts";
 export { StorageError, type StorageFailure } from "./errors/StorageError.ts";
 export { StrategyChangedError } from "./errors/StrategyChangedError.ts";
 export { ToolCallInDoubtError } from "./errors/ToolCallInDoubtError.ts";
-export { ToolCallNotInDoubtError } from "./errors/ToolCallNotInDoubtError.ts";
 export { ToolFailedError } from "./errors/ToolFailedError.ts";
 export { ToolNotStartedError } from "./errors/ToolNotStartedError.ts";
 export { TransitionNotAllowedError } from "./errors/TransitionNotAllowedError.ts";
-export { ToolOutcomeUnknownError } from "./errors/ToolOutcomeUnknownError.ts";
 export { UnfinishedRunError } from "./errors/UnfinishedRunError.ts";
 export { UnknownNodeError } from "./errors/UnknownNodeError.ts";
 export { UnknownToolError } from "./errors/UnknownToolError.ts";

@@ -8,7 +8,8 @@ import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import type { OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
+import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
 import { AppendQueue, type AppendListener, type AppendOptions } from "./AppendQueue.ts";
 
 /** What an append takes beside its records, roughly. */
@@ -94,7 +95,7 @@ export class Journal implements AsyncDisposable {
    * @throws CorruptLogError when the log is damaged.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const owned = await options.log.open(options.agentId, processOwner());
+    const owned = await own(options);
     try {
       return new Journal(options, owned, await AgentLog.readHead(options.log, options.agentId));
     } catch (error) {
@@ -128,6 +129,11 @@ export class Journal implements AsyncDisposable {
     return this.#owned.lost;
   }
 
+  /** What a crash left of an append that the open passed over; `undefined`: nothing. */
+  get tornTail(): TornTail | undefined {
+    return this.#owned.tornTail;
+  }
+
   /** True after a failed append: nothing more can be written. */
   get failed(): boolean {
     return this.#queue.failure !== undefined;
@@ -157,6 +163,14 @@ export class Journal implements AsyncDisposable {
     } finally {
       await this.#owned.release();
     }
+  }
+}
+
+async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
+  try {
+    return await log.open(agentId, processOwner());
+  } catch (error) {
+    throw await withLastCheckpoint(error, log, agentId);
   }
 }
 

@@ -20,7 +20,6 @@ import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./Pers
 import { participantHost } from "./participantHost.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
-import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
 const defaultAbortGraceMs = 5_000;
 
@@ -36,7 +35,6 @@ export class PersistenceSetup {
   readonly participants: readonly RollbackParticipant[];
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
-  readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
@@ -54,7 +52,6 @@ export class PersistenceSetup {
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
-    this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
     this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
@@ -74,7 +71,7 @@ export class PersistenceSetup {
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock } = this;
     this.lastAgentId = agentId;
-    return Journal.open({
+    const journal = await Journal.open({
       log,
       agentId,
       clock,
@@ -82,6 +79,9 @@ export class PersistenceSetup {
       inlineThresholdBytes: this.#inlineThresholdBytes,
       ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
     });
+    const { tornTail } = journal;
+    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
+    return journal;
   }
 
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */

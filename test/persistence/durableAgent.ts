@@ -4,7 +4,6 @@ import {
   type AnyTool,
   type ListenerErrorHandler,
   type PersistenceListener,
-  type OnToolCallInDoubt,
   type PersistenceStorageProvider,
   type PromptExecutor,
   type RollbackToolRegistry,
@@ -23,7 +22,6 @@ export interface DurableOptions {
   readonly maxIterations?: number;
   readonly onEvent?: PersistenceListener;
   readonly onListenerError?: ListenerErrorHandler;
-  readonly onToolCallInDoubt?: OnToolCallInDoubt;
 }
 
 /** An agent "a" as one process builds it. */
@@ -41,7 +39,6 @@ export function durableAgent(
     maxIterations,
     onEvent,
     onListenerError,
-    onToolCallInDoubt,
   } = options;
   return new AIAgent({
     id: "a",
@@ -58,7 +55,6 @@ export function durableAgent(
     ...(registry && { rollbackToolRegistry: registry }),
     ...(onEvent && { onEvent }),
     ...(onListenerError && { onListenerError }),
-    ...(onToolCallInDoubt && { onToolCallInDoubt }),
   });
 }
 
