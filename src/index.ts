@@ -34,7 +34,15 @@ export type { RunStateSeed } from "./agent/RunStateSeed.ts";
 export { storageKey, type StorageKey } from "./agent/StorageKey.ts";
 export { strategy, type Strategy } from "./agent/Strategy.ts";
 export { textOf } from "./agent/textOf.ts";
-export { tool, type AnyTool, type Tool, type ToolCallOptions, type ToolEffect } from "./agent/Tool.ts";
+export {
+  tool,
+  type AnyTool,
+  type Tool,
+  type ToolCallOptions,
+  type ToolEffect,
+  type ToolProbeAnswer,
+  type ToolProbeOptions,
+} from "./agent/Tool.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,
@@ -85,6 +93,8 @@ export type {
   RollbackOptions,
   RunPersistence,
 } from "./persistence/RunPersistence.ts";
+export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/ToolCallInDoubt.ts";
+export type { ToolCallSettlement } from "./persistence/ToolCallSettlement.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
@@ -135,9 +145,11 @@ export { StorageClosedError } from "./errors/StorageClosedError.ts";
 export { StorageError, type StorageFailure } from "./errors/StorageError.ts";
 export { StrategyChangedError } from "./errors/StrategyChangedError.ts";
 export { ToolCallInDoubtError } from "./errors/ToolCallInDoubtError.ts";
+export { ToolCallNotInDoubtError } from "./errors/ToolCallNotInDoubtError.ts";
 export { ToolFailedError } from "./errors/ToolFailedError.ts";
 export { ToolNotStartedError } from "./errors/ToolNotStartedError.ts";
 export { TransitionNotAllowedError } from "./errors/TransitionNotAllowedError.ts";
+export { ToolOutcomeUnknownError } from "./errors/ToolOutcomeUnknownError.ts";
 export { UnfinishedRunError } from "./errors/UnfinishedRunError.ts";
 export { UnknownNodeError } from "./errors/UnknownNodeError.ts";
 export { UnknownToolError } from "./errors/UnknownToolError.ts";

@@ -1,8 +1,8 @@
 import type { AssistantMessage, ContentPart, ToolMessage } from "../checkpoint/Message.ts";
-import { ToolFailedError } from "../errors/ToolFailedError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentTools } from "./AgentContext.ts";
 import type { CallScope } from "./CallScope.ts";
+import { isToolFailure } from "./isToolFailure.ts";
 import { showToolCallIds } from "./showToolCallIds.ts";
 import type { Tool } from "./Tool.ts";
 import type { ToolCaller } from "./ToolCaller.ts";
@@ -70,7 +70,7 @@ export class NodeTools implements AgentTools {
       const outcome = await this.#caller.call({ toolCallId: part.toolCallId, tool, input: part.input, asked });
       return outcome.refused ? resultOf(part, outcome.refused.message, true) : resultOf(part, outcome.output);
     } catch (error) {
-      if (error instanceof ToolFailedError) return resultOf(part, error.reason, true);
+      if (isToolFailure(error)) return resultOf(part, error.reason, true);
       throw error;
     }
   }

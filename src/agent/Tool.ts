@@ -4,7 +4,8 @@ import type { AgentContext } from "./AgentContext.ts";
 
 /**
  * What a call does to the world, which decides what happens to a call that began and whose end nobody knows:
- * `none` and `idempotent` run again, `reversible` and `irreversible` stop the run with ToolCallInDoubtError.
+ * `none` and `idempotent` run again; of `reversible` and `irreversible` the tool's own `probe` is asked, then
+ * `onToolCallInDoubt` of `PersistenceConfig`, and without an answer the run stops with ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
@@ -22,6 +23,24 @@ export interface ToolCallOptions {
   readonly context: AgentContext;
 }
 
+/** What a probe gets beside the input of the call. */
+export interface ToolProbeOptions {
+  /** The id that the call had when it began. */
+  readonly toolCallId: string;
+  /** Aborted when the run is aborted or moves elsewhere. */
+  readonly abortSignal: AbortSignal;
+}
+
+/**
+ * What a probe found. `done` alone stands for a call whose output is `undefined`; where callers or the inverse use the
+ * output, give it. `not-done`: the call is made again under its id. `unknown`: somebody else has to decide.
+ */
+export type ToolProbeAnswer<Output = unknown> =
+  | "done"
+  | "not-done"
+  | "unknown"
+  | { readonly status: "done"; readonly output: Output };
+
 /** `Arguments`: what the model writes and the log stores. `Input`: what `execute` gets, after the schema. */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
   /** Unique among the tools of an agent. */
@@ -32,6 +51,14 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly effect?: ToolEffect;
   /** What it throws is told to the model, or to the node code that called. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
+  /**
+   * Looks whether a call that began, and whose end a crash kept from being recorded, had its effect. Asked before anybody
+   * else; not asked for tools declared `none` or `idempotent`. What it throws counts as `unknown`. Absent: `unknown`.
+   */
+  readonly probe?: (
+    input: Input,
+    options: ToolProbeOptions,
+  ) => ToolProbeAnswer<Output> | PromiseLike<ToolProbeAnswer<Output>>;
   readonly [argumentsOf]: (input: Arguments) => void;
 }
 declare const argumentsOf: unique symbol;
@@ -46,6 +73,10 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly inputSchema: Schema;
   readonly effect?: ToolEffect;
   readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
+  readonly probe?: (
+    input: z.output<Schema>,
+    options: ToolProbeOptions,
+  ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
   // The phantom member exists for the compiler alone.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;

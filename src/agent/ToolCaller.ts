@@ -5,6 +5,7 @@ import { isolate } from "../internal/isolate.ts";
 import type { AgentContext } from "./AgentContext.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { checkSchemaAsync } from "./checkSchema.ts";
+import { isToolFailure } from "./isToolFailure.ts";
 import type { ToolCallEvent } from "./PipelineEvents.ts";
 import { reasonOf } from "./reasonOf.ts";
 import type { AnyTool } from "./Tool.ts";
@@ -29,7 +30,7 @@ export class ToolCaller {
     this.#contextFor = contextFor;
   }
 
-  /** Rejects with ToolFailedError when the tool failed, and with what a feature threw, which fails the run. */
+  /** Rejects with ToolFailedError when the tool failed, with ToolOutcomeUnknownError when that is not known, and with what a feature threw, which fails the run. */
   call(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.visit.launch(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
@@ -50,7 +51,7 @@ export class ToolCaller {
     } catch (error) {
       await visit.tell("toolCallFailed", { ...event, error });
       if (error instanceof ToolNotStartedError) throw error.cause;
-      if (signal.aborted || visit.isMoved || error instanceof ToolFailedError) throw error;
+      if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
       return visit.fail(error);
     }
     await visit.tell("toolCallCompleted", { ...event, output });

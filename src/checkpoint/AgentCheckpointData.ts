@@ -8,8 +8,11 @@ export interface CheckpointToolCall {
   readonly effect: string;
   /** As the model or the caller wrote it. */
   readonly input: unknown;
-  /** `moved`: the call itself moved the run. `lost`: it succeeded, and its output could not be stored. */
-  readonly status: "succeeded" | "failed" | "moved" | "lost";
+  /**
+   * `moved`: the call itself moved the run. `lost`: it succeeded, and its output could not be stored. `unknown`: it was in
+   * doubt, and settled as not known.
+   */
+  readonly status: "succeeded" | "failed" | "moved" | "lost" | "unknown";
   /** Only of a call that succeeded. */
   readonly output?: unknown;
   /** Only of a call that failed: the message of its error. */

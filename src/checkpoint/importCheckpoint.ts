@@ -149,6 +149,7 @@ function callRecords(
     } as const;
     if (call.status === "failed") return { ...base, error: { message: call.error ?? "" } };
     if (call.status === "moved") return { ...base, moved: true };
+    if (call.status === "unknown") return { ...base, unknown: true };
     if (call.status === "lost") return { ...base, lost: { path: "", reason: "could not be stored" } };
     return { ...base, output: writer.value(call.output, `the output of tool ${call.toolName}`) };
   });

@@ -109,7 +109,7 @@ export interface IntentRecord {
 
 /**
  * A tool call has ended: with an output, with an error, with an output that cannot be stored (`lost`), or by moving the
- * run. A call without side effect has no intent; its outcome then carries what the intent would have.
+ * run; or somebody settled what became of it. A call without side effect has no intent; its outcome then carries what the intent would have.
  */
 export interface OutcomeRecord {
   readonly kind: "outcome";
@@ -122,6 +122,12 @@ export interface OutcomeRecord {
   readonly moved?: true;
   /** The call was aborted before its tool began: it may be made again under the same id. */
   readonly unstarted?: true;
+  /** Who said what became of a call in doubt; absent: it ended so by itself. */
+  readonly settled?: "probe" | "handler" | "outside";
+  /** Settled: nobody knows whether it had its effect, and the run goes on. */
+  readonly unknown?: true;
+  /** Settled: it is to be made again under its id, whether it had its effect or not. */
+  readonly retry?: true;
   readonly tool?: string;
   readonly effect?: string;
   readonly node?: string;

@@ -34,11 +34,12 @@ export function checkpointToolCall(
   reader: SlotReader,
 ): CheckpointToolCall | undefined {
   const { outcome } = call;
-  if (!outcome || outcome.unstarted) return undefined;
+  if (!outcome || outcome.unstarted || outcome.retry) return undefined;
   const { tool, effect } = callFacts(call);
   const base = { toolCallId: call.call, toolName: tool, effect, input: callInput(call, state, reader) };
   if (outcome.error) return { ...base, status: "failed", error: outcome.error.message };
   if (outcome.moved) return { ...base, status: "moved" };
   if (outcome.lost) return { ...base, status: "lost" };
+  if (outcome.unknown) return { ...base, status: "unknown" };
   return { ...base, status: "succeeded", output: reader.read(outcome.output) };
 }

@@ -1,20 +1,34 @@
 import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 
-/** A tool call began before a crash and nobody knows whether it had its effect. The run stopped before it could be repeated. */
+/** A tool call began before a crash and nobody knows whether it had its effect. It was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
   readonly code = "tool_call_in_doubt";
+  readonly agentId: string;
   readonly toolName: string;
   readonly toolCallId: string;
   readonly nodeId: string;
+  /** The line that declares that a call of this tool may be repeated. */
+  readonly declaration: string;
 
-  constructor(toolName: string, toolCallId: string, nodeId: string) {
+  /** `cause`: what the tool's probe threw, if it did. */
+  constructor(
+    call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId">,
+    options?: { readonly cause?: unknown },
+  ) {
+    const { agentId, toolName, toolCallId, nodeId } = call;
+    const declaration = `tool({ name: ${JSON.stringify(toolName)}, effect: "idempotent", … })`;
     super(
       `Tool call ${toolCallId} of "${toolName}" in node "${nodeId}" began and has no recorded outcome: it may have had its effect. ` +
-        `If it is safe to repeat with the same toolCallId, declare it so: tool({ name: ${JSON.stringify(toolName)}, effect: "idempotent", … }). ` +
-        `Otherwise look at the outside world, then roll back to an earlier checkpoint.`,
+        `Look at the outside world and settle it, then go on: ` +
+        `persistence(agent).agent(${JSON.stringify(agentId)}).settleToolCall(${JSON.stringify(toolCallId)}, { output } | { error } | "retry" | "unknown"). ` +
+        `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +
+        `The option onToolCallInDoubt of Persistence, or a probe of the tool, decides without being asked.`,
+      options,
     );
+    this.agentId = agentId;
     this.toolName = toolName;
     this.toolCallId = toolCallId;
     this.nodeId = nodeId;
+    this.declaration = declaration;
   }
 }

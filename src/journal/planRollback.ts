@@ -8,7 +8,7 @@ export interface RollbackPlan {
   readonly revert: readonly LoggedCall[];
   /** Succeeded with an effect that nothing takes back. */
   readonly irreversible: readonly LoggedCall[];
-  /** Began and have no recorded end: whether they had their effect is unknown. */
+  /** Began and have no recorded end, or one settled as not known: whether they had their effect is unknown. */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that asked for a move themselves. */
   readonly skipped: readonly LoggedCall[];
@@ -56,7 +56,7 @@ function judge(
   const { outcome } = call;
   if (outcome?.moved) return "skipped";
   if (outcome?.error || outcome?.unstarted || isTakenBack(call.tool)) return "nothing";
-  if (!outcome) return call.effect === "none" ? "nothing" : "in_doubt";
+  if (!outcome || outcome.retry || outcome.unknown) return call.effect === "none" ? "nothing" : "in_doubt";
   if (hasInverse(call.tool)) return "revert";
   return call.effect === "none" ? "nothing" : "irreversible";
 }

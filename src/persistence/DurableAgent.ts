@@ -9,8 +9,9 @@ import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/re
 import { encodeValue } from "../checkpoint/valueCodec.ts";
 import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import type { Journal } from "../journal/Journal.ts";
-import type { AgentLog } from "../storage/AgentLog.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
@@ -20,6 +21,9 @@ import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 import { rollBack } from "./rollBack.ts";
 import type { RollbackOptions } from "./RunPersistence.ts";
+import { settleFromOutside } from "./settleFromOutside.ts";
+import type { ToolCallInDoubt } from "./ToolCallInDoubt.ts";
+import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
 
 /**
  * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
@@ -83,6 +87,27 @@ export class DurableAgent {
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return readLatestCheckpoint(this.#setup.provider, this.agentId);
+  }
+
+  /**
+   * The calls that began and whose end nobody knows, of every line, in the order in which they began. While the agent runs
+   * the calls in flight are among them.
+   */
+  async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
+    const log = await AgentLog.read(this.#setup.log, this.agentId);
+    return callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call));
+  }
+
+  /**
+   * Says what became of a call in doubt; the next run or resume goes on with it. A call that was settled with `"retry"` or
+   * `"unknown"` may be settled again.
+   *
+   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
+   */
+  async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
+    const checked = checkSettlement(settlement, toolCallId);
+    await using journal = await this.#setup.openJournal(this.agentId);
+    await settleFromOutside(journal, toolCallId, checked);
   }
 
   async #rollBack(

@@ -24,9 +24,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.claim("resume", "runId", "history", "unfinished");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
-    pipeline.aroundToolCall((event, next) =>
-      journalToolCall(sessions.of(runOf(event.context)), setup.effectOf(event.tool), event, next),
-    );
+    pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup, event, next));
     saveAtEvents(pipeline, sessions);
     return new PersistenceFeature(setup, sessions);
   },

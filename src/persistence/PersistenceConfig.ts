@@ -4,6 +4,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import type { ListenerErrorHandler } from "./tellListener.ts";
+import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -21,6 +22,11 @@ export interface PersistenceConfig {
    * Default: nothing.
    */
   readonly participants?: readonly RollbackParticipant[];
+  /**
+   * What becomes of a call that began and has no recorded end, when its tool is neither `none` nor `idempotent` and its
+   * `probe` does not know. Default `"ask"`: the run stops with ToolCallInDoubtError.
+   */
+  readonly onToolCallInDoubt?: OnToolCallInDoubt;
   /** How long a move waits for tool calls in flight after aborting them, in milliseconds. Default 5,000. */
   readonly abortGraceMs?: number;
   /** Is told what happens to the agents, in order, after it is durable. It is not waited for. Default: nobody is told. */

@@ -20,6 +20,7 @@ import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./Pers
 import { participantHost } from "./participantHost.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
+import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
 const defaultAbortGraceMs = 5_000;
 
@@ -35,6 +36,7 @@ export class PersistenceSetup {
   readonly participants: readonly RollbackParticipant[];
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
+  readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
@@ -52,6 +54,7 @@ export class PersistenceSetup {
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
+    this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
     this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;

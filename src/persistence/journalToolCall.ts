@@ -1,19 +1,22 @@
 import { callOf } from "../agent/ContextBinding.ts";
+import { isToolFailure } from "../agent/isToolFailure.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
 import type { ToolEffect } from "../agent/Tool.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
-import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
-import type { IntentRecord, OutcomeRecord, Visit } from "../checkpoint/records.ts";
+import type { IntentRecord, Visit } from "../checkpoint/records.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { callFacts } from "../checkpoint/toolCalls.ts";
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
-import { ToolCallInDoubtError } from "../errors/ToolCallInDoubtError.ts";
 import { ToolFailedError } from "../errors/ToolFailedError.ts";
 import { ToolNotStartedError } from "../errors/ToolNotStartedError.ts";
+import { ToolOutcomeUnknownError } from "../errors/ToolOutcomeUnknownError.ts";
 import { isolate } from "../internal/isolate.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { recordEnd, shownCall } from "./recordEnd.ts";
 import type { RunSession } from "./RunSession.ts";
+import { settleRecorded, type CallEnd } from "./settleRecorded.ts";
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
@@ -23,7 +26,7 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  */
 export function journalToolCall(
   session: RunSession,
-  effect: ToolEffect,
+  setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
 ): Promise<unknown> {
@@ -31,47 +34,61 @@ export function journalToolCall(
   const known = session.performed.get(toolCallId);
   // One id is one call: a message that is executed twice gets the same outcomes.
   if (known) return known;
-  const performing = replayOrPerform(session, effect, event, next);
+  const performing = replayOrPerform(session, setup, event, next);
   session.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
-    if (!(error instanceof ToolFailedError)) session.performed.delete(toolCallId);
+    if (!isToolFailure(error)) session.performed.delete(toolCallId);
   });
   return performing;
 }
 
 async function replayOrPerform(
   session: RunSession,
-  effect: ToolEffect,
+  setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
 ): Promise<unknown> {
+  const effect = setup.effectOf(event.tool);
+  const repeatable = effect === "none" || effect === "idempotent";
   const recorded = recordedCall(session, event);
-  if (recorded?.outcome && !canRepeatLost(recorded.outcome, effect))
-    return replay(session, recorded, recorded.outcome, event);
-  if (recorded && effect !== "none" && effect !== "idempotent")
-    throw new ToolCallInDoubtError(event.tool.name, recorded.call, event.context.nodeId);
-  const known = recorded ? { ...event, toolCallId: recorded.call } : event;
-  const facts = recorded?.intent ?? intentOf(session, effect, known);
-  if (!recorded && effect !== "none") {
-    session.journal.append([facts]);
-    await session.journal.durable();
-  } else {
-    await session.answersDurable;
+  if (!recorded) {
+    const facts = intentOf(session, effect, event);
+    await begin(session, facts);
+    return perform(session, { facts, event, next });
   }
-  return perform(session, facts, known, next);
+  const end =
+    endOf(session, recorded) ?? (repeatable ? undefined : await settleRecorded(session, setup, recorded, event));
+  if (end && !(end.outcome.lost && repeatable)) return replay(session, recorded.call, end, event);
+  const known = { ...event, toolCallId: recorded.call };
+  // What follows stands on the line of now, which may be another than the one where the call began.
+  const facts = { ...(recorded.intent ?? intentOf(session, effect, known)), lane: session.lane };
+  if (recorded.outcome?.retry) await begin(session, facts);
+  else await session.answersDurable;
+  return perform(session, { facts, event: known, next, again: true });
 }
 
-/** An output that could not be stored is lost; a call that may be repeated is, so that mended code goes on. */
-function canRepeatLost({ lost }: OutcomeRecord, effect: ToolEffect): boolean {
-  return lost !== undefined && (effect === "none" || effect === "idempotent");
+/** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
+async function begin(session: RunSession, facts: IntentRecord): Promise<void> {
+  if (facts.effect === "none") return session.answersDurable;
+  session.journal.append([facts]);
+  return session.journal.durable();
 }
 
-async function perform(session: RunSession, facts: IntentRecord, event: ToolCallEvent, next: Next): Promise<unknown> {
+interface Performance {
+  readonly facts: IntentRecord;
+  readonly event: ToolCallEvent;
+  readonly next: Next;
+  /** True when the call began before, and may have had its effect then. */
+  readonly again?: boolean;
+}
+
+async function perform(session: RunSession, performance: Performance): Promise<unknown> {
+  const { facts, event, next } = performance;
   session.inFlight.set(facts.call, facts);
   try {
     return recordOutcome(session, facts, event, await next(event));
   } catch (error) {
-    recordError(session, facts, event, error);
+    recordError(session, performance, error);
     throw error;
   } finally {
     session.inFlight.delete(facts.call);
@@ -79,13 +96,19 @@ async function perform(session: RunSession, facts: IntentRecord, event: ToolCall
 }
 
 /** A call that was cut short by an abort has no outcome: it may or may not have had its effect. */
-function recordError(session: RunSession, facts: IntentRecord, event: ToolCallEvent, error: unknown): void {
+function recordError(session: RunSession, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
-    record(session, facts, { error: { message: reason } }, { ...shown(facts, event), status: "failed", error: reason });
+    recordEnd(
+      session,
+      facts,
+      { error: { message: reason } },
+      { ...shownCall(facts, event.input), status: "failed", error: reason },
+    );
   }
   // Without an effect there is no intent to take back.
-  if (error instanceof ToolNotStartedError && facts.effect !== "none") record(session, facts, { unstarted: true });
+  if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
+    recordEnd(session, facts, { unstarted: true });
 }
 
 /** @returns the output as everybody after gets it. */
@@ -95,7 +118,7 @@ function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCall
   try {
     const output = isolate(given);
     const slot = writer.value(output, subject);
-    record(session, facts, { output: slot }, { ...shown(facts, event), status: "succeeded", output });
+    recordEnd(session, facts, { output: slot }, { ...shownCall(facts, event.input), status: "succeeded", output });
     writer.noteOutcome(facts.call, output);
     return output;
   } catch (error) {
@@ -105,35 +128,14 @@ function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCall
       error instanceof NotSerializableError
         ? error
         : new NotSerializableError(subject, "", `cannot be copied: ${reasonOf(error)}`);
-    record(
+    recordEnd(
       session,
       facts,
       { lost: { path: refusal.path, reason: refusal.reason } },
-      { ...shown(facts, event), status: "lost" },
+      { ...shownCall(facts, event.input), status: "lost" },
     );
     throw refusal;
   }
-}
-
-function record(
-  session: RunSession,
-  facts: IntentRecord,
-  end: Partial<OutcomeRecord>,
-  call?: CheckpointToolCall,
-): void {
-  if (session.movedCalls.has(facts.call)) return;
-  const { kind: _kind, ...unsaid } = facts;
-  const { lane, visit, call: id } = facts;
-  const outcome: OutcomeRecord =
-    facts.effect === "none"
-      ? { ...unsaid, kind: "outcome", ...end }
-      : { kind: "outcome", lane, visit, call: id, ...end };
-  session.journal.append([outcome]);
-  if (call) session.endedCalls.push(call);
-}
-
-function shown(facts: IntentRecord, event: ToolCallEvent) {
-  return { toolCallId: facts.call, toolName: facts.tool, effect: facts.effect, input: event.input };
 }
 
 function intentOf(session: RunSession, effect: ToolEffect, event: ToolCallEvent): IntentRecord {
@@ -169,11 +171,16 @@ function recordedCall(session: RunSession, event: ToolCallEvent): RecordedCall |
   throw new ReplayDivergedError(context.nodeId, recorded.call, `a call of "${facts.tool}"`, found);
 }
 
-function replay(session: RunSession, { call }: RecordedCall, outcome: OutcomeRecord, { tool }: ToolCallEvent): unknown {
+/** `undefined` for a call in doubt, and for one that was settled to be made again. */
+function endOf({ recording }: RunSession, { call, outcome }: RecordedCall): CallEnd | undefined {
+  return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
+}
+
+function replay(session: RunSession, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
   if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
+  if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
-  const output = session.recording?.outputOf(call);
   session.journal.writer.noteOutcome(call, output);
   return output;
 }

@@ -49,7 +49,12 @@ export async function revertCalls(options: RevertOptions): Promise<RevertedCalls
   const reverted: RevertibleCall[] = [];
   const failed = plan.inDoubt.map((call) => ({
     ...revertibleCall(call),
-    error: new ToolCallInDoubtError(call.tool, call.call, call.node) as unknown,
+    error: new ToolCallInDoubtError({
+      agentId: journal.agentId,
+      toolName: call.tool,
+      toolCallId: call.call,
+      nodeId: call.node,
+    }) as unknown,
   }));
   for (const call of plan.revert) {
     const failure = doubtOf(call, options) ?? (await recordInverse(call, options));
@@ -67,13 +72,14 @@ interface Failure {
  * An inverse that began before a crash and may have had its effect follows the effect that it declares. One that is not
  * repeated stays in doubt: no later rollback repeats it either.
  */
-function doubtOf(call: LoggedCall, { registry, inverting }: RevertOptions): Failure | undefined {
+function doubtOf(call: LoggedCall, { journal, registry, inverting }: RevertOptions): Failure | undefined {
   const inverse = registry.inverseOf(call.tool);
   if (!inverse || !inverting.has(call.call)) return undefined;
   const { effect } = inverse.kind === "tool" ? inverse.inverse : inverse;
   if (effect === "none" || effect === "idempotent") return undefined;
-  const name = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
-  return { error: new ToolCallInDoubtError(name, call.call, call.node) };
+  const toolName = inverse.kind === "tool" ? inverse.inverse.name : `inverse of ${call.tool}`;
+  const { agentId } = journal;
+  return { error: new ToolCallInDoubtError({ agentId, toolName, toolCallId: call.call, nodeId: call.node }) };
 }
 
 async function recordInverse(call: LoggedCall, options: RevertOptions): Promise<Failure | undefined> {

@@ -4,6 +4,7 @@ import {
   type AnyTool,
   type ListenerErrorHandler,
   type PersistenceListener,
+  type OnToolCallInDoubt,
   type PersistenceStorageProvider,
   type PromptExecutor,
   type RollbackToolRegistry,
@@ -22,6 +23,7 @@ export interface DurableOptions {
   readonly maxIterations?: number;
   readonly onEvent?: PersistenceListener;
   readonly onListenerError?: ListenerErrorHandler;
+  readonly onToolCallInDoubt?: OnToolCallInDoubt;
 }
 
 /** An agent "a" as one process builds it. */
@@ -39,6 +41,7 @@ export function durableAgent(
     maxIterations,
     onEvent,
     onListenerError,
+    onToolCallInDoubt,
   } = options;
   return new AIAgent({
     id: "a",
@@ -55,6 +58,7 @@ export function durableAgent(
     ...(registry && { rollbackToolRegistry: registry }),
     ...(onEvent && { onEvent }),
     ...(onListenerError && { onListenerError }),
+    ...(onToolCallInDoubt && { onToolCallInDoubt }),
   });
 }
 
