@@ -4,6 +4,7 @@ export type { RunState } from "./agent/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
+export type { AbortGrace } from "./agent/AbortGrace.ts";
 export type { AgentContext, AgentLlm, AgentStorage, AgentTools, Decision, Requirements } from "./agent/AgentContext.ts";
 export type { AgentFeature } from "./agent/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/AgentRun.ts";

@@ -22,8 +22,6 @@ import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
-const defaultAbortGraceMs = 5_000;
-
 /** One log for each provider of three methods, so that two agents on it see each other. */
 const checkpointLogs = new WeakMap<object, RecordLog>();
 
@@ -37,7 +35,6 @@ export class PersistenceSetup {
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
-  readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -55,7 +52,6 @@ export class PersistenceSetup {
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
-    this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
