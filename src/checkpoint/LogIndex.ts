@@ -10,8 +10,8 @@ import type {
   RollbackStepRecord,
   RunRecord,
   SnapshotRecord,
-  StatusRecord,
 } from "./records.ts";
+import { lifeAfter, lifeAtSnapshot, unborn, type AgentLife } from "./status/AgentLife.ts";
 
 /** A checkpoint and where it stands. */
 export interface CheckpointPoint {
@@ -77,8 +77,8 @@ export class LogIndex {
   readonly ended = new Set<string>();
   /** Where reading began, when it did not begin at the start. */
   snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
-  run: RunRecord | undefined;
-  status: StatusRecord | undefined;
+  /** Its task, its last run, and its status. */
+  life: AgentLife = unborn;
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
@@ -90,8 +90,6 @@ export class LogIndex {
   readonly notesTakenBack = new Set<NotePoint>();
   /** Contents that notes and steps name by their SHA-256 in hex. */
   readonly contents = new Map<string, ContentPlace>();
-  /** When the agent's first run began, in milliseconds since 1970. */
-  createdAt: number | undefined;
   position = 0;
   /** How many entries were read. */
   entries = 0;
@@ -101,6 +99,11 @@ export class LogIndex {
   readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
   #order = 0;
+
+  /** The last run. */
+  get run(): RunRecord | undefined {
+    return this.life.run;
+  }
 
   /** True while the last run has no end. */
   get unfinished(): boolean {
@@ -148,14 +151,12 @@ export class LogIndex {
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
+    this.life = lifeAfter(this.life, record, entry.generation);
     if ("lane" in record) this.#addToLane(record, entry.position, order);
     switch (record.kind) {
       case "run":
-        this.run = record;
         this.#reopen(record.run);
-        this.createdAt ??= record.at;
         this.runRecords.set(record.run, record);
-        this.status = undefined;
         return;
       case "lane":
         this.lanes.set(record.lane, { record, runId: this.run?.run ?? "" });
@@ -174,9 +175,6 @@ export class LogIndex {
         return this.#addContents(record);
       case "checkpoint":
         return this.#addCheckpoint(record, entry, order);
-      case "status":
-        this.status = record;
-        return;
       default:
         return this.#addToCalls(record);
     }
@@ -284,8 +282,7 @@ export class LogIndex {
     const { checkpoint } = record;
     const order = this.#order++;
     this.snapshot = { record, order };
-    this.run = record.run;
-    this.createdAt = record.createdAt;
+    this.life = lifeAtSnapshot(record);
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, {
       record: { kind: "lane", lane: checkpoint.lane, keep: "all" },

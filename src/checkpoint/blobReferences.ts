@@ -55,7 +55,11 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
     case "outcome":
       return [record.input, record.output];
     case "checkpoint":
-      return [record.input, ...(record.branches ?? []).flatMap(({ input, output }) => [input, output])];
+      return [
+        record.input,
+        ...(record.verification ?? []),
+        ...(record.branches ?? []).flatMap(({ input, output }) => [input, output]),
+      ];
     case "snapshot":
       return [
         ...slotsOf(record.checkpoint),

@@ -1,7 +1,20 @@
+import type { FileReservation } from "./status/FileReservation.ts";
+import type { WaitingFor } from "./status/WaitingFor.ts";
 import type { Slot } from "./valueCodec.ts";
 
 /** Which visit of a node something belongs to: the version of the checkpoint it follows, and visits since. */
 export type Visit = readonly [base: number, ordinal: number];
+
+/** The agent was created as a task. The run that it is for stands beside it; it is queued. */
+export interface TaskRecord {
+  readonly kind: "task";
+  readonly name: string;
+  /** The higher one goes first. Absent: 0. */
+  readonly priority?: number;
+  readonly complexity?: "low" | "medium" | "high";
+  /** The files that it names. Absent: none. */
+  readonly reserves?: readonly FileReservation[];
+}
 
 /** A run begins, with its input; or one that had ended goes on, after a rollback to before its end. */
 export interface RunRecord {
@@ -157,6 +170,10 @@ export interface CheckpointRecord {
   readonly summary?: string;
   /** The end of a run: `input` is its output. */
   readonly status?: "completed" | "cancelled";
+  /** Why it was cancelled. */
+  readonly reason?: string;
+  /** What became of the output's verification. Absent: none was asked for. */
+  readonly verification?: readonly Slot[];
   readonly move?: "rollback" | "execution_point" | "branch";
   /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;
@@ -195,13 +212,26 @@ export interface Pack {
   readonly contents: readonly (readonly [hash: string, bytes: number])[];
 }
 
-/** The status of the run changed without a checkpoint. */
+/** The status of the run changed without a checkpoint. Runs begin in progress unless a record beside them says `queued`. */
 export interface StatusRecord {
   readonly kind: "status";
   readonly run: string;
-  readonly status: "in_progress" | "failed" | "paused";
+  readonly status: "queued" | "in_progress" | "failed" | "paused" | "waiting";
   readonly at: number;
-  readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
+  /** Paused: why. */
+  readonly reason?: string;
+  /** Paused: what whoever resumes it should know or do. */
+  readonly instructions?: string;
+  /** Waiting: what for, what the person was shown, and until when, in milliseconds since 1970. */
+  readonly waitingFor?: WaitingFor;
+  readonly prompt?: string;
+  readonly until?: number;
+  /** Failed: of what. */
+  readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
+  /** Failed for good. */
+  readonly recoverable?: false;
+  /** Queued again after a failure: how often by now. */
+  readonly retry?: number;
 }
 
 /** A rollback begins: `calls` are reverted in this order; `closed` are all calls below the target, reverted or not. */
@@ -259,6 +289,13 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the agent's first run began, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** What the run and the checkpoint do not say of its status. Absent: it began when the run was asked for, as no task. */
+  readonly life?: {
+    readonly task?: TaskRecord;
+    readonly startedAt?: number;
+    readonly since?: number;
+    readonly retries?: number;
+  };
   readonly nextNumber: number;
   readonly nextLane: number;
   readonly history: readonly { readonly number: number; readonly message: Slot }[];
@@ -279,6 +316,7 @@ export interface SnapshotRecord {
 
 /** Every kind of record that a log holds. */
 export type AgentRecord =
+  | TaskRecord
   | RunRecord
   | LaneRecord
   | MessageRecord

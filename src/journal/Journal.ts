@@ -3,14 +3,15 @@ import { addBlobReferences } from "../checkpoint/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
+import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import type { OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
-import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
-import { AppendQueue, type AppendListener, type AppendOptions } from "./AppendQueue.ts";
+import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import { agentSummary } from "./agentSummary.ts";
+import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 
 /** What an append takes beside its records, roughly. */
 const envelopeBytes = 120;
@@ -48,13 +49,14 @@ export class Journal implements AsyncDisposable {
   nextNumber: number;
   /** What was appended since the newest snapshot, estimated in bytes. */
   appendedBytes: number;
-  /** The run that goes on through this journal; `undefined` before it begins and after it ended. */
-  running: { readonly runId: string; readonly createdAt: number } | undefined;
+  /** True while a run goes on through this journal: not before it begins, nor after it ended. */
+  running = false;
   /** How much has to be appended before a snapshot is tried. */
   snapshotDueBytes = 1024 * 1024;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
+  #life: AgentLife;
 
   private constructor(
     options: JournalOptions,
@@ -66,6 +68,7 @@ export class Journal implements AsyncDisposable {
     this.clock = options.clock;
     this.sha256 = options.sha256;
     this.head = head;
+    this.#life = index.life;
     this.runs = new Map(index.runs);
     this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);
@@ -95,7 +98,7 @@ export class Journal implements AsyncDisposable {
    * @throws CorruptLogError when the log is damaged.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const owned = await own(options);
+    const owned = await options.log.open(options.agentId, processOwner());
     try {
       return new Journal(options, owned, await AgentLog.readHead(options.log, options.agentId));
     } catch (error) {
@@ -129,20 +132,30 @@ export class Journal implements AsyncDisposable {
     return this.#owned.lost;
   }
 
-  /** What a crash left of an append that the open passed over; `undefined`: nothing. */
-  get tornTail(): TornTail | undefined {
-    return this.#owned.tornTail;
-  }
-
   /** True after a failed append: nothing more can be written. */
   get failed(): boolean {
     return this.#queue.failure !== undefined;
   }
 
-  /** Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. */
-  append(records: readonly AgentRecord[], options?: AppendOptions): void {
-    this.appendedBytes = options?.snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
-    this.#queue.push(records, this.writer.takeUploads(), options);
+  /** The agent's status, with everything appended so far. */
+  get life(): AgentLife {
+    return this.#life;
+  }
+
+  /**
+   * Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. When
+   * they change the agent's status, its summary goes with them.
+   *
+   * @param options.snapshot whether a snapshot is among them.
+   */
+  append(records: readonly AgentRecord[], { snapshot = false }: { readonly snapshot?: boolean } = {}): void {
+    this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
+    const before = this.#life;
+    for (const record of records) this.#life = lifeAfter(this.#life, record, this.generation);
+    const { standing, task } = this.#life;
+    const changed = standing !== before.standing || task !== before.task;
+    const summary = changed ? agentSummary(this.agentId, this.#life) : undefined;
+    this.#queue.push(records, this.writer.takeUploads(), { snapshot, ...(summary && { summary }) });
   }
 
   /** Resolves when everything appended so far is durable; rejects when it may not be. */
@@ -163,14 +176,6 @@ export class Journal implements AsyncDisposable {
     } finally {
       await this.#owned.release();
     }
-  }
-}
-
-async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
-  try {
-    return await log.open(agentId, processOwner());
-  } catch (error) {
-    throw await withLastCheckpoint(error, log, agentId);
   }
 }
 

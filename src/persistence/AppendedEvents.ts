@@ -16,7 +16,7 @@ export class AppendedEvents {
     this.#agentId = agentId;
     this.#generation = generation;
     this.#runId = index.run?.run ?? "";
-    this.#status = statusOf(index);
+    this.#status = index.life.standing?.status;
   }
 
   /** The events of an append that is durable. */
@@ -74,10 +74,4 @@ function triggerOf({ trigger, move, status, unresolved }: CheckpointRecord, star
   if (status) return "run_ended";
   if (unresolved) return "unresolved";
   return starts ? "run_started" : "after_node";
-}
-
-function statusOf(index: LogIndex): string | undefined {
-  if (!index.run) return undefined;
-  if (index.unfinished) return index.status?.status ?? "in_progress";
-  return index.cancelled.has(index.run.run) ? "cancelled" : "completed";
 }

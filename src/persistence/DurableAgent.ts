@@ -6,17 +6,16 @@ import { historyRecords } from "../checkpoint/changeRecords.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import { MessageHistory } from "../checkpoint/MessageHistory.ts";
 import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
+import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
 import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
-import { pauseRun } from "./pauseRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -71,7 +70,6 @@ export class DurableAgent {
     const { input } = options;
     await checkSchemaAsync(graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
-    assertStorableHistory(options.messageHistory);
     await using journal = await this.#setup.openJournal(this.agentId);
     await this.#goOnAt(
       journal,
@@ -181,14 +179,10 @@ export class DurableAgent {
     };
     const changes = historyRecords(history.takeChanges(), lane, journal.writer);
     const records: AgentRecord[] = [...(reopens ? [run] : []), start, ...changes, checkpoint];
-    const paused = pauseRun({
-      agentId: this.agentId,
-      runId: run.run,
-      createdAt: log.index.createdAt ?? run.at,
-      at: journal.clock.now(),
-      reason: stays ? "messages rolled back" : `execution point set to node ${node}`,
-    });
-    journal.append([...records, paused.record], { summary: paused.summary });
+    journal.append(records);
+    const reason = stays ? "messages rolled back" : `execution point set to node ${node}`;
+    // In the same turn of the event loop, so in the same append.
+    journal.append(statusRecords(journal.life, { status: "paused", at: journal.clock.now(), reason }));
     await journal.durable();
   }
 }

@@ -1,17 +1,21 @@
+import { checkSchema } from "../agent/checkSchema.ts";
 import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
-import type { RunRecord } from "../checkpoint/records.ts";
+import type { AgentRecord, RunRecord } from "../checkpoint/records.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
+import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
 import { RollbackIncompleteError } from "../errors/RollbackIncompleteError.ts";
+import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { isolate } from "../internal/isolate.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
-import { abandonRun } from "./abandonRun.ts";
-import { newRun, restoredRun, type StoredState } from "./beginRun.ts";
+import { newRun, restoredRun, runRecord, type StoredState } from "./beginRun.ts";
 import { branchEffects } from "./branchEffects.ts";
+import { endRun } from "./endRun.ts";
 import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideStart.ts";
 import { findCheckpoint } from "./findTarget.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
@@ -64,7 +68,7 @@ export class DurableRun {
       case "new":
         return this.#begin(decision.keep, stored);
       case "abandon":
-        if (stored) await abandonRun(this.#journal, stored);
+        if (stored) endRun(this.#journal, stored, { status: "cancelled", reason: "abandoned for another run" });
         return this.#afterOther(decision.keep);
       case "finish_first":
         await this.#run(await this.#resumed(stored));
@@ -128,13 +132,28 @@ export class DurableRun {
     const { agentId } = this.#request;
     const run = stored?.log.index.run;
     if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
+    const opening = this.#startRecords();
+    if (!stored.log.index.lanes.has(stored.state.lane)) return this.#queued(stored, run, opening);
     await this.#assertFits(stored);
-    const { status } = stored.log.index;
-    const opening =
-      status && status.status !== "in_progress"
-        ? [{ kind: "status", run: run.run, status: "in_progress", at: this.#journal.clock.now() } as const]
-        : [];
     return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening, by: "resume" });
+  }
+
+  /** A task that has waited for its first start. */
+  #queued(stored: StoredState, run: RunRecord, opening: readonly AgentRecord[]): RunSession {
+    const { graph } = this.#setup;
+    const given = stored.log.readValue(run.input);
+    const input = isolate(checkSchema(graph.root.input, given, `input of strategy "${graph.name}"`));
+    return newRun(this.#setup, this.#journal, { run, input, keep: "nothing", opening }, undefined);
+  }
+
+  /** What brings a run that is not in progress there. @throws TransitionNotAllowedError when it has failed for good. */
+  #startRecords(): readonly AgentRecord[] {
+    const { life, agentId, clock } = this.#journal;
+    const { standing } = life;
+    if (!standing || standing.status === "in_progress") return [];
+    if (standing.record?.recoverable === false)
+      throw new TransitionNotAllowedError({ taskId: agentId, from: "failed", to: "in_progress", allowed: [] });
+    return statusRecords(life, { status: "in_progress", at: clock.now() });
   }
 
   async #branch(checkpointId: string): Promise<RunResult<unknown>> {
@@ -152,11 +171,12 @@ export class DurableRun {
     // A finished run keeps its recorded result: what branches off from it is a run of its own.
     const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
     const begun = lineFrom(target, "branch", own, reopens, journal);
+    const opening = [...(reopens ? [] : this.#startRecords()), ...begun.records];
     const session = restoredRun(
       this.#setup,
       journal,
       { log, state },
-      { lane: begun.lane, run: own, opening: begun.records, head: begun.head, by: "branch" },
+      { lane: begun.lane, run: own, opening, head: begun.head, by: "branch" },
     );
     const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
     return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
@@ -172,7 +192,8 @@ export class DurableRun {
   async #begin(keep: "history" | "nothing", before: StoredState | undefined): Promise<RunResult<unknown>> {
     const { options, input } = this.#request;
     const runId = ("runId" in options ? options.runId : undefined) ?? randomId();
-    return this.#run(newRun(this.#setup, this.#journal, { runId, input, keep }, before));
+    const run = runRecord(this.#journal, runId, input);
+    return this.#run(newRun(this.#setup, this.#journal, { run, input, keep, opening: [run] }, before));
   }
 
   async #run(session: RunSession): Promise<RunResult<unknown>> {

@@ -22,6 +22,8 @@ import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
+const defaultAbortGraceMs = 5_000;
+
 /** One log for each provider of three methods, so that two agents on it see each other. */
 const checkpointLogs = new WeakMap<object, RecordLog>();
 
@@ -35,6 +37,7 @@ export class PersistenceSetup {
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
+  readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -52,6 +55,7 @@ export class PersistenceSetup {
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
+    this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
@@ -70,7 +74,7 @@ export class PersistenceSetup {
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock } = this;
     this.lastAgentId = agentId;
-    const journal = await Journal.open({
+    return Journal.open({
       log,
       agentId,
       clock,
@@ -78,9 +82,6 @@ export class PersistenceSetup {
       inlineThresholdBytes: this.#inlineThresholdBytes,
       ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
     });
-    const { tornTail } = journal;
-    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
-    return journal;
   }
 
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */

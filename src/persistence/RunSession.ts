@@ -12,9 +12,7 @@ import type {
   StructureRecord,
   Visit,
 } from "../checkpoint/records.ts";
-import type { AppendOptions } from "../journal/AppendQueue.ts";
 import type { Journal } from "../journal/Journal.ts";
-import { agentSummary, type SummaryFacts } from "./agentSummary.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
@@ -32,7 +30,6 @@ export class RunSession {
   readonly start: RunStart;
   readonly recording: Recording | undefined;
   readonly run: RunRecord;
-  readonly createdAt: number;
   /** Calls that moved the run: they get no outcome. */
   readonly movedCalls = new Set<string>();
   /** What became of each call that was made on this line in this process. */
@@ -67,7 +64,6 @@ export class RunSession {
     this.lane = options.lane;
     this.start = options.start;
     this.recording = options.recording;
-    this.createdAt = options.createdAt;
     this.head = options.head;
     this.#automatic = options.automatic;
     this.#restored = options.restored;
@@ -88,10 +84,10 @@ export class RunSession {
     if (this.#automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
     } else if (this.#opening.length > 0) {
-      this.#append(this.#takeOpening(), this.summary("in_progress", {}));
+      this.#append(this.#takeOpening());
       await journal.durable();
     }
-    journal.running = { runId: this.run.run, createdAt: this.createdAt };
+    journal.running = true;
   }
 
   /** A node is about to run: what it begins with can be saved until state from within it is. */
@@ -119,9 +115,8 @@ export class RunSession {
 
   /** The run has ended with an output. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
-    const summary = this.summary("completed", { completedAt: new Date(this.journal.clock.now()).toISOString() });
-    await this.save(run, { node: "finish", input, status: "completed" }, summary);
-    this.journal.running = undefined;
+    await this.save(run, { node: "finish", input, status: "completed" });
+    this.journal.running = false;
   }
 
   /** Keeps something beside the state of the run; it goes with what is appended next. */
@@ -134,8 +129,8 @@ export class RunSession {
   }
 
   /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
-  async save(run: AgentRun, plan: CheckpointPlan, summary = this.#openingSummary()): Promise<CheckpointRecord> {
-    const record = this.#saveState(run, plan, summary);
+  async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const record = this.#saveState(run, plan);
     await this.journal.durable();
     run.visitBase = record.version;
     return record;
@@ -143,23 +138,26 @@ export class RunSession {
 
   /** Saves the state of this moment while a node runs, with the node that a resume goes on with; this one may lead elsewhere. */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
-    const record = this.#saveState(run, plan, this.#openingSummary());
+    const record = this.#saveState(run, plan);
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
     await this.journal.durable();
     return record;
   }
 
   /** What is refused here leaves everything as it was. */
-  #saveState(run: AgentRun, plan: CheckpointPlan, summary: AppendOptions["summary"]): CheckpointRecord {
+  #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
-    const input = writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
+    // The output of a run is read without its history, by lists and by other tools.
+    const input = plan.status
+      ? writer.value(plan.input, subjectOf(plan))
+      : writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
     this.#pending.push(...this.#writer.take(run.state, this.#node));
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const records = [...this.#takeOpening(), ...this.#takePending(), record];
     const snapshot =
       plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
-    this.#append(snapshot ? [...records, snapshot] : records, summary, snapshot !== undefined);
+    this.#append(snapshot ? [...records, snapshot] : records, snapshot !== undefined);
     this.#savedWithin = true;
     return record;
   }
@@ -169,7 +167,7 @@ export class RunSession {
     const { history } = run.state;
     const input = this.journal.writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
     const record = { ...this.#record(run, plan, input), visit };
-    this.#append([...this.#takeOpening(), ...this.#takePending(), record], this.#openingSummary());
+    this.#append([...this.#takeOpening(), ...this.#takePending(), record]);
     await this.journal.durable();
     return record;
   }
@@ -201,27 +199,15 @@ export class RunSession {
     return [...this.#takeOpening(), ...this.#takePending()];
   }
 
-  summary(status: SummaryFacts["status"], data: unknown) {
-    const { journal, run, createdAt } = this;
-    return agentSummary({
-      agentId: journal.agentId,
-      runId: run.run,
-      status,
-      createdAt,
-      updatedAt: journal.clock.now(),
-      data,
-    });
-  }
-
   get #writer(): StateWriter {
     return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
   }
 
   #snapshotSource({ state }: AgentRun, input: unknown, parent: CheckpointHead | undefined): SnapshotSource {
-    const { journal, createdAt, run, head } = this;
+    const { journal, run, head } = this;
     const structure = this.#structure;
     const checkpointId = head?.id ?? "";
-    return { journal, state, writer: this.#writer, run, structure, createdAt, checkpointId, parent, input };
+    return { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input };
   }
 
   #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
@@ -231,16 +217,12 @@ export class RunSession {
     return record;
   }
 
-  #append(records: readonly AgentRecord[], summary: AppendOptions["summary"], snapshot = false): void {
-    this.journal.append(records, { ...(summary && { summary }), snapshot });
+  #append(records: readonly AgentRecord[], snapshot = false): void {
+    this.journal.append(records, { snapshot });
     this.endedCalls = [];
   }
 
   /** A run that has just begun is in progress from its first append on. */
-  #openingSummary() {
-    return this.#opening.length > 0 ? this.summary("in_progress", {}) : undefined;
-  }
-
   #takeOpening(): readonly AgentRecord[] {
     const opening = this.#opening;
     this.#opening = [];

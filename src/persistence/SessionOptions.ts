@@ -17,7 +17,5 @@ export interface SessionOptions {
   readonly opening: readonly AgentRecord[];
   /** The decisions in a stored state; absent when the log does not have the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
   readonly head: CheckpointHead | undefined;
 }

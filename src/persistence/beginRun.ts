@@ -18,40 +18,55 @@ export interface StoredState {
   readonly state: AgentState;
 }
 
+/** A run that begins. */
+export interface NewRun {
+  readonly run: RunRecord;
+  /** The value of its input. */
+  readonly input: unknown;
+  /** What it keeps of the run before. */
+  readonly keep: "history" | "nothing";
+  /** Records that stand before its line. */
+  readonly opening: readonly AgentRecord[];
+}
+
+/** The record of a run that is asked for now. */
+export function runRecord(journal: Journal, runId: string, input: unknown): RunRecord {
+  return {
+    kind: "run",
+    run: runId,
+    input: journal.writer.value(input, "the input of the run"),
+    at: journal.clock.now(),
+  };
+}
+
 /** The session of a new run; its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,
-  request: { readonly runId: string; readonly input: unknown; readonly keep: "history" | "nothing" },
+  { run, input, keep, opening }: NewRun,
   before: StoredState | undefined,
 ): RunSession {
   const lane = journal.nextLane++;
-  const at = journal.clock.now();
-  const run: RunRecord = {
-    kind: "run",
-    run: request.runId,
-    input: journal.writer.value(request.input, "the input of the run"),
-    at,
-  };
+  const runId = run.run;
   const from = before?.state.checkpoint?.version;
   const laneRecord: LaneRecord = {
     kind: "lane",
     lane,
     ...(from !== undefined && { from }),
-    keep: from === undefined ? "nothing" : request.keep,
+    keep: from === undefined ? "nothing" : keep,
   };
   const structure = structureRecord(setup.graph, lane, journal);
   const [visitBase, visitOrdinal] = firstVisitOf(lane);
-  const kept = request.keep === "history" && before ? historyOf(before) : undefined;
+  const kept = keep === "history" && before ? historyOf(before) : undefined;
   const start: RunStart = {
     nodeId: "start",
-    input: request.input,
+    input,
     state: { ...(kept && { messages: kept }), nextMessage: journal.nextNumber },
-    line: { agentId: journal.agentId, runId: request.runId, lane },
+    line: { agentId: journal.agentId, runId, lane },
     generation: journal.generation,
     visitBase,
     visitOrdinal,
-    runId: request.runId,
+    runId,
   };
   return new RunSession({
     journal,
@@ -61,8 +76,7 @@ export function newRun(
     start,
     automatic: setup.automatic,
     recording: undefined,
-    opening: [run, laneRecord, leanStructure(structure, journal)],
-    createdAt: before?.log.index.createdAt ?? at,
+    opening: [...opening, laneRecord, leanStructure(structure, journal)],
     head: undefined,
   });
 }
@@ -111,7 +125,6 @@ export function restoredRun(
     automatic: setup.automatic,
     recording: new Recording(state, reader, log.index, nextVisitOf(state)),
     ...(checkpoint && { restored: state.decisions }),
-    createdAt: log.index.createdAt ?? run.at,
   });
 }
 

@@ -1,44 +1,35 @@
 import type { RunRequest } from "../agent/RunRequest.ts";
+import type { StatusRecord } from "../checkpoint/records.ts";
+import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { Journal } from "../journal/Journal.ts";
-import { agentSummary } from "./agentSummary.ts";
+
+/** How much of a message and of a stack is kept, in characters. */
+const keptCharacters = 10_000;
 
 /**
  * A run that rejects is recorded as failed, and stays unfinished. Nothing is recorded of one that was refused before it
  * began, that the caller aborted (it counts as interrupted), or whose storage failed (nothing more can be).
  */
 export async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<void> {
-  const { running } = journal;
-  if (!running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
-  const at = journal.clock.now();
-  const shown = describe(error);
-  const data = {
-    failedAt: new Date(at).toISOString(),
-    errorType: shown.name,
-    errorMessage: shown.message,
-    recoverable: true,
-  };
-  const summary = agentSummary({
-    agentId: journal.agentId,
-    runId: running.runId,
-    status: "failed",
-    createdAt: running.createdAt,
-    updatedAt: at,
-    data,
-  });
+  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
   try {
-    journal.append([{ kind: "status", run: running.runId, status: "failed", at, error: shown }], { summary });
+    journal.append(
+      statusRecords(journal.life, { status: "failed", at: journal.clock.now(), error: describeError(error) }),
+    );
     await journal.durable();
   } catch {
     // The run rejects with what made it fail; that its failure could not be recorded leaves it interrupted.
   }
 }
 
-function describe(error: unknown): { readonly name: string; readonly message: string; readonly code?: string } {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+/** What is kept of an error. */
+export function describeError(error: unknown): StatusRecord["error"] & object {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error).slice(0, keptCharacters) };
   return {
     name: error.name,
-    message: error.message,
+    message: error.message.slice(0, keptCharacters),
     ...(AgentPersistenceError.isInstance(error) && { code: error.code }),
+    ...(error.stack !== undefined && { stack: error.stack.slice(0, keptCharacters) }),
   };
 }

@@ -1,5 +1,6 @@
 import { runMoved } from "../agent/RunMoved.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
+import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
 import type { RunLine } from "../checkpoint/toolCallId.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
@@ -9,7 +10,6 @@ import { planRollback } from "../journal/planRollback.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import { restoredRun } from "./beginRun.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
-import { pauseRun } from "./pauseRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { applyParticipants } from "./applyParticipants.ts";
 import { planParticipants } from "./planParticipants.ts";
@@ -60,13 +60,12 @@ export async function rollBack(
   const { run, reopens } = runAt(target, log.index);
   const begun = lineFrom(target, "rollback", run, reopens, journal);
   reopenRuns(journal, log.index, target);
-  const { pauseReason: reason } = options;
-  const { agentId, clock } = journal;
-  const facts = { agentId, runId: run.run, createdAt: log.index.createdAt ?? run.at, at: clock.now() };
-  const paused = reason === undefined ? undefined : pauseRun({ ...facts, reason });
   const end = { kind: "rollback_end", target: target.version } as const;
-  if (paused) journal.append([...begun.records, end, paused.record], { summary: paused.summary });
-  else journal.append([...begun.records, end]);
+  journal.append([...begun.records, end]);
+  const { pauseReason: reason } = options;
+  // In the same turn of the event loop, so in the same append.
+  if (reason !== undefined)
+    journal.append(statusRecords(journal.life, { status: "paused", at: journal.clock.now(), reason }));
   await journal.durable();
   const report = runMoved({
     checkpointId: target.id,

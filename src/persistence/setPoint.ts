@@ -75,7 +75,6 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     recording: undefined,
     opening: [],
     restored: session.decisions,
-    createdAt: session.createdAt,
     head: { version, id: `${journal.generation}-${version}` },
   });
 }

@@ -1,5 +1,6 @@
 import type { RunState } from "../agent/RunState.ts";
 import type { CheckpointRecord, RunRecord, SnapshotRecord, StructureRecord } from "../checkpoint/records.ts";
+import { lifeInSnapshot } from "../checkpoint/status/AgentLife.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
@@ -12,7 +13,6 @@ export interface SnapshotSource {
   readonly writer: StateWriter;
   readonly run: RunRecord;
   readonly structure: StructureRecord;
-  readonly createdAt: number;
   readonly checkpointId: string;
   readonly parent: CheckpointHead | undefined;
   /** The value of the checkpoint's input. */
@@ -23,6 +23,7 @@ export interface SnapshotSource {
 export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): SnapshotRecord {
   const { journal, state, writer, parent } = source;
   const values = journal.writer;
+  const life = lifeInSnapshot(journal.life);
   const byNumber = envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",
@@ -30,7 +31,8 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
     checkpointId: source.checkpointId,
     ...(parent && { parent: parent.version, parentId: parent.id }),
     run: source.run,
-    createdAt: source.createdAt,
+    createdAt: journal.life.createdAt ?? source.run.at,
+    ...(life && { life }),
     nextNumber: state.history.next,
     nextLane: journal.nextLane,
     history: state.history.entries.map(({ number, message }) => ({

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import type { AgentSummary } from "../RecordLog.ts";
+import { namedStateData, storedStateData } from "./stateDataKeys.ts";
 
 /** What `state.json` says. */
 export interface StoredState {
@@ -12,34 +12,19 @@ export interface StoredState {
 }
 
 const version = "1.0";
-/** Whoever can write the file can make the checksum right too. */
-const fields = z.object({
-  version: z.literal(version),
-  task_id: z.string(),
-  status: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  data: z.unknown(),
-  order: z.string(),
-  due_at: z.string().optional(),
-  request_ids: z.array(z.string()),
-  run_id: z.string().optional(),
-  position: z.int().nonnegative(),
-  generation: z.int().positive(),
-  changing: z.boolean(),
-});
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** The content of `state.json`. Its keys are those that other tools read. */
 export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
-  const { agentId, status, order, dueAt, requestIds, position, runId, createdAt, updatedAt, data } = summary;
+  const { agentId, status, order, dueAt, requestIds, position, runId, taskName, createdAt, updatedAt, data } = summary;
   const covered = JSON.stringify({
     version,
     task_id: agentId,
     status,
     created_at: createdAt,
     updated_at: updatedAt,
-    data: data ?? null,
+    data: storedStateData(data ?? null),
+    task_name: taskName,
     order,
     due_at: dueAt,
     request_ids: requestIds,
@@ -51,31 +36,46 @@ export function encodeState({ summary, generation, changing }: StoredState, sha2
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
-/** `undefined` when it is damaged, edited by hand or of another version: the log tells the same. */
+/** `undefined` when it is damaged or of another version: the log tells the same. */
 export function decodeState(text: string, sha256: Sha256): StoredState | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
-  const state = fields.safeParse(parse(text)).data;
-  if (state === undefined) return undefined;
-  const { status, data, order, position, generation, changing } = state;
-  const summary: AgentSummary = {
-    agentId: state.task_id,
+  const state = parse(text);
+  if (state?.["version"] !== version) return undefined;
+  const {
+    task_id,
+    status,
+    created_at,
+    updated_at,
+    data,
+    task_name,
+    order,
+    due_at,
+    request_ids,
+    run_id,
+    position,
+    generation,
+    changing,
+  } = state;
+  const summary = {
+    agentId: task_id,
     status,
     order,
-    requestIds: state.request_ids,
+    requestIds: request_ids,
     position,
-    createdAt: state.created_at,
-    updatedAt: state.updated_at,
-    data,
-    ...(state.due_at === undefined ? {} : { dueAt: state.due_at }),
-    ...(state.run_id === undefined ? {} : { runId: state.run_id }),
-  };
-  return { summary, generation, changing };
+    createdAt: created_at,
+    updatedAt: updated_at,
+    data: namedStateData(data),
+    ...(task_name === undefined ? {} : { taskName: task_name }),
+    ...(due_at === undefined ? {} : { dueAt: due_at }),
+    ...(run_id === undefined ? {} : { runId: run_id }),
+  } as AgentSummary;
+  return { summary, generation: Number(generation), changing: changing !== false };
 }
 
-function parse(text: string): unknown {
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
   } catch {
     return undefined;
   }

@@ -9,10 +9,11 @@ export function exampleSummary(agentId: string, status: string, more: Partial<Ag
     dueAt: "2026-02-01T00:00:00.000Z",
     requestIds: ["r1", "r2"],
     position: 0,
+    taskName: "import",
     runId: `run of ${agentId}`,
     createdAt: "2026-01-01T00:00:00.000Z",
     updatedAt: "2026-01-02T00:00:00.000Z",
-    data: { reason: "é😀", list: [1, null, { deep: [] }] },
+    data: { pauseReason: "é😀", list: [1, null, { deep: [] }] },
     ...more,
   };
 }

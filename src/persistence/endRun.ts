@@ -1,0 +1,40 @@
+import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
+import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
+import { recordsBefore } from "../checkpoint/status/statusRecords.ts";
+import type { Journal } from "../journal/Journal.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+
+/** How a run ends that does not end by itself. */
+export type RunEnd =
+  | { readonly status: "cancelled"; readonly reason?: string }
+  | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification">);
+
+/** Ends an unfinished run as it stands: its effects stay and stay revertible. Queues the records; they go in one append. */
+export function endRun(
+  journal: Journal,
+  { log, state }: { readonly log: AgentLog; readonly state: AgentState },
+  end: RunEnd,
+): void {
+  const { checkpoint, run } = state;
+  const version = journal.nextVersion++;
+  const at = journal.clock.now();
+  const runId = run?.run ?? state.runId;
+  const begun = log.index.lanes.has(state.lane);
+  const lane = begun ? state.lane : journal.nextLane++;
+  const first: LaneRecord = { kind: "lane", lane, keep: "nothing" };
+  const tombstone: CheckpointRecord = {
+    kind: "checkpoint",
+    lane,
+    version,
+    at,
+    node: end.status === "completed" ? "finish" : (checkpoint?.record.node ?? "start"),
+    input: checkpoint ? checkpoint.record.input : run?.input,
+    visit: nextVisitOf(state),
+    iteration: checkpoint?.record.iteration ?? 0,
+    ...end,
+  };
+  const records: AgentRecord[] = [...recordsBefore(journal.life, end.status, at), ...(begun ? [] : [first]), tombstone];
+  journal.runs.set(runId, [version, journal.position + 1]);
+  if (end.status === "cancelled") journal.cancelled.add(runId);
+  journal.append(records);
+}
