@@ -4,6 +4,7 @@ export type { RunState } from "./agent/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
+export type { AbortGrace } from "./agent/AbortGrace.ts";
 export type { AgentContext, AgentLlm, AgentStorage, AgentTools, Decision, Requirements } from "./agent/AgentContext.ts";
 export type { AgentFeature } from "./agent/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/AgentRun.ts";
@@ -74,6 +75,7 @@ export type {
   EventOrigin,
   PersistenceEvent,
   PersistenceListener,
+  LogTornTailEvent,
   StatusChangedEvent,
 } from "./persistence/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
@@ -112,6 +114,7 @@ export type {
   OwnerState,
   ReadOptions,
   RecordLog,
+  TornTail,
 } from "./storage/RecordLog.ts";
 export { AgentBusyError, type BusyOwner } from "./errors/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
@@ -119,7 +122,7 @@ export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";
 export { CheckpointNotFoundError } from "./errors/CheckpointNotFoundError.ts";
 export { CheckpointNotPossibleError } from "./errors/CheckpointNotPossibleError.ts";
 export { CorruptBlobError } from "./errors/CorruptBlobError.ts";
-export { CorruptLogError } from "./errors/CorruptLogError.ts";
+export { CorruptLogError, type LogDamage } from "./errors/CorruptLogError.ts";
 export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
 export { DuplicateNodeError } from "./errors/DuplicateNodeError.ts";
 export { DuplicateToolError } from "./errors/DuplicateToolError.ts";

@@ -100,7 +100,7 @@ export class ActiveRun implements AgentRun {
     this.#visit = undefined;
   }
 
-  async interrupt(options: InterruptOptions): Promise<readonly string[]> {
+  async interrupt(options: InterruptOptions = {}): Promise<readonly string[]> {
     return (await this.#visit?.interrupt(options)) ?? [];
   }
 

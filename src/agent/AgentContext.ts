@@ -53,7 +53,7 @@ export interface AgentTools {
 
 /** Typed values that live as long as the run; each checkpoint has them. */
 export interface AgentStorage {
-  /** `undefined`: never set, or deleted. The value is frozen. */
+  /** `undefined`: never set, or deleted. Plain objects and arrays are frozen; dates, maps, sets and bytes are copies. */
   get<Value>(key: StorageKey<Value>): Value | undefined;
   /** Stores a copy. @throws InvalidInputError when the schema refuses the value. */
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void;

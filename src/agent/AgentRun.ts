@@ -1,5 +1,4 @@
 import type { RunLine } from "../checkpoint/toolCallId.ts";
-import type { Clock } from "../internal/Clock.ts";
 import type { RunStart } from "./RunStart.ts";
 import type { RunState } from "./RunState.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
@@ -29,7 +28,7 @@ export interface AgentRun {
    * Closes every context of the current node visit, aborts its tool calls and model requests in flight, and waits for
    * them. Resolves to the ids of the tool calls that did not end in time.
    */
-  interrupt(options: InterruptOptions): Promise<readonly string[]>;
+  interrupt(options?: InterruptOptions): Promise<readonly string[]>;
   /** After the current node's body has settled, goes on at `start`; what the body returns or throws is discarded. */
   moveTo(start: RunStart): void;
   /**
@@ -43,7 +42,4 @@ export interface AgentRun {
 export interface InterruptOptions {
   /** The tool call that asks for the interruption: not aborted, not waited for. Absent: node code asks. */
   readonly except?: string;
-  /** How long to wait for calls in flight, in milliseconds. */
-  readonly graceMs: number;
-  readonly clock: Clock;
 }

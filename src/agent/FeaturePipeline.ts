@@ -1,4 +1,5 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
+import type { AbortGrace } from "./AbortGrace.ts";
 import type { ModelRequestEvent, NodeEvent, PipelineEvents, ToolCallEvent } from "./PipelineEvents.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
@@ -27,6 +28,9 @@ export interface FeaturePipeline {
 
   /** Declares that this feature takes care of these; unclaimed they are refused with FeatureNotInstalledError. */
   claim(...options: readonly ClaimableOption[]): void;
+
+  /** Sets how long an aborted or moved visit waits for what ignores its signal. Default: 5 seconds of the machine's clock. */
+  limitAborts(grace: AbortGrace): void;
 
   /** May start elsewhere, answer with a recorded result, or end as waiting. */
   aroundRun(wrap: Around<RunRequest, RunResult<unknown>>): void;

@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/Clock.ts";
+import type { AbortGrace } from "./AbortGrace.ts";
 
 interface Flight {
   toolCallId: string | undefined;
@@ -54,12 +54,12 @@ export class Flights {
     this.#release(reason);
   }
 
-  /** Waits until all but one call have ended, but no longer than `graceMs` milliseconds. */
-  async ended(except: string | undefined, graceMs: number, clock: Clock): Promise<void> {
+  /** Waits until all but one call have ended, but no longer than the grace. */
+  async ended(except: string | undefined, { ms, clock }: AbortGrace): Promise<void> {
     const others = this.#others(except);
     if (others.length === 0) return;
     let cancel: () => void = () => undefined;
-    const late = new Promise<void>((resolve) => (cancel = clock.after(graceMs, resolve)));
+    const late = new Promise<void>((resolve) => (cancel = clock.after(ms, resolve)));
     await Promise.race([Promise.all(others.map(({ ended }) => ended)), late]);
     cancel();
   }

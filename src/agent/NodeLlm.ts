@@ -2,6 +2,7 @@ import type { AssistantMessage, Message } from "../checkpoint/Message.ts";
 import { isolate } from "../internal/isolate.ts";
 import { abortable } from "./abortable.ts";
 import type { AgentContext, AgentLlm } from "./AgentContext.ts";
+import { assertMessage } from "./assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "./PipelineEvents.ts";
 import type { RunSettings } from "./RunSettings.ts";
@@ -26,11 +27,19 @@ export class NodeLlm implements AgentLlm {
   }
 
   append(...messages: readonly Message[]): void {
-    this.#state.history.append(...messages);
+    const { history } = this.#state;
+    for (const message of messages) assertMessage(message, "message to append");
+    history.append(...messages);
   }
 
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
-    this.#state.history.rewrite(change);
+    this.#state.history.rewrite((messages) => {
+      const changed = change(messages);
+      // What was there before was checked when it came.
+      const known = new Set(messages);
+      for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
+      return changed;
+    });
   }
 
   configure({ model, parameters, tools }: Configuration): void {
@@ -95,6 +104,7 @@ export class NodeLlm implements AgentLlm {
     try {
       const request = { messages, tools, model, ...(parameters && { parameters }), abortSignal };
       const { message } = await abortable(abortSignal, () => promptExecutor.execute(request));
+      assertMessage(message, "answer of the model", "assistant");
       return this.#issueIds(message, ordinal, () => false);
     } catch (error) {
       refusals.add(error);

@@ -1,6 +1,7 @@
 import type { AssistantMessage, ContentPart, ToolMessage } from "../checkpoint/Message.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentTools } from "./AgentContext.ts";
+import { assertMessage } from "./assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import { isToolFailure } from "./isToolFailure.ts";
 import { showToolCallIds } from "./showToolCallIds.ts";
@@ -38,6 +39,7 @@ export class NodeTools implements AgentTools {
 
   async execute(message: AssistantMessage): Promise<ToolMessage> {
     this.#scope.visit.assertOpen();
+    assertMessage(message, "message to execute", "assistant");
     const asked = this.#issueIds(message, this.#scope.take("x"));
     const parts = typeof asked.content === "string" ? [] : asked.content;
     const settled = await Promise.allSettled(

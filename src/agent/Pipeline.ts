@@ -1,4 +1,5 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
+import { defaultAbortGrace, type AbortGrace } from "./AbortGrace.ts";
 import type { Around, ClaimableOption, FeaturePipeline, Listener } from "./FeaturePipeline.ts";
 import type { ModelRequestEvent, NodeEvent, PipelineEvents, ToolCallEvent } from "./PipelineEvents.ts";
 import type { RunRequest } from "./RunRequest.ts";
@@ -13,6 +14,7 @@ export class Pipeline implements FeaturePipeline {
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  #abortGrace = defaultAbortGrace;
   readonly #claimed = new Set<ClaimableOption>();
   readonly #listeners = new Map<keyof PipelineEvents, Listener<never>[]>();
   readonly #aroundRun: Around<RunRequest, RunResult<unknown>>[] = [];
@@ -32,6 +34,14 @@ export class Pipeline implements FeaturePipeline {
 
   claims(option: ClaimableOption): boolean {
     return this.#claimed.has(option);
+  }
+
+  limitAborts(grace: AbortGrace): void {
+    this.#abortGrace = grace;
+  }
+
+  get abortGrace(): AbortGrace {
+    return this.#abortGrace;
   }
 
   aroundRun(wrap: Around<RunRequest, RunResult<unknown>>): void {

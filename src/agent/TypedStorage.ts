@@ -1,4 +1,5 @@
 import { isolate } from "../internal/isolate.ts";
+import { lend } from "../internal/lend.ts";
 import { checkSchema } from "./checkSchema.ts";
 import type { AgentStorage } from "./AgentContext.ts";
 import type { StorageKey } from "./StorageKey.ts";
@@ -34,7 +35,7 @@ export class TypedStorage implements AgentStorage {
     if (!this.#values.has(key.name)) return undefined;
     if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
     // The schema has just made or accepted this value.
-    return this.#values.get(key.name) as Value;
+    return lend(this.#values.get(key.name)) as Value;
   }
 
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {

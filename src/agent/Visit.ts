@@ -24,6 +24,10 @@ export class Visit {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   #moved: ExecutionMovedError | undefined;
+  /** Set when the run was aborted and went on without what ignored it. */
+  #abandoned: { readonly reason: unknown } | undefined;
+  #abandon: () => void = () => undefined;
+  #cancelGrace: () => void = () => undefined;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(run: ActiveRun, nodeId: string, input: unknown, at: NodeVisit) {
@@ -55,6 +59,7 @@ export class Visit {
   /** @throws ExecutionMovedError when the run has left this visit. */
   assertOpen(): void {
     if (this.#moved) throw this.#moved;
+    if (this.#abandoned) throw this.#abandoned.reason;
   }
 
   /** Runs a tool call or a model request that a move or an abort of the run cuts short. */
@@ -74,7 +79,7 @@ export class Visit {
 
   /** Tells listeners; what one of them throws fails the run. A visit the run has left is not told about. */
   async tell<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
-    if (this.#moved) return;
+    if (this.#moved || this.#abandoned) return;
     try {
       await this.run.pipeline.emit(name, event);
     } catch (error) {
@@ -88,10 +93,28 @@ export class Visit {
     throw error;
   }
 
-  /** Aborts everything in flight because the run is aborted; it is still waited for. */
+  /** Aborts everything in flight because the run is aborted; it is waited for until the grace is over. */
   abort(reason: unknown): void {
     this.#abort(reason);
     this.#flights.abort(reason);
+    const { ms, clock } = this.run.pipeline.abortGrace;
+    this.#cancelGrace = clock.after(ms, () => {
+      this.#abandoned = { reason };
+      this.#flights.letGo(reason);
+      this.#abandon();
+    });
+  }
+
+  /** Resolves with the work, or to `undefined` when the run was aborted and the grace ends first. */
+  async untilAbandoned<Result>(work: Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await new Promise<Result | undefined>((resolve, reject) => {
+        this.#abandon = () => resolve(undefined);
+        work.then(resolve, reject);
+      });
+    } finally {
+      this.#cancelGrace();
+    }
   }
 
   /** Closes the visit, aborts all in flight but the call that asks, and lets go of whoever waits for it. */
@@ -104,9 +127,9 @@ export class Visit {
   }
 
   /** {@link close}, then waits for what is in flight; resolves to the ids of tool calls that did not end in time. */
-  async interrupt({ except, graceMs, clock }: InterruptOptions): Promise<readonly string[]> {
+  async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);
-    await this.#flights.ended(except, graceMs, clock);
+    await this.#flights.ended(except, this.run.pipeline.abortGrace);
     return this.#flights.toolCallIds(except);
   }
 

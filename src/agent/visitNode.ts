@@ -34,15 +34,21 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
   }
 }
 
-/** Runs the body and waits for whatever it began. */
+/** Runs the body and waits for whatever it began; after an abort of the run, no longer than the grace. */
 async function settle(visit: Visit, event: Event): Promise<Outcome> {
+  const outcome = await visit.untilAbandoned(bodyAndFlights(visit, event));
+  if (!outcome) return { failed: true, error: visit.run.signal.reason };
+  if (visit.failure) return { failed: true, ...visit.failure };
+  return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
+}
+
+async function bodyAndFlights(visit: Visit, event: Event): Promise<Outcome> {
   const outcome = await runBody(visit, event).then(
     (output): Outcome => ({ failed: false, output }),
     (error: unknown): Outcome => ({ failed: true, error }),
   );
   await visit.settled();
-  if (visit.failure) return { failed: true, ...visit.failure };
-  return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
+  return outcome;
 }
 
 async function runBody(visit: Visit, event: Event): Promise<unknown> {

@@ -10,9 +10,11 @@ const byPrototype = new Map<object, string>();
  * reads them, before the first run.
  *
  * @param name stored with each instance; stable for as long as data with it exists.
- * @throws TypeError when the name or the class is already registered with another.
+ * @throws TypeError when the name or the class is already registered with another, or when they are none.
  */
 export function registerClass(name: string, storable: StorableClass): void {
+  if (typeof name !== "string" || typeof storable !== "function")
+    throw new TypeError(`registerClass takes a name and a class, found ${typeof name} and ${typeof storable}.`);
   const prototype = storable.prototype as object;
   const known = byName.get(name);
   if (known !== undefined && known !== storable) throw new TypeError(`The class name "${name}" is already registered.`);

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 
-/** A checkpoint cannot be saved under an id or version that is taken or reserved. Nothing has changed. */
+/** A checkpoint cannot be saved under an id or version that is taken. Nothing has changed. */
 export class CheckpointExistsError extends AgentPersistenceError {
   readonly code = "checkpoint_exists";
   readonly agentId: string;

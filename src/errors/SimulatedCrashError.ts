@@ -7,7 +7,7 @@ export class SimulatedCrashError extends AgentPersistenceError {
   readonly saves: number;
 
   constructor(saves: number) {
-    super(`The process was made to crash after ${saves} saves.`);
+    super(`The process was made to crash after ${saves === 1 ? "1 save" : `${saves} saves`}.`);
     this.saves = saves;
   }
 }

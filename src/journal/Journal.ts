@@ -9,7 +9,8 @@ import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import type { OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import type { OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
+import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 
@@ -98,7 +99,7 @@ export class Journal implements AsyncDisposable {
    * @throws CorruptLogError when the log is damaged.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const owned = await options.log.open(options.agentId, processOwner());
+    const owned = await own(options);
     try {
       return new Journal(options, owned, await AgentLog.readHead(options.log, options.agentId));
     } catch (error) {
@@ -130,6 +131,11 @@ export class Journal implements AsyncDisposable {
   /** Aborted when the log is no longer ours to write. */
   get lost(): AbortSignal {
     return this.#owned.lost;
+  }
+
+  /** What a crash left of an append that the open passed over; `undefined`: nothing. */
+  get tornTail(): TornTail | undefined {
+    return this.#owned.tornTail;
   }
 
   /** True after a failed append: nothing more can be written. */
@@ -176,6 +182,14 @@ export class Journal implements AsyncDisposable {
     } finally {
       await this.#owned.release();
     }
+  }
+}
+
+async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
+  try {
+    return await log.open(agentId, processOwner());
+  } catch (error) {
+    throw await withLastCheckpoint(error, log, agentId);
   }
 }
 

@@ -13,6 +13,7 @@ import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { checkNewCheckpoint } from "./checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
@@ -85,7 +86,7 @@ export class BoundPersistence implements RunPersistence {
     const input = isolate(options.input);
     await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
-    messageHistory?.forEach((message) => encodeValue(message, "a message"));
+    assertStorableHistory(messageHistory);
     await this.#point(context, { node, input, move: "execution_point", ...(messageHistory && { messageHistory }) });
     return runMoved({});
   }
@@ -207,9 +208,8 @@ export class BoundPersistence implements RunPersistence {
 
   async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunSession>): Promise<void> {
     const { run, session } = this.#at(context);
-    const { abortGraceMs: graceMs, clock } = this.#setup;
     const asking = callOf(context)?.toolCallId;
-    await run.move({ ...(asking !== undefined && { except: asking }), graceMs, clock }, async () => {
+    await run.move(asking === undefined ? {} : { except: asking }, async () => {
       session.closed = true;
       if (asking !== undefined) session.noteMoved(asking);
       const log = await session.journal.readAll();

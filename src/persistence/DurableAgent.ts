@@ -12,6 +12,7 @@ import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
@@ -70,6 +71,7 @@ export class DurableAgent {
     const { input } = options;
     await checkSchemaAsync(graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
+    assertStorableHistory(options.messageHistory);
     await using journal = await this.#setup.openJournal(this.agentId);
     await this.#goOnAt(
       journal,

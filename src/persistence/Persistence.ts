@@ -1,3 +1,4 @@
+import { defaultAbortGrace } from "../agent/AbortGrace.ts";
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentFeature } from "../agent/AgentFeature.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
@@ -21,6 +22,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   install(pipeline, config) {
     const setup = new PersistenceSetup(config, pipeline);
     const sessions = new RunSessions();
+    pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));

@@ -27,7 +27,10 @@ export interface PersistenceConfig {
    * `probe` does not know. Default `"ask"`: the run stops with ToolCallInDoubtError.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
-  /** How long a move waits for tool calls in flight after aborting them, in milliseconds. Default 5,000. */
+  /**
+   * How long a move, and a run whose signal is aborted, waits for what is in flight after aborting it, in milliseconds.
+   * A tool call that has not ended then is in doubt. Default 5,000.
+   */
   readonly abortGraceMs?: number;
   /** Is told what happens to the agents, in order, after it is durable. It is not waited for. Default: nobody is told. */
   readonly onEvent?: PersistenceListener;

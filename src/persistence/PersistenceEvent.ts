@@ -1,3 +1,5 @@
+import type { TornTail } from "../storage/RecordLog.ts";
+
 /** Which agent an event is about, and when it was told. */
 export interface EventOrigin {
   readonly agentId: string;
@@ -49,8 +51,14 @@ export interface StatusChangedEvent extends EventOrigin {
   readonly data: unknown;
 }
 
+/** An agent was opened, and its log ended in an append that a crash had cut: nobody was told that it was stored. */
+export interface LogTornTailEvent extends EventOrigin {
+  readonly kind: "log_torn_tail";
+  readonly tornTail: TornTail;
+}
+
 /** Something that happened to a durable agent. More kinds may come: let a `switch` pass over those it does not know. */
-export type PersistenceEvent = CheckpointSavedEvent | CheckpointRestoredEvent | StatusChangedEvent;
+export type PersistenceEvent = CheckpointSavedEvent | CheckpointRestoredEvent | StatusChangedEvent | LogTornTailEvent;
 
 /** Is told what happens. It is not waited for, and what it throws or rejects with fails nothing. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;

@@ -1,21 +1,31 @@
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
+import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { DurableAgent } from "./DurableAgent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunSessions } from "./RunSessions.ts";
 
-/** A run that has not ended and that no process carries on. */
-export interface UnfinishedRun {
-  readonly agentId: string;
-  readonly runId: string;
-  /**
-   * `interrupted`: its process ended in the middle, or its signal was aborted. `paused`: somebody moved it from outside.
-   * `failed`: it rejected. `waiting`: for a person; nothing in this version waits.
-   */
-  readonly status: "interrupted" | "waiting" | "paused" | "failed";
-}
+/** A run that has not ended and that no process carries on; or an agent that may have one and cannot be read. */
+export type UnfinishedRun =
+  | {
+      readonly agentId: string;
+      readonly runId: string;
+      /**
+       * `interrupted`: its process ended in the middle, or its signal was aborted. `paused`: somebody moved it from outside.
+       * `failed`: it rejected. `waiting`: for a person; nothing in this version waits.
+       */
+      readonly status: "interrupted" | "waiting" | "paused" | "failed";
+    }
+  | {
+      readonly agentId: string;
+      readonly status: "unreadable";
+      /** The code of the error that reading it ends with, such as `corrupt_log`. */
+      readonly code: string;
+      /** The message of that error. */
+      readonly reason: string;
+    };
 
 /** Which unfinished runs to list. */
 export interface UnfinishedOptions {
@@ -47,24 +57,37 @@ export class PersistenceFeature {
   }
 
   /**
-   * What a restart should look at: by status, and within a status in the order in which the agents were created. A
-   * provider of three methods cannot list its agents, so with one there is nothing here.
+   * What a restart should look at: by status, and within a status in the order in which the agents were created. Agents
+   * that cannot be read come last, each with the reason. A provider of three methods cannot list its agents, so with one
+   * there is nothing here.
    */
   async *unfinished({ includeFailed = false, signal }: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
-    const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : [])];
+    const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : []), unreadable];
     for (const status of statuses) {
       for await (const summary of this.#setup.log.list({ status })) {
         signal?.throwIfAborted();
-        const run = await this.#unfinishedRun(summary);
+        const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
         if (run) yield run;
       }
     }
   }
 
-  async #unfinishedRun({ agentId, runId, status }: AgentSummary): Promise<UnfinishedRun | undefined> {
+  async #unfinishedRun(summary: AgentSummary): Promise<UnfinishedRun | undefined> {
+    const { agentId, runId, status } = summary;
+    if (status === unreadable) return unreadableOf(summary);
     if (runId === undefined) return undefined;
-    if (status !== "in_progress") return { agentId, runId, status: status as UnfinishedRun["status"] };
+    if (status !== "in_progress") return { agentId, runId, status: status as "waiting" | "paused" | "failed" };
     const owner = await this.#setup.log.owner(agentId);
     return owner?.state === "alive" ? undefined : { agentId, runId, status: "interrupted" };
   }
+}
+
+function unreadableRun(agentId: string, error: unknown): UnfinishedRun {
+  if (!isAboutOneAgent(error)) throw error;
+  return unreadableOf(unreadableSummary(agentId, error));
+}
+
+function unreadableOf({ agentId, data }: AgentSummary): UnfinishedRun {
+  const { code, message } = data as { readonly code?: unknown; readonly message?: unknown };
+  return { agentId, status: unreadable, code: String(code), reason: String(message) };
 }

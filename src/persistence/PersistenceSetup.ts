@@ -22,8 +22,6 @@ import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 
-const defaultAbortGraceMs = 5_000;
-
 /** One log for each provider of three methods, so that two agents on it see each other. */
 const checkpointLogs = new WeakMap<object, RecordLog>();
 
@@ -37,7 +35,6 @@ export class PersistenceSetup {
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
-  readonly abortGraceMs: number;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -55,7 +52,6 @@ export class PersistenceSetup {
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
-    this.abortGraceMs = config.abortGraceMs ?? defaultAbortGraceMs;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
@@ -74,7 +70,7 @@ export class PersistenceSetup {
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock } = this;
     this.lastAgentId = agentId;
-    return Journal.open({
+    const journal = await Journal.open({
       log,
       agentId,
       clock,
@@ -82,6 +78,9 @@ export class PersistenceSetup {
       inlineThresholdBytes: this.#inlineThresholdBytes,
       ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
     });
+    const { tornTail } = journal;
+    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
+    return journal;
   }
 
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */

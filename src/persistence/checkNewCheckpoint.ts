@@ -1,21 +1,38 @@
 import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import type { Journal } from "../journal/Journal.ts";
 
-/** @throws CheckpointExistsError when an id or a version cannot be given to a new checkpoint. */
+/**
+ * @throws InvalidInputError when an id or a version is none.
+ * @throws CheckpointExistsError when it is taken.
+ */
 export function checkNewCheckpoint(
-  journal: Journal,
+  { agentId, named, nextVersion }: Journal,
   { checkpointId, version = 0 }: { readonly checkpointId?: string; readonly version?: number },
 ): void {
-  const { agentId, nextVersion } = journal;
-  const refuse = (reason: string): never => {
-    throw new CheckpointExistsError(agentId, checkpointId ?? `version ${version}`, reason);
-  };
-  if (checkpointId !== undefined) {
-    if (checkpointId.length === 0 || checkpointId.length > 256) refuse("an id has 1 to 256 characters");
-    if (/^\d+-\d+$/.test(checkpointId))
-      refuse("ids of the form <number>-<number> are given to checkpoints without one");
-    if (journal.named.has(checkpointId)) refuse("a checkpoint with this id is there already");
-  }
-  if (!Number.isSafeInteger(version) || version < 0) refuse("a version is a whole number, 0 to have one assigned");
-  if (version !== 0 && version < nextVersion) refuse(`a version is above the last, ${nextVersion - 1}`);
+  const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
+  if (problem) throw new InvalidInputError("new checkpoint", [problem]);
+  if (checkpointId !== undefined && named.has(checkpointId))
+    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
+  if (version !== 0 && version < nextVersion)
+    throw new CheckpointExistsError(
+      agentId,
+      checkpointId ?? `version ${version}`,
+      `a version is above the last, ${nextVersion - 1}`,
+    );
+}
+
+function problemOfId(id: string | undefined) {
+  if (id === undefined) return undefined;
+  if (id.length === 0 || id.length > 256)
+    return { path: "checkpointId", expected: `expected 1 to 256 characters, found ${id.length}` };
+  return /^\d+-\d+$/.test(id)
+    ? { path: "checkpointId", expected: "the form <number>-<number> is given to checkpoints without an id" }
+    : undefined;
+}
+
+function problemOfVersion(version: number) {
+  return Number.isSafeInteger(version) && version >= 0
+    ? undefined
+    : { path: "version", expected: `expected a whole number, 0 to have one assigned, found ${version}` };
 }

@@ -9,6 +9,7 @@ import type { Slot } from "../checkpoint/valueCodec.ts";
 import { stateReferences } from "../checkpoint/stateReferences.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { RecordLog } from "./RecordLog.ts";
+import { withLastCheckpoint } from "./withLastCheckpoint.ts";
 
 /** One agent's log as read: indexed, with the blobs that it refers to. */
 export class AgentLog {
@@ -76,12 +77,29 @@ export class AgentLog {
   }
 }
 
-async function readEntries(
+interface ReadEntries {
+  readonly index: LogIndex;
+  readonly checksums: ReadonlyMap<number, string>;
+}
+
+type ReadArguments = readonly [
   log: RecordLog,
   agentId: string,
   options: { readonly sinceSnapshot?: boolean },
   visit?: (record: AgentRecord) => void,
-): Promise<{ readonly index: LogIndex; readonly checksums: ReadonlyMap<number, string> }> {
+];
+
+/** @throws CorruptLogError with the last checkpoint before the damage. */
+async function readEntries(...args: ReadArguments): Promise<ReadEntries> {
+  const [log, agentId] = args;
+  try {
+    return await indexEntries(...args);
+  } catch (error) {
+    throw await withLastCheckpoint(error, log, agentId);
+  }
+}
+
+async function indexEntries(...[log, agentId, options, visit]: ReadArguments): Promise<ReadEntries> {
   const index = new LogIndex();
   const checksums = new Map<number, string>();
   for await (const entry of log.read(agentId, options)) {

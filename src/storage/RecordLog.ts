@@ -21,9 +21,20 @@ export interface LogOwner {
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
 
+/** The end of a log that a crash cut in the middle of an append: nobody was told that it was stored, and it is passed over. */
+export interface TornTail {
+  /** The file, or the part of the storage, that holds it. */
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly bytes: number;
+}
+
 /** One agent as a list shows it: a picture of its status, written when the status changes, never per checkpoint. */
 export interface AgentSummary {
+  /** Of an agent that cannot be read: its id where that is known, else the name that the storage has for it. */
   readonly agentId: string;
+  /** `unreadable` for an agent whose status cannot be read: `data` then says why, as `{ code, message }` of an error. */
   readonly status: string;
   /** What `list` sorts by, compared as text. */
   readonly order: string;
@@ -78,7 +89,10 @@ export interface RecordLog {
   open(agentId: string, owner: LogOwner): Promise<OwnedLog>;
   /** Oldest first. Needs no ownership and writes nothing. An agent never seen has no entries. */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
-  /** Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for. */
+  /**
+   * Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for, and never fails because of
+   * one agent: one whose status cannot be read is in the status `unreadable`.
+   */
   list(options?: {
     readonly status?: string;
     readonly after?: string;
@@ -98,6 +112,8 @@ export interface OwnedLog {
   readonly position: number;
   /** Grows with every change of owner: the fencing token. */
   readonly generation: number;
+  /** What a crash left of an append that this open passed over; absent: nothing. */
+  readonly tornTail?: TornTail | undefined;
   /**
    * Aborted when the log is no longer this process's to write: taken over (the reason is an `OwnershipLostError`) or
    * asked to stop (the reason is a `StopRequestedError`).

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { AbortGrace } from "../../src/agent/AbortGrace.ts";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/AgentContext.ts";
 import type { PromptExecutor } from "../../src/agent/PromptExecutor.ts";
@@ -8,6 +9,7 @@ import { tool, type AnyTool } from "../../src/agent/Tool.ts";
 import { ToolNotStartedError } from "../../src/errors/ToolNotStartedError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { gate } from "./gate.ts";
+import { manualClock } from "./manualClock.ts";
 import { testFeature } from "./testFeature.ts";
 
 const reason = new RangeError("enough");
@@ -15,12 +17,17 @@ const reason = new RangeError("enough");
 /** A run of one node, with the events that tell how it ended. */
 function runNode(
   body: (context: AgentContext) => Promise<unknown>,
-  options: { readonly tools?: readonly AnyTool[]; readonly promptExecutor?: PromptExecutor } = {},
+  options: {
+    readonly tools?: readonly AnyTool[];
+    readonly promptExecutor?: PromptExecutor;
+    readonly grace?: AbortGrace;
+  } = {},
 ) {
   const controller = new AbortController();
   const events: string[] = [];
   const outcomes: unknown[] = [];
   const feature = testFeature((pipeline) => {
+    if (options.grace) pipeline.limitAborts(options.grace);
     pipeline.onNodeCompleted(({ nodeId }) => void events.push(`${nodeId} completed`));
     pipeline.onNodeFailed(({ nodeId }) => void events.push(`${nodeId} failed`));
     pipeline.onNodeStarting(({ nodeId }) => void events.push(`${nodeId} starting`));
@@ -46,6 +53,14 @@ function runNode(
     }),
   }).install(feature);
   return { controller, events, outcomes, result: agent.run("x", { signal: controller.signal }) };
+}
+
+function thrownBy(use: () => unknown): unknown {
+  try {
+    return use();
+  } catch (error) {
+    return error;
+  }
 }
 
 describe("an aborted run", () => {
@@ -104,6 +119,46 @@ describe("an aborted run", () => {
     await begun.opened;
     controller.abort(reason);
     await expect(result).rejects.toBe(reason);
+  });
+
+  it.each(["tool", "node"])("goes on without a %s that ignores its signal, once the grace is over", async (deaf) => {
+    const clock = manualClock();
+    const [begun, later] = [gate(), gate()];
+    const seen: unknown[] = [];
+    const work = tool({
+      name: "work",
+      description: "",
+      inputSchema: z.object({}),
+      execute: async (_input, { context }) => {
+        begun.open();
+        await later.opened;
+        seen.push(thrownBy(() => context.llm));
+      },
+    });
+    const body = async (context: AgentContext): Promise<unknown> => {
+      if (deaf === "tool") return context.tools.call(work, {});
+      begun.open();
+      await later.opened;
+      return seen.push(thrownBy(() => context.llm));
+    };
+    const { controller, events, result } = runNode(body, { tools: [work], grace: { ms: 7, clock } });
+    await begun.opened;
+    controller.abort(reason);
+    expect(clock.timers).toEqual([7]);
+    clock.fire();
+    await expect(result).rejects.toBe(reason);
+    later.open();
+    await new Promise((resolve) => setImmediate(resolve));
+    // What it left behind can do nothing more with the context.
+    expect(seen).toEqual([reason]);
+    expect(events).toEqual(["node starting", "node failed"]);
+  });
+
+  it("leaves no timer behind when everything ends in time", async () => {
+    const clock = manualClock();
+    const { controller, result } = runNode(async () => controller.abort(reason), { grace: { ms: 7, clock } });
+    await expect(result).rejects.toBe(reason);
+    expect(clock.timers).toEqual([]);
   });
 
   it("starts no more calls, and says of one that it surely did nothing", async () => {

@@ -12,7 +12,6 @@ import { strategy } from "../../src/agent/Strategy.ts";
 import { tool } from "../../src/agent/Tool.ts";
 import { ExecutionMovedError } from "../../src/errors/ExecutionMovedError.ts";
 import { IterationLimitError } from "../../src/errors/IterationLimitError.ts";
-import { systemClock } from "../../src/internal/Clock.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { gate } from "./gate.ts";
 import { manualClock } from "./manualClock.ts";
@@ -30,7 +29,6 @@ const startOn = (run: AgentRun, nodeId: string, input: unknown, change: Partial<
   runId: run.runId,
   ...change,
 });
-const atOnce = { graceMs: 1_000, clock: systemClock };
 
 interface Ended {
   readonly output?: string | undefined;
@@ -41,9 +39,7 @@ interface Ended {
 async function jump(context: AgentContext, nodeId: string, input: unknown, change: Partial<RunStart> = {}) {
   const run = runOf(context);
   const except = callOf(context)?.toolCallId;
-  await run.move({ ...atOnce, ...(except !== undefined && { except }) }, async () =>
-    startOn(run, nodeId, input, change),
-  );
+  await run.move({ ...(except !== undefined && { except }) }, async () => startOn(run, nodeId, input, change));
   return runMoved({});
 }
 
@@ -190,7 +186,7 @@ describe("a move from node code", () => {
     });
     const { output } = await moving(async (_input, context) => {
       const run = runOf(context);
-      const move = run.move(atOnce, async () => (await prepared.opened, startOn(run, "second", "there")));
+      const move = run.move({}, async () => (await prepared.opened, startOn(run, "second", "there")));
       queueMicrotask(() => setImmediate(prepared.open));
       await Promise.all([move, context.tools.call(wait, {})]);
     });
@@ -200,7 +196,7 @@ describe("a move from node code", () => {
   it("that fails fails the run, with its own error", async () => {
     const { error, events } = await moving(async (_input, context) => {
       await runOf(context)
-        .move(atOnce, async () => {
+        .move({}, async () => {
           throw new RangeError("storage");
         })
         .catch(() => undefined);
@@ -211,14 +207,14 @@ describe("a move from node code", () => {
   });
 
   it("that leads nowhere fails the run", async () => {
-    const { error } = await moving(async (_input, context) => void (await runOf(context).interrupt(atOnce)));
+    const { error } = await moving(async (_input, context) => void (await runOf(context).interrupt()));
     expect(error).toBeInstanceOf(ExecutionMovedError);
   });
 
   it("works with interrupt and moveTo by hand", async () => {
     const { output } = await moving(async (_input, context) => {
       const run = runOf(context);
-      expect(await run.interrupt(atOnce)).toEqual([]);
+      expect(await run.interrupt()).toEqual([]);
       run.moveTo(startOn(run, "second", "by hand"));
       return runMoved({});
     });
@@ -241,7 +237,7 @@ describe("a move from node code", () => {
   it("is refused while another is under way", async () => {
     const { output } = await moving(async (_input, context) => {
       const first = jump(context, "second", "one");
-      await expect(runOf(context).move(atOnce, async () => startOn(runOf(context), "second", "two"))).rejects.toThrow(
+      await expect(runOf(context).move({}, async () => startOn(runOf(context), "second", "two"))).rejects.toThrow(
         ExecutionMovedError,
       );
       return first;
@@ -279,7 +275,7 @@ describe("a move and the calls in flight", () => {
       const run = runOf(context);
       const signal = context.signal;
       const move = run.move(
-        atOnce,
+        {},
         async (unended) => (steps.push(`left ${unended.length}`), startOn(run, "second", "there")),
       );
       expect(signal.aborted).toBe(true);
@@ -299,18 +295,22 @@ describe("a move and the calls in flight", () => {
       execute: (_input, { toolCallId }) => (started.open(toolCallId), new Promise(() => undefined)),
     });
     const left: (readonly string[])[] = [];
-    const { output } = await moving(async (_input, context) => {
-      context.tools.call(deaf, {}).catch(() => undefined);
-      const id = await started.opened;
-      const run = runOf(context);
-      const move = run.move({ graceMs: 5_000, clock }, async (unended) => {
-        left.push(unended, [id]);
-        return startOn(run, "second", "there");
-      });
-      expect(clock.timers).toEqual([5_000]);
-      clock.fire();
-      await move;
-    });
+    const { output } = await moving(
+      async (_input, context) => {
+        context.tools.call(deaf, {}).catch(() => undefined);
+        const id = await started.opened;
+        const run = runOf(context);
+        const move = run.move({}, async (unended) => {
+          left.push(unended, [id]);
+          return startOn(run, "second", "there");
+        });
+        expect(clock.timers).toEqual([5_000]);
+        clock.fire();
+        await move;
+      },
+      undefined,
+      (pipeline) => pipeline.limitAborts({ ms: 5_000, clock }),
+    );
     expect(output).toBe("there");
     expect(left[0]).toEqual(left[1]);
   });
@@ -367,7 +367,7 @@ describe("a move and the calls in flight", () => {
       description: "",
       inputSchema: z.object({}),
       execute: (_input, { context, toolCallId }) =>
-        runOf(context).move({ ...atOnce, except: toolCallId }, async () => {
+        runOf(context).move({ except: toolCallId }, async () => {
           await new Promise((resolve) => setImmediate(resolve));
           throw new RangeError("storage");
         }),

@@ -19,6 +19,23 @@ describe("storage", () => {
     expect(storage.get(cart)).toBe(storage.get(cart));
   });
 
+  it("gives out copies of what cannot be frozen, wherever it stands", () => {
+    const rich = storageKey(
+      "rich",
+      z.object({ at: z.date(), by: z.map(z.string(), z.array(z.number())), tags: z.set(z.string()) }),
+    );
+    const storage = new TypedStorage();
+    const value = { at: new Date(1), by: new Map([["a", [1]]]), tags: new Set(["x"]) };
+    storage.set(rich, value);
+    const given = storage.get(rich);
+    given?.at.setTime(2);
+    given?.by.set("b", []);
+    given?.tags.clear();
+    expect(storage.get(rich)).toEqual(value);
+    expect(storage.values.get("rich")).toEqual(value);
+    expect(Object.isFrozen(storage.get(rich))).toBe(true);
+  });
+
   it("refuses what the schema refuses, and stays as it was", () => {
     const storage = new TypedStorage();
     storage.set(cart, ["a"]);

@@ -146,6 +146,11 @@ describe("the value codec", () => {
     expect(() => encodeValue([new Date(), deep], "value")).toThrow(/nested deeper/);
   });
 
+  it("refuses to register what is no name and class", () => {
+    expect(() => registerClass(Money as never, "Money" as never)).toThrow(/takes a name and a class, found function/);
+    expect(() => registerClass("Money", { price: 1 } as never)).toThrow(/found string and object/);
+  });
+
   it("gives back instances of registered classes, and refuses to read an unregistered one", () => {
     expect(() => encodeValue(new Money(1, new Date(0)), "value")).toThrow(NotSerializableError);
     registerClass("Money", Money);

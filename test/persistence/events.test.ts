@@ -36,6 +36,8 @@ function shown(event: PersistenceEvent): string {
       return `restored ${event.nodeId}, ${event.by}`;
     case "status_changed":
       return `${event.previous ?? "new"} to ${event.status}`;
+    default:
+      return event.kind;
   }
 }
 

@@ -133,7 +133,13 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     const build = () => durableAgent(graph, opened(), { automatic: false });
     await expect(build().run("go")).rejects.toBeInstanceOf(Stopped);
     expect(codes).toEqual([
-      ...Array.from({ length: 7 }, () => "checkpoint_exists"),
+      "checkpoint_exists",
+      "invalid_input",
+      "invalid_input",
+      "invalid_input",
+      "checkpoint_exists",
+      "invalid_input",
+      "invalid_input",
       "unknown_node",
       "invalid_input",
       "invalid_input",

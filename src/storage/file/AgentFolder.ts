@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Sha256 } from "../../internal/Sha256.ts";
 
+const folderName = /^[a-z0-9][a-z0-9-]{0,23}-[0-9a-f]{40}$/;
 const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;
 
 /**
@@ -58,6 +59,11 @@ export function agentFolderName(agentId: string, sha256: Sha256): string {
     .replace(/^-+|-+$/g, "")
     .slice(0, 24);
   return `${readable === "" ? "id" : readable}-${sha256.hex(agentId).slice(0, 40)}`;
+}
+
+/** Whether {@link agentFolderName} may have made a name. */
+export function isAgentFolderName(name: string): boolean {
+  return folderName.test(name);
 }
 
 /** The generations of the segments among the names in a folder, highest first. */

@@ -2,7 +2,7 @@ import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
 import { PositionConflictError } from "../../errors/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import type { ChainLink } from "../../internal/EntryChain.ts";
-import type { LogAppend, OwnedLog } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, TornTail } from "../RecordLog.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
 import { compactSegments } from "./compactSegments.ts";
 import { encodeControl } from "./controlLine.ts";
@@ -22,6 +22,7 @@ import { Turns } from "./Turns.ts";
  * device and nobody has come after. The first failure ends the ownership, since what the device holds is then unknown.
  */
 export class FileOwnedLog implements OwnedLog {
+  readonly tornTail: TornTail | undefined;
   readonly #backend: FileBackend;
   readonly #folder: AgentFolder;
   readonly #state: StateFile;
@@ -41,6 +42,7 @@ export class FileOwnedLog implements OwnedLog {
     this.#state = new StateFile(folder, backend.disk, backend.sha256);
     this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment);
     this.#onEnd = onEnd;
+    this.tornTail = taken.tornTail;
     this.#taken = taken;
     this.#end = taken.end;
     this.#expectedEnd = taken.end;

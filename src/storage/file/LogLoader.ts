@@ -3,6 +3,7 @@ import type { Sha256 } from "../../internal/Sha256.ts";
 import { type AgentFolder, segmentGenerations } from "./AgentFolder.ts";
 import { decodeControl } from "./controlLine.ts";
 import type { Disk } from "./Disk.ts";
+import { listSegments } from "./listSegments.ts";
 import { type LogImage, type LogPart, partsOf } from "./LogImage.ts";
 import { parseSegment } from "./parseSegment.ts";
 import { linesBackwards, type Segment } from "./Segment.ts";
@@ -54,14 +55,9 @@ export class LogLoader {
   }
 
   /** The image, or the generation of a segment that is missing. */
-  async #attempt({
-    below = Number.POSITIVE_INFINITY,
-    needsOlder = () => false,
-  }: LoadOptions): Promise<LogImage | number> {
-    const all = segmentGenerations((await this.#disk.readdir(this.#folder.checkpoints)) ?? []);
-    const generations = all.filter((generation) => generation < below);
+  async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LogImage | number> {
     const voids: Segment[] = [];
-    for (const generation of generations) {
+    for (const generation of await this.#generations(below)) {
       const segment = await this.segment(generation);
       if (segment === undefined) return generation;
       if (segment.open !== undefined) return this.#imageOf(segment, voids, needsOlder);
@@ -69,6 +65,13 @@ export class LogLoader {
     }
     this.#assertVoid(voids, 0, 0);
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true };
+  }
+
+  /** An owner has looked for what is missing before it made its segment. */
+  async #generations(below: number | undefined): Promise<readonly number[]> {
+    if (below === undefined) return listSegments({ disk: this.#disk, sha256: this.#sha256 }, this.#folder);
+    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
+    return segmentGenerations(names).filter((generation) => generation < below);
   }
 
   async #imageOf(

@@ -4,7 +4,7 @@ import { type PrunedGap, prunedGapsOf } from "../../internal/prunedGaps.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import type { AgentSummary, ReadOptions } from "../RecordLog.ts";
 import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
-import type { LogPart } from "./LogImage.ts";
+import type { LogImage, LogPart } from "./LogImage.ts";
 import type { LogLoader } from "./LogLoader.ts";
 import { type FoundEntry, SegmentScan } from "./SegmentScan.ts";
 
@@ -37,29 +37,42 @@ export class LogReader {
       begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
       return false;
     };
-    const { from, parts: all, complete } = await this.#loader.load({ needsOlder });
-    const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
-    const chain = new EntryChain(
-      this.gapsIn(parts),
-      begin === undefined && complete ? { position: from, checksum: "" } : undefined,
-    );
-    for (const part of parts) {
-      for (const { entry, start } of this.#scan.entries(part.segment, part)) {
-        if (entry.position > upTo) return;
-        const defect = chain.accept(entry);
-        if (defect !== undefined) throw this.#scan.corrupt(part.segment, start, defect);
-        if (entry.position > after && !chain.isPruned(entry.position)) yield entry;
-      }
-    }
+    const image = await this.#loader.load({ needsOlder });
+    for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
   }
 
-  /** The newest summary that an append carried. */
+  /** The newest summary that an append carried. All that comes after it is verified: a later one may be in what is damaged. */
   async lastSummary(): Promise<AgentSummary | undefined> {
-    let found: FoundEntry | undefined;
-    await this.#loader.load({ needsOlder: (part) => (found = this.#lastWithSummary(part)) === undefined });
+    let found: (FoundEntry & { readonly part: LogPart }) | undefined;
+    const needsOlder = (part: LogPart): boolean => {
+      const last = this.#lastWithSummary(part);
+      found = last && { ...last, part };
+      return found === undefined;
+    };
+    const image = await this.#loader.load({ needsOlder });
+    for (const _ of this.#follow(image, found));
     if (found === undefined) return undefined;
     const { position } = found.entry;
     return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+  }
+
+  /** The entries of a log from a line on, or from its start, up to a position, each linked to the one before. */
+  *#follow(
+    { from, parts: all, complete }: LogImage,
+    begin: { readonly part: LogPart; readonly start: number } | undefined,
+    upTo = Number.POSITIVE_INFINITY,
+  ): Generator<Entry> {
+    const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
+    const start = begin === undefined && complete ? { position: from, checksum: "" } : undefined;
+    const chain = new EntryChain(this.gapsIn(parts), start);
+    for (const part of parts) {
+      for (const found of this.#scan.entries(part.segment, part)) {
+        if (found.entry.position > upTo) return;
+        const defect = chain.accept(found.entry);
+        if (defect !== undefined) throw this.#scan.corrupt(part.segment, found.start, defect);
+        if (!chain.isPruned(found.entry.position)) yield found.entry;
+      }
+    }
   }
 
   #snapshotStart(part: LogPart, upTo: number): number | undefined {

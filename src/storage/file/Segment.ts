@@ -23,6 +23,13 @@ export interface Segment {
 
 export const lineBreak = 10;
 
+/** The number of the line that a place is in, counted from 1. */
+export function lineNumberAt(bytes: Buffer, at: number): number {
+  let line = 1;
+  for (let next = bytes.indexOf(lineBreak); next >= 0 && next < at; next = bytes.indexOf(lineBreak, next + 1)) line++;
+  return line;
+}
+
 /** The lines in a part of a segment: start, and end without the line break. The last may lack one. */
 export function* linesIn(bytes: Buffer, { start, end }: LineRange): Generator<LineRange & { readonly whole: boolean }> {
   for (let at = start; at < end;) {

@@ -3,7 +3,7 @@ import type { Entry } from "../../checkpoint/Entry.ts";
 import { CorruptLogError } from "../../errors/CorruptLogError.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import { decodeControl } from "./controlLine.ts";
-import { type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
+import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
 
 /** Where a whole line may begin inside a damaged one; in a string of a record the quotes would be escaped. */
 const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed":|\{"dropped":/g;
@@ -12,6 +12,14 @@ const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed"
 export interface FoundEntry extends LineRange {
   readonly entry: Entry;
   readonly summary: object | undefined;
+}
+
+/** What the owner of a segment appended last. */
+export interface LastAppended {
+  /** The last whole append; `undefined` when there is none. */
+  readonly entry: FoundEntry | undefined;
+  /** What a crash left of an append after it; `undefined` when it left nothing. */
+  readonly torn: LineRange | undefined;
 }
 
 /** Reads the lines of one agent's segments, and tells what a crash may leave from what it cannot. */
@@ -26,9 +34,9 @@ export class SegmentScan {
 
   /**
    * The entries in a part of a segment, oldest first. Ends before an invalid last line of the segment: an append that a
-   * crash cut. An invalid line before a valid one is damage.
+   * crash cut, which it returns. An invalid line before a valid one is damage.
    */
-  *entries(segment: Segment, range: LineRange): Generator<FoundEntry> {
+  *entries(segment: Segment, range: LineRange): Generator<FoundEntry, LineRange | undefined> {
     let lastPosition: number | undefined;
     for (const line of linesIn(segment.bytes, range)) {
       const decoded = this.#decode(segment, line);
@@ -38,7 +46,7 @@ export class SegmentScan {
         continue;
       }
       if (line.whole && this.#isEnding(segment.bytes.subarray(line.start, line.end))) continue;
-      if (this.#isTorn(segment, range, line)) return;
+      if (this.#isTorn(segment, range, line)) return { start: line.start, end: range.end };
       throw this.corrupt(
         segment,
         line.start,
@@ -46,6 +54,7 @@ export class SegmentScan {
         lastPosition,
       );
     }
+    return undefined;
   }
 
   /** The last valid entry in a part of a segment. */
@@ -59,11 +68,11 @@ export class SegmentScan {
   }
 
   /** The last entry that the owner of a segment appended. What a crash cannot have left after it is damage. */
-  lastAppended(segment: Segment): FoundEntry | undefined {
-    const last = this.lastEntry(segment, segment.appended);
-    const rest = { start: last === undefined ? segment.appended.start : last.end + 1, end: segment.appended.end };
-    for (const _ of this.entries(segment, rest));
-    return last;
+  lastAppended(segment: Segment): LastAppended {
+    const entry = this.lastEntry(segment, segment.appended);
+    const rest = { start: entry === undefined ? segment.appended.start : entry.end + 1, end: segment.appended.end };
+    const after = this.entries(segment, rest).next();
+    return { entry, torn: after.done === true ? after.value : undefined };
   }
 
   /** Every entry that can be found in a part of a segment, whatever is damaged around it. */
@@ -84,14 +93,15 @@ export class SegmentScan {
   }
 
   corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
-    let line = 1;
-    for (let next = segment.bytes.indexOf(10); next >= 0 && next < at; next = segment.bytes.indexOf(10, next + 1))
-      line++;
     const last =
       lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
     return new CorruptLogError(
       this.#agentId,
-      { file: segment.path, line, ...(last === undefined ? {} : { lastPosition: last }) },
+      {
+        file: segment.path,
+        line: lineNumberAt(segment.bytes, at),
+        ...(last === undefined ? {} : { lastPosition: last }),
+      },
       found,
     );
   }

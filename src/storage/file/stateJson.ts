@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import type { AgentSummary } from "../RecordLog.ts";
 import { namedStateData, storedStateData } from "./stateDataKeys.ts";
@@ -12,6 +13,23 @@ export interface StoredState {
 }
 
 const version = "1.0";
+/** Whoever can write the file can make the checksum right too. */
+const fields = z.object({
+  version: z.literal(version),
+  task_id: z.string(),
+  status: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  data: z.unknown(),
+  task_name: z.string().optional(),
+  order: z.string(),
+  due_at: z.string().optional(),
+  request_ids: z.array(z.string()),
+  run_id: z.string().optional(),
+  position: z.int().nonnegative(),
+  generation: z.int().positive(),
+  changing: z.boolean(),
+});
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** The content of `state.json`. Its keys are those that other tools read. */
@@ -36,46 +54,32 @@ export function encodeState({ summary, generation, changing }: StoredState, sha2
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
-/** `undefined` when it is damaged or of another version: the log tells the same. */
+/** `undefined` when it is damaged, edited by hand or of another version: the log tells the same. */
 export function decodeState(text: string, sha256: Sha256): StoredState | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
-  const state = parse(text);
-  if (state?.["version"] !== version) return undefined;
-  const {
-    task_id,
-    status,
-    created_at,
-    updated_at,
-    data,
-    task_name,
-    order,
-    due_at,
-    request_ids,
-    run_id,
-    position,
-    generation,
-    changing,
-  } = state;
-  const summary = {
-    agentId: task_id,
+  const state = fields.safeParse(parse(text)).data;
+  if (state === undefined) return undefined;
+  const { status, data, order, position, generation, changing } = state;
+  const summary: AgentSummary = {
+    agentId: state.task_id,
     status,
     order,
-    requestIds: request_ids,
+    requestIds: state.request_ids,
     position,
-    createdAt: created_at,
-    updatedAt: updated_at,
+    createdAt: state.created_at,
+    updatedAt: state.updated_at,
     data: namedStateData(data),
-    ...(task_name === undefined ? {} : { taskName: task_name }),
-    ...(due_at === undefined ? {} : { dueAt: due_at }),
-    ...(run_id === undefined ? {} : { runId: run_id }),
-  } as AgentSummary;
-  return { summary, generation: Number(generation), changing: changing !== false };
+    ...(state.task_name === undefined ? {} : { taskName: state.task_name }),
+    ...(state.due_at === undefined ? {} : { dueAt: state.due_at }),
+    ...(state.run_id === undefined ? {} : { runId: state.run_id }),
+  };
+  return { summary, generation, changing };
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -2,21 +2,24 @@ import { AgentBusyError } from "../../errors/AgentBusyError.ts";
 import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
 import { StorageError } from "../../errors/StorageError.ts";
 import type { ChainLink } from "../../internal/EntryChain.ts";
-import type { LogOwner } from "../RecordLog.ts";
-import { type AgentFolder, segmentGenerations } from "./AgentFolder.ts";
+import type { LogOwner, TornTail } from "../RecordLog.ts";
+import type { AgentFolder } from "./AgentFolder.ts";
+import { assertNoLinks } from "./assertNoLinks.ts";
 import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./carryOver.ts";
 import { claimOf } from "./claimOf.ts";
 import { type Claim, encodeControl } from "./controlLine.ts";
 import { ensureAgentFolder } from "./ensureAgentFolder.ts";
 import type { FileBackend } from "./FileBackend.ts";
 import { finishOwner } from "./finishedOwners.ts";
+import { listSegments } from "./listSegments.ts";
 import { type LogImage, partsOf } from "./LogImage.ts";
 import { LogLoader } from "./LogLoader.ts";
 import type { OwnedSegment } from "./OwnedSegment.ts";
 import { removeLeftovers } from "./removeLeftovers.ts";
 import { publishSegment } from "./publishSegment.ts";
 import { openingBytes } from "./segmentContent.ts";
-import { SegmentScan } from "./SegmentScan.ts";
+import { lineNumberAt } from "./Segment.ts";
+import { type LastAppended, SegmentScan } from "./SegmentScan.ts";
 
 /** How often the highest segment is judged again because somebody came first. */
 const maxAttempts = 8;
@@ -26,11 +29,14 @@ export interface Taken {
   readonly segment: OwnedSegment;
   readonly claim: Claim;
   readonly end: ChainLink;
+  /** What a crash left of the owner before; absent: nothing. */
+  readonly tornTail?: TornTail;
 }
 
 /** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
   let highest = await highestGeneration(backend, folder);
+  await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
   if (highest === 0) await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     await assertFree(backend, folder, highest);
@@ -42,8 +48,8 @@ export async function takeOwnership(backend: FileBackend, folder: AgentFolder, o
   throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
 }
 
-async function highestGeneration({ disk }: FileBackend, folder: AgentFolder): Promise<number> {
-  return segmentGenerations((await disk.readdir(folder.checkpoints)) ?? [])[0] ?? 0;
+async function highestGeneration(backend: FileBackend, folder: AgentFolder): Promise<number> {
+  return (await listSegments(backend, folder))[0] ?? 0;
 }
 
 async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
@@ -68,9 +74,9 @@ async function tryNext(
   );
   if (segment === undefined) return undefined;
   try {
-    const end = await openSegment(backend, folder, segment);
+    const opened = await openSegment(backend, folder, segment);
     backend.judge.forget(folder.agentId);
-    return { segment, claim, end };
+    return { segment, claim, ...opened };
   } catch (error) {
     finishOwner(folder.segment(generation), claim.nonce);
     await giveBack(backend, segment, error);
@@ -79,17 +85,29 @@ async function tryNext(
   }
 }
 
-async function openSegment(backend: FileBackend, folder: AgentFolder, segment: OwnedSegment): Promise<ChainLink> {
+async function openSegment(
+  backend: FileBackend,
+  folder: AgentFolder,
+  segment: OwnedSegment,
+): Promise<Pick<Taken, "end" | "tornTail">> {
   const loader = new LogLoader(folder, backend.disk, backend.sha256);
   const image = await loader.load({ below: segment.generation });
   const scan = new SegmentScan(folder.agentId, backend.sha256);
   const appended = image.newest && scan.lastAppended(image.newest);
-  const taken = await carrySegments(loader, takeOver(image, appended));
+  const taken = await carrySegments(loader, takeOver(image, appended?.entry));
   const { from, base, carry } = taken;
   await segment.store(openingBytes(carry, { from, base }, backend.sha256));
   await segment.removeOthers(new Set(base.map(([generation]) => generation)));
   await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
-  return endOf(image, appended ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried)));
+  const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
+  const tornTail = tornTailOf(image, appended);
+  return { end: endOf(image, last), ...(tornTail && { tornTail }) };
+}
+
+function tornTailOf({ newest }: LogImage, appended: LastAppended | undefined): TornTail | undefined {
+  const { torn } = appended ?? {};
+  if (newest === undefined || torn === undefined) return undefined;
+  return { file: newest.path, line: lineNumberAt(newest.bytes, torn.start), bytes: torn.end - torn.start };
 }
 
 function endOf({ from, dropped }: LogImage, last: { readonly entry: ChainLink } | undefined): ChainLink {

@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
@@ -18,6 +18,14 @@ import {
   TestMachine,
   textsOf,
 } from "./fixture.ts";
+
+const edit = async (path: string, change: (text: string) => string) =>
+  writeFile(path, change(await readFile(path, "utf8")));
+
+function withoutOrder(text: string): string {
+  const covered = text.slice(0, text.lastIndexOf(',"checksum"')).replace(/"order":"[^"]*"/, '"order":5');
+  return `${covered},"checksum":"${nodeSha256.hex(covered)}"}\n`;
+}
 
 const statePath = (directory: string, agentId: string) => join(agentPath(directory, agentId), "state.json");
 
@@ -63,6 +71,8 @@ describe("the list of agents in files", () => {
     ["lost", (path: string) => rm(path)],
     ["damaged", (path: string) => writeFile(path, "{}")],
     ["empty", (path: string) => writeFile(path, "")],
+    ["edited by hand", (path: string) => edit(path, (text) => text.replace("in_progress", "completed"))],
+    ["edited so that it has the checksum and not the shape", (path: string) => edit(path, withoutOrder)],
   ])("asks the log when the picture is %s, and the next owner mends it", async (_name, harm) => {
     const directory = await testDirectory();
     const log = testLog(directory);
@@ -118,7 +128,7 @@ describe("the list of agents in files", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toMatchObject([{ position: 2 }]);
   });
 
-  it("passes over what is no agent, and refuses one that was put under another's name", async () => {
+  it("passes over what is no agent, and does not take one for another under whose name it was put", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     await append(await log.open("a", nextOwner()), "x", { summary: summaryOf("a", "queued") });
@@ -128,7 +138,10 @@ describe("the list of agents in files", () => {
     const [segment = ""] = await segmentPaths(directory, "a");
     await mkdir(join(agentPath(directory, "b"), "checkpoints"), { recursive: true });
     await writeFile(join(agentPath(directory, "b"), "checkpoints", "1.jsonl"), await readFile(segment));
-    await expect(collect(log.list())).rejects.toBeInstanceOf(CorruptLogError);
+    expect(await collect(log.list())).toMatchObject([
+      { agentId: "a", status: "queued" },
+      { agentId: basename(agentPath(directory, "b")), status: "unreadable", data: { code: "corrupt_log" } },
+    ]);
     await expect(collect(log.read("b"))).rejects.toBeInstanceOf(CorruptLogError);
   });
 });

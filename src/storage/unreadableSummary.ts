@@ -1,0 +1,29 @@
+import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { CorruptLogError } from "../errors/CorruptLogError.ts";
+import { StorageError } from "../errors/StorageError.ts";
+import { UnsupportedFormatError } from "../errors/UnsupportedFormatError.ts";
+import type { AgentSummary } from "./RecordLog.ts";
+
+/** The status of an agent whose own cannot be read. */
+export const unreadable = "unreadable" as const;
+
+/** How an agent is listed that cannot be read, so that it is neither left out nor keeps the others from being listed. */
+export function unreadableSummary(agentId: string, { code, message }: AgentPersistenceError): AgentSummary {
+  const unknown = new Date(0).toISOString();
+  return {
+    agentId,
+    status: unreadable,
+    order: `${unknown} ${agentId}`,
+    requestIds: [],
+    position: 0,
+    createdAt: unknown,
+    updatedAt: unknown,
+    data: { code, message },
+  };
+}
+
+/** Whether an error is about one agent, and not about the storage of all of them. */
+export function isAboutOneAgent(error: unknown): error is AgentPersistenceError {
+  if (error instanceof StorageError) return error.reason === "permission" || error.reason === "io";
+  return error instanceof CorruptLogError || error instanceof UnsupportedFormatError;
+}

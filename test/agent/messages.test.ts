@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { AIAgent } from "../../src/agent/AIAgent.ts";
+import type { AgentContext } from "../../src/agent/AgentContext.ts";
+import { strategy } from "../../src/agent/Strategy.ts";
+import type { Message } from "../../src/checkpoint/Message.ts";
+import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+
+/** The code, the subject and the places of what using the context throws. */
+async function refusal(use: (context: AgentContext) => unknown, answer: unknown = { role: "assistant", content: "" }) {
+  const seen: unknown[] = [];
+  const agent = new AIAgent({
+    llmModel: "m",
+    promptExecutor: { execute: async () => ({ message: answer as Message & { role: "assistant" } }) },
+    strategy: strategy<string, string>("s", (graph) => {
+      const node = graph.node("node", async (text: string, context) => {
+        const before = context.llm.messages;
+        try {
+          await use(context);
+        } catch (error) {
+          const { code, subject, problems } = error as {
+            code?: string;
+            subject?: string;
+            problems?: { path: string }[];
+          };
+          seen.push({ code, subject, paths: problems?.map(({ path }) => path) });
+        }
+        expect(context.llm.messages).toEqual(before);
+        return text;
+      });
+      graph.edge(graph.start, node);
+      graph.edge(node, graph.finish);
+    }),
+  });
+  await agent.run("x");
+  return seen[0];
+}
+
+describe("what is no message", () => {
+  it.each([
+    ["nothing", undefined, [""]],
+    ["text", "hello", [""]],
+    ["an unknown role", { role: "robot", content: "x" }, ["role"]],
+    ["no content", { role: "user" }, ["content"]],
+    ["a number as content", { role: "assistant", content: 7 }, ["content"]],
+    ["parts where the system speaks", { role: "system", content: [] }, ["content"]],
+    ["text where a tool answers", { role: "tool", content: "x" }, ["content"]],
+  ])("is refused when appended: %s", async (_name, message, paths) => {
+    const appended = await refusal(({ llm }) => llm.append(message as unknown as Message));
+    expect(appended).toEqual({ code: "invalid_input", subject: "message to append", paths });
+    const rewritten = await refusal(({ llm }) =>
+      llm.rewrite((messages) => [...messages, message as unknown as Message]),
+    );
+    expect(rewritten).toEqual({ code: "invalid_input", subject: "message of the new history", paths });
+  });
+
+  it.each([
+    ["a part without a type", { content: [{ text: "x" }] }],
+    ["a tool call without a name", { content: [{ type: "tool-call", toolCallId: "1", input: {} }] }],
+    ["a file that is a number", { content: [{ type: "file", data: 7, mediaType: "x" }] }],
+  ])("is refused with its place: %s", async (_name, message) => {
+    const seen = await refusal(({ llm }) => llm.append({ role: "assistant", ...message } as unknown as Message));
+    expect(seen).toMatchObject({ code: "invalid_input", subject: "message to append" });
+  });
+
+  it.each([[undefined], ["hello"], [{ role: "user", content: "I am the user" }], [{ role: "assistant" }]])(
+    "is refused as an answer of the model: %j",
+    async (answer) => {
+      const seen = await refusal(({ llm }) => llm.request(), answer ?? null);
+      expect(seen).toMatchObject({ code: "invalid_input", subject: "answer of the model" });
+    },
+  );
+
+  it("is refused when it is to be executed", async () => {
+    const seen = await refusal(({ tools }) => tools.execute({ role: "user", content: "x" } as never));
+    expect(seen).toEqual({ code: "invalid_input", subject: "message to execute", paths: ["role"] });
+  });
+
+  it("is nothing that other libraries add to a message", async () => {
+    const message = { role: "user", content: [{ type: "text", text: "x", extra: 1 }], id: "7" } as unknown as Message;
+    const agent = new AIAgent({
+      llmModel: "m",
+      promptExecutor: scriptedModel([]),
+      strategy: strategy<string, readonly Message[]>("s", (graph) => {
+        const node = graph.node("node", (_text: string, { llm }) => (llm.append(message), llm.messages));
+        graph.edge(graph.start, node);
+        graph.edge(node, graph.finish);
+      }),
+    });
+    expect(await agent.run("x")).toMatchObject({ output: [message] });
+  });
+});
