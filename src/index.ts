@@ -121,6 +121,7 @@ export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
 export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";
 export { CheckpointNotFoundError } from "./errors/CheckpointNotFoundError.ts";
 export { CheckpointNotPossibleError } from "./errors/CheckpointNotPossibleError.ts";
+export { CheckpointTooLargeError, type LargePart } from "./errors/CheckpointTooLargeError.ts";
 export { CorruptBlobError } from "./errors/CorruptBlobError.ts";
 export { CorruptLogError, type LogDamage } from "./errors/CorruptLogError.ts";
 export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";

@@ -1,3 +1,4 @@
+import { type BlobCell, textHashOf } from "./BlobCell.ts";
 import { estimateBytes } from "./estimateBytes.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { Message } from "./Message.ts";
@@ -8,9 +9,9 @@ import { encodeValue, type Slot } from "./valueCodec.ts";
 
 /** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
 export interface BlobUpload {
-  readonly hash: string;
   readonly content: string | Uint8Array;
-  readonly place: (reference: string) => void;
+  /** @param compressed true when the blob holds the text compressed. */
+  readonly place: (reference: string, compressed: boolean) => void;
 }
 
 /** Values up to this many bytes of UTF-8 JSON stay in the log. */
@@ -25,25 +26,26 @@ type AnswerReference = readonly [base: number, ordinal: number, request: number,
 export class SlotWriter {
   readonly #sha256: Sha256;
   readonly #threshold: number;
-  /** References by content hash: blobs that the log refers to already. */
-  readonly #blobs: Map<string, string>;
+  /** By the hash of their text: blobs that the log refers to already, and those on their way. */
+  readonly #blobs: Map<string, BlobCell>;
   /** Hashes of the contents that packs of the log have already. */
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, AnswerReference>();
   /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
   #outputs = new Map<string, unknown>();
   #olderOutputs = new Map<string, unknown>();
-  #uploads: BlobUpload[] = [];
+  #uploads: (BlobUpload & { readonly hash?: string })[] = [];
 
   constructor(options: {
     readonly sha256: Sha256;
     readonly inlineThresholdBytes?: number;
-    readonly blobs?: Map<string, string>;
+    /** Those that the log refers to already. */
+    readonly blobs?: Iterable<BlobCell>;
     readonly contents?: Iterable<string>;
   }) {
     this.#sha256 = options.sha256;
     this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
-    this.#blobs = options.blobs ?? new Map();
+    this.#blobs = new Map([...(options.blobs ?? [])].map((cell) => [textHashOf(cell), cell]));
     this.#contents = new Set(options.contents);
   }
 
@@ -57,7 +59,23 @@ export class SlotWriter {
     const answer = this.#answers.get(message);
     if (answer) return { $answer: answer };
     const results = message.role === "tool" ? this.#results(message, subject) : undefined;
-    return results ? { $outcomes: results } : this.value(message, subject);
+    return results ? { $outcomes: results } : this.byValue(message, subject);
+  }
+
+  /**
+   * A message that refers to nothing but blobs: so a tool output that is one already is not stored again within it.
+   *
+   * @throws NotSerializableError
+   */
+  byValue(message: Message, subject: string): Slot {
+    const slot = encodeValue(message, subject);
+    if (!this.#isLarge(slot) || message.role !== "tool" || !isToolMessage(message)) return this.#externalise(slot);
+    return {
+      $outcomes: message.content.map((content): StoredResult => {
+        const { output, ...part } = content as Extract<typeof content, { type: "tool-result" }>;
+        return { part: encodeValue(part, subject) as StoredResult["part"], output: this.value(output, subject) };
+      }),
+    };
   }
 
   /** An input, output or other value that may be a message of the history. @throws NotSerializableError */
@@ -77,9 +95,15 @@ export class SlotWriter {
     return packsOf(added).map(({ bytes, contents: listed }) => {
       const pack = { blob: "", contents: listed };
       const place = (reference: string): void => void (pack.blob = reference);
-      this.#uploads.push({ hash: this.#sha256.hex(bytes), content: bytes, place });
+      this.#uploads.push({ content: bytes, place });
       return pack;
     });
+  }
+
+  /** An input that refers to nothing but blobs. @throws NotSerializableError */
+  inputByValue(value: unknown, subject: string): Slot {
+    const isMessage = typeof value === "object" && value !== null && isToolMessage(value);
+    return isMessage ? this.byValue(value as Message, subject) : this.value(value, subject);
   }
 
   /** Whether a message stands in the log as an answer. */
@@ -111,6 +135,16 @@ export class SlotWriter {
     this.#olderOutputs = new Map();
   }
 
+  /** Values were written that are not going to be stored after all. @param first how many uploads there were before them. */
+  withdrawUploads(first: number): void {
+    for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
+  }
+
+  /** How many blobs are on their way. */
+  get uploads(): number {
+    return this.#uploads.length;
+  }
+
   /** What has to be in the blob store before the records that were written since are appended. */
   takeUploads(): readonly BlobUpload[] {
     const uploads = this.#uploads;
@@ -133,20 +167,31 @@ export class SlotWriter {
   }
 
   #externalise(slot: Slot): Slot {
-    if (estimateBytes(slot) * 3 <= this.#threshold) return slot;
-    const text = JSON.stringify(slot);
-    const bytes = new TextEncoder().encode(text).length;
-    if (bytes <= this.#threshold) return slot;
-    const hash = this.#sha256.hex(text);
-    const cell: [string, number] = [this.#blobs.get(hash) ?? "", bytes];
-    if (cell[0] === "")
-      this.#uploads.push({ hash, content: text, place: (reference) => this.#place(cell, hash, reference) });
+    const text = this.#largeText(slot);
+    if (text === undefined) return slot;
+    const hash = this.#sha256.hex(text.text);
+    const known = this.#blobs.get(hash);
+    if (known) return { $blob: known };
+    const cell: BlobCell = ["", text.bytes];
+    const place = (reference: string, compressed: boolean): void => {
+      cell[0] = reference;
+      if (compressed) cell[2] = hash;
+    };
+    this.#blobs.set(hash, cell);
+    this.#uploads.push({ hash, content: text.text, place });
     return { $blob: cell };
   }
 
-  #place(cell: [string, number], hash: string, reference: string): void {
-    cell[0] = reference;
-    this.#blobs.set(hash, reference);
+  #isLarge(slot: Slot): boolean {
+    return this.#largeText(slot) !== undefined;
+  }
+
+  /** The text of a value that is to be a blob. */
+  #largeText(slot: Slot): { readonly text: string; readonly bytes: number } | undefined {
+    if (estimateBytes(slot) * 3 <= this.#threshold) return undefined;
+    const text = JSON.stringify(slot);
+    const bytes = new TextEncoder().encode(text).length;
+    return bytes <= this.#threshold ? undefined : { text, bytes };
   }
 }
 

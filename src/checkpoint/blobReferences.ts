@@ -1,16 +1,11 @@
+import { isBlobCell, type BlobCell } from "./BlobCell.ts";
 import type { AgentRecord, Pack } from "./records.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 
-/** Adds the references of all blobs that a record needs: those of its values, and its packs. */
-export function addBlobReferences(record: AgentRecord, into: Set<string>): void {
-  addValueReferences(record, into);
-  for (const { blob } of packsIn(record)) into.add(blob);
-}
-
-/** Adds the references of the blobs that a record's values are in. Content that merely looks like a reference is none. */
-export function addValueReferences(record: AgentRecord, into: Set<string>): void {
-  for (const slot of slotsOf(record)) addBlobReference(slot, into);
+/** Adds the blobs that a record's values are in, by reference. Content that merely looks like a reference is none. */
+export function addValueReferences(record: AgentRecord, into: Map<string, BlobCell>): void {
+  for (const cell of blobCellsIn(record)) into.set(cell[0], cell);
 }
 
 /** The packs whose contents a record brings in. */
@@ -19,17 +14,27 @@ export function packsIn(record: AgentRecord): readonly Pack[] {
   return record.kind === "rollback" ? (record.participants ?? []).flatMap(({ packs = [] }) => packs) : [];
 }
 
-/** Adds the reference of the blob that a value is in, and of those that the results of a tool message are in. */
-export function addBlobReference(slot: Slot, into: Set<string>): void {
-  if (typeof slot !== "object" || slot === null) return;
+/** Adds the blob that a value is in, and those that the results of a tool message are in. */
+export function addBlobReference(slot: Slot, into: Map<string, BlobCell>): void {
+  for (const cell of blobCellsOf(slot)) into.set(cell[0], cell);
+}
+
+/** The blobs that a record's values are in, those still to be put included. */
+export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
+  return slotsOf(record).flatMap(blobCellsOf);
+}
+
+function blobCellsOf(slot: Slot): readonly BlobCell[] {
+  if (typeof slot !== "object" || slot === null) return [];
   const key = envelopeKeyOf(slot);
   if (key === "$blob") {
-    const [reference] = (slot as { readonly $blob: readonly unknown[] }).$blob;
-    if (typeof reference === "string") into.add(reference);
+    const cell = (slot as { readonly $blob: unknown }).$blob;
+    return isBlobCell(cell) ? [cell] : [];
   }
-  if (key !== "$outcomes") return;
-  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
-    addBlobReference(result.output, into);
+  if (key !== "$outcomes") return [];
+  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes.flatMap(({ output }) =>
+    blobCellsOf(output),
+  );
 }
 
 /** The values in a record. */

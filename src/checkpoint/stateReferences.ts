@@ -1,11 +1,12 @@
 import { answerKey, nextVisitOf, type AgentState } from "./AgentState.ts";
+import type { BlobCell, BlobCells } from "./BlobCell.ts";
 import { addBlobReference } from "./blobReferences.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 
 /** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
-export function stateReferences(state: AgentState): ReadonlySet<string> {
-  const references = new Set<string>();
+export function stateReferences(state: AgentState): BlobCells {
+  const references = new Map<string, BlobCell>();
   const { history, storage, settings, structure, checkpoint, run, answers, calls, notes } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
   for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own]) {

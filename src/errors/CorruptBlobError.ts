@@ -6,10 +6,15 @@ export class CorruptBlobError extends AgentPersistenceError {
   readonly agentId: string;
   readonly reference: string;
 
-  constructor(agentId: string, reference: string) {
+  constructor(
+    agentId: string,
+    reference: string,
+    found = "does not have the hash in its reference",
+    options?: ErrorOptions,
+  ) {
     super(
-      `The content of ${reference} of agent ${JSON.stringify(agentId)} does not have the hash in its reference. ` +
-        `Restore the file from a backup.`,
+      `The content of ${reference} of agent ${JSON.stringify(agentId)} ${found}. Restore the file from a backup.`,
+      options,
     );
     this.agentId = agentId;
     this.reference = reference;

@@ -33,17 +33,24 @@ export class AppendQueue {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
   readonly #onAppended: AppendListener;
+  readonly #compressThresholdBytes: number;
   #position: number;
   #open: Batch | undefined;
   #inFlight: Batch | undefined;
   #draining = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(log: OwnedLog, blobs: BlobStore, agentId: string, onAppended: AppendListener) {
+  constructor(
+    log: OwnedLog,
+    blobs: BlobStore,
+    agentId: string,
+    options: { readonly compressThresholdBytes: number; readonly onAppended: AppendListener },
+  ) {
     this.#log = log;
     this.#blobs = blobs;
     this.#agentId = agentId;
-    this.#onAppended = onAppended;
+    this.#onAppended = options.onAppended;
+    this.#compressThresholdBytes = options.compressThresholdBytes;
     this.#position = log.position;
   }
 
@@ -89,7 +96,7 @@ export class AppendQueue {
 
   async #append(batch: Batch): Promise<void> {
     try {
-      await putBlobs(this.#blobs, this.#agentId, this.#log.generation, batch.uploads);
+      await putBlobs(this.#blobs, this.#agentId, this.#log.generation, batch.uploads, this.#compressThresholdBytes);
       const { records, snapshot, summary } = batch;
       const id = `${this.#log.generation}-${this.#position + 1}`;
       this.#position = await this.#log.append(

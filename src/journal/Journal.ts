@@ -1,5 +1,6 @@
 import type { AgentState } from "../checkpoint/AgentState.ts";
-import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import type { BlobCell } from "../checkpoint/BlobCell.ts";
+import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
@@ -26,6 +27,10 @@ export interface JournalOptions {
   readonly inlineThresholdBytes: number;
   /** Makes who is told of each append once it is durable. Absent: nobody. */
   readonly listener?: (generation: number, index: LogIndex) => AppendListener;
+  /** In bytes of UTF-8 JSON; larger blobs are compressed. */
+  readonly compressThresholdBytes: number;
+  /** What a checkpoint may add to the log, in bytes. */
+  readonly maxCheckpointBytes: number;
 }
 
 /**
@@ -48,6 +53,8 @@ export class Journal implements AsyncDisposable {
   nextVersion: number;
   nextLane: number;
   nextNumber: number;
+  /** What a checkpoint may add to the log, in bytes. */
+  readonly maxCheckpointBytes: number;
   /** What was appended since the newest snapshot, estimated in bytes. */
   appendedBytes: number;
   /** True while a run goes on through this journal: not before it begins, nor after it ended. */
@@ -68,6 +75,7 @@ export class Journal implements AsyncDisposable {
     this.agentId = options.agentId;
     this.clock = options.clock;
     this.sha256 = options.sha256;
+    this.maxCheckpointBytes = options.maxCheckpointBytes;
     this.head = head;
     this.#life = index.life;
     this.runs = new Map(index.runs);
@@ -83,13 +91,14 @@ export class Journal implements AsyncDisposable {
     this.writer = new SlotWriter({
       sha256: options.sha256,
       inlineThresholdBytes: options.inlineThresholdBytes,
-      blobs: blobsByHash(index),
+      blobs: blobsIn(index),
       contents: index.contents.keys(),
     });
     this.#recordLog = options.log;
     this.#owned = owned;
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
-    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId, onAppended);
+    const { compressThresholdBytes } = options;
+    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId, { compressThresholdBytes, onAppended });
   }
 
   /**
@@ -193,13 +202,10 @@ async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
   }
 }
 
-function blobsByHash(index: LogIndex): Map<string, string> {
-  const references = new Set<string>();
-  for (const records of index.laneRecords.values())
-    for (const { record } of records) addBlobReferences(record, references);
-  for (const run of index.runRecords.values()) addBlobReferences(run, references);
-  if (index.snapshot) addBlobReferences(index.snapshot.record, references);
-  return new Map(
-    [...references].map((reference) => [reference.slice("blob://".length).split("-")[0] ?? "", reference]),
-  );
+function blobsIn(index: LogIndex): Iterable<BlobCell> {
+  const cells = new Map<string, BlobCell>();
+  for (const records of index.laneRecords.values()) for (const { record } of records) addValueReferences(record, cells);
+  for (const run of index.runRecords.values()) addValueReferences(run, cells);
+  if (index.snapshot) addValueReferences(index.snapshot.record, cells);
+  return cells.values();
 }

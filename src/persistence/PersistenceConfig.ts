@@ -39,6 +39,11 @@ export interface PersistenceConfig {
    * `AgentPersistenceWarning`.
    */
   readonly onListenerError?: ListenerErrorHandler;
+  /**
+   * How much one checkpoint may add to the storage, in bytes of JSON before compression: what is new with it, and not what
+   * it refers to. Default 5,242,880. A larger one is refused with `CheckpointTooLargeError`.
+   */
+  readonly maxCheckpointBytes?: number;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

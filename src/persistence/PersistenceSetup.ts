@@ -9,6 +9,7 @@ import { platformSha256 } from "../internal/platformSha256.ts";
 import type { AppendListener } from "../journal/AppendQueue.ts";
 import { Journal } from "../journal/Journal.ts";
 import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
+import { defaultCompressThresholdBytes } from "../storage/putBlobs.ts";
 import { CheckpointRecordLog } from "../storage/checkpoints/CheckpointRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../storage/none/NoPersistenceStorageProvider.ts";
@@ -21,6 +22,8 @@ import { participantHost } from "./participantHost.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
+
+const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
 
 /** One log for each provider of three methods, so that two agents on it see each other. */
 const checkpointLogs = new WeakMap<object, RecordLog>();
@@ -35,6 +38,7 @@ export class PersistenceSetup {
   /** The tools whose effects participants take back. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
+  readonly maxCheckpointBytes: number;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -52,6 +56,7 @@ export class PersistenceSetup {
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
+    this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
@@ -68,7 +73,7 @@ export class PersistenceSetup {
   }
 
   async openJournal(agentId: string): Promise<Journal> {
-    const { log, clock } = this;
+    const { log, clock, maxCheckpointBytes } = this;
     this.lastAgentId = agentId;
     const journal = await Journal.open({
       log,
@@ -77,6 +82,8 @@ export class PersistenceSetup {
       sha256: await this.sha256(),
       inlineThresholdBytes: this.#inlineThresholdBytes,
       ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
+      compressThresholdBytes: this.#compressThresholdBytes,
+      maxCheckpointBytes,
     });
     const { tornTail } = journal;
     if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
@@ -99,6 +106,13 @@ export class PersistenceSetup {
   #tellOf(agentId: string, generation: number, index: LogIndex): AppendListener {
     const events = new AppendedEvents(agentId, generation, index);
     return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
+  }
+
+  get #compressThresholdBytes(): number {
+    const { provider } = this;
+    return provider instanceof LogPersistenceStorageProvider
+      ? provider.compressThresholdBytes
+      : defaultCompressThresholdBytes;
   }
 
   get #inlineThresholdBytes(): number {

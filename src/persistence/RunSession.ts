@@ -13,6 +13,7 @@ import type {
   Visit,
 } from "../checkpoint/records.ts";
 import type { Journal } from "../journal/Journal.ts";
+import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
@@ -84,7 +85,7 @@ export class RunSession {
     if (this.#automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
     } else if (this.#opening.length > 0) {
-      this.#append(this.#takeOpening());
+      this.#append(this.#takeUnsaved());
       await journal.durable();
     }
     journal.running = true;
@@ -147,14 +148,17 @@ export class RunSession {
   /** What is refused here leaves everything as it was. */
   #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
+    const uploads = writer.uploads;
     // The output of a run is read without its history, by lists and by other tools.
     const input = plan.status
       ? writer.value(plan.input, subjectOf(plan))
       : writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
-    this.#pending.push(...this.#writer.take(run.state, this.#node));
+    const check = (fresh: readonly AgentRecord[]) =>
+      assertCheckpointFits(this.journal, plan, input, [...this.#unsaved, ...fresh], uploads);
+    this.#pending.push(...this.#writer.take(run.state, this.#node, check));
     const parent = this.head;
     const record = this.#record(run, plan, input);
-    const records = [...this.#takeOpening(), ...this.#takePending(), record];
+    const records = [...this.#takeUnsaved(), record];
     const snapshot =
       plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
     this.#append(snapshot ? [...records, snapshot] : records, snapshot !== undefined);
@@ -165,9 +169,12 @@ export class RunSession {
   /** Saves the state that the current visit began with: its node runs again, with what was recorded since. */
   async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const { history } = run.state;
-    const input = this.journal.writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
+    const { writer } = this.journal;
+    const uploads = writer.uploads;
+    const input = writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
+    assertCheckpointFits(this.journal, plan, input, this.#unsaved, uploads);
     const record = { ...this.#record(run, plan, input), visit };
-    this.#append([...this.#takeOpening(), ...this.#takePending(), record]);
+    this.#append([...this.#takeUnsaved(), record]);
     await this.journal.durable();
     return record;
   }
@@ -196,7 +203,11 @@ export class RunSession {
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
   takeUnsaved(run: AgentRun): AgentRecord[] {
     this.#pending.push(...this.#writer.take(run.state, this.#node));
-    return [...this.#takeOpening(), ...this.#takePending()];
+    return this.#takeUnsaved();
+  }
+
+  get #unsaved(): readonly AgentRecord[] {
+    return [...this.#opening, ...this.#pending];
   }
 
   get #writer(): StateWriter {
@@ -222,17 +233,11 @@ export class RunSession {
     this.endedCalls = [];
   }
 
-  /** A run that has just begun is in progress from its first append on. */
-  #takeOpening(): readonly AgentRecord[] {
-    const opening = this.#opening;
+  #takeUnsaved(): AgentRecord[] {
+    const records = [...this.#opening, ...this.#pending];
     this.#opening = [];
-    return opening;
-  }
-
-  #takePending(): AgentRecord[] {
-    const pending = this.#pending;
     this.#pending = [];
-    return pending;
+    return records;
   }
 }
 

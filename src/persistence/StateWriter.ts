@@ -37,13 +37,19 @@ export class StateWriter {
     this.decisions = [...(saved?.decisions ?? [])];
   }
 
-  /** The records of what is new since the last call. @throws NotSerializableError */
-  take(state: RunState, node: string): AgentRecord[] {
+  /**
+   * The records of what is new since the last call.
+   *
+   * @param check may refuse them by throwing: then they are new at the next call, too.
+   * @throws NotSerializableError
+   */
+  take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#history.push(...state.history.takeChanges());
     for (const [key, change] of state.storage.takeChanges()) this.#storage.set(key, change);
     for (const decision of state.takeDecisions()) this.#decisions.push({ decision, node, at: this.#now() });
     const decided = this.#decisionRecords();
     const records = [...this.#records(state), ...decided];
+    check?.(records);
     this.decisions.push(...decided);
     this.#history = [];
     this.#storage = new Map();

@@ -1,4 +1,5 @@
-import { addBlobReferences } from "../checkpoint/blobReferences.ts";
+import type { BlobCell } from "../checkpoint/BlobCell.ts";
+import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import type { CheckpointRecord } from "../checkpoint/records.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
@@ -39,7 +40,7 @@ async function findEnd(
 }
 
 async function readAlone(recordLog: RecordLog, agentId: string, end: CheckpointRecord): Promise<unknown> {
-  const references = new Set<string>();
-  addBlobReferences(end, references);
+  const references = new Map<string, BlobCell>();
+  addValueReferences(end, references);
   return (await AgentLog.ofValues(recordLog, agentId, references)).readValue(end.input);
 }

@@ -30,5 +30,5 @@ function refers(slot: Slot): boolean {
 }
 
 function valueOf(message: Message | undefined, writer: SlotWriter): Slot {
-  return message ? writer.value(message, "a message") : null;
+  return message ? writer.byValue(message, "a message") : null;
 }

@@ -27,7 +27,7 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
   const byNumber = envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",
-    checkpoint: byNumber ? record : { ...record, input: values.value(source.input, "the input") },
+    checkpoint: byNumber ? record : { ...record, input: values.inputByValue(source.input, "the input") },
     checkpointId: source.checkpointId,
     ...(parent && { parent: parent.version, parentId: parent.id }),
     run: source.run,
@@ -37,7 +37,7 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
     nextLane: journal.nextLane,
     history: state.history.entries.map(({ number, message }) => ({
       number,
-      message: values.value(message, `message ${number}`),
+      message: values.byValue(message, `message ${number}`),
     })),
     storage: Object.fromEntries(
       [...state.storage.values].map(([key, value]) => [key, values.value(value, `storage key ${JSON.stringify(key)}`)]),

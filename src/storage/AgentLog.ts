@@ -1,5 +1,6 @@
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { emptyState, stateAt, type AgentState } from "../checkpoint/AgentState.ts";
+import type { BlobCell, BlobCells } from "../checkpoint/BlobCell.ts";
 import { checkpointData } from "../checkpoint/checkpointData.ts";
 import { LogIndex, type CheckpointPoint } from "../checkpoint/LogIndex.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
@@ -8,6 +9,7 @@ import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
 import { stateReferences } from "../checkpoint/stateReferences.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { readBlob } from "./readBlob.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { withLastCheckpoint } from "./withLastCheckpoint.ts";
 
@@ -31,7 +33,7 @@ export class AgentLog {
     agentId: string,
     options: { readonly sinceSnapshot?: boolean } = {},
   ): Promise<AgentLog> {
-    const references = new Set<string>();
+    const references = new Map<string, BlobCell>();
     const { index, checksums } = await readEntries(log, agentId, options, (record) => {
       addValueReferences(record, references);
     });
@@ -39,7 +41,7 @@ export class AgentLog {
   }
 
   /** For values that stand alone: nothing is read but the blobs they are in. */
-  static async ofValues(log: RecordLog, agentId: string, references: ReadonlySet<string>): Promise<AgentLog> {
+  static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
     return new AgentLog(agentId, new LogIndex(), await fetchBlobs(log, agentId, references), new Map());
   }
 
@@ -54,7 +56,7 @@ export class AgentLog {
       read = await readEntries(log, agentId, {});
       state = stateAt(read.index);
     }
-    const blobs = await fetchBlobs(log, agentId, state ? stateReferences(state) : new Set());
+    const blobs = await fetchBlobs(log, agentId, state ? stateReferences(state) : new Map());
     return { log: new AgentLog(agentId, read.index, blobs, read.checksums), state };
   }
 
@@ -111,13 +113,12 @@ async function indexEntries(...[log, agentId, options, visit]: ReadArguments): P
 }
 
 /** A blob that is missing or damaged is an error for whoever needs its value, and for nobody else. */
-async function fetchBlobs(log: RecordLog, agentId: string, references: ReadonlySet<string>): Promise<BlobTexts> {
+async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
-  const decoder = new TextDecoder();
-  for (const reference of references) {
+  for (const [reference, cell] of references) {
     try {
-      const bytes = await log.blobs.get(agentId, reference);
-      if (bytes) texts.set(reference, decoder.decode(bytes));
+      const text = await readBlob(log.blobs, agentId, cell);
+      if (text !== undefined) texts.set(reference, text);
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error)) throw error;
       texts.set(reference, error);

@@ -5,8 +5,10 @@ export interface BlobStore {
    * The same bytes put twice by one owner give the same reference.
    *
    * @param generation the generation of the log's owner; a part of the reference, so that owners never share a blob.
+   * @param encoding what the bytes are, for people who look at the storage: with `"gzip"` the reference ends in `.gz`.
+   *   Default: JSON text. The bytes are kept as given in either case.
    */
-  put(agentId: string, generation: number, bytes: Uint8Array): Promise<string>;
+  put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string>;
   /** The bytes, checked against the hash in the reference; `undefined` when there is no such blob for this agent. */
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   /** Removes a blob; nothing happens when it is not there. */

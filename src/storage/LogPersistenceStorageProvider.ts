@@ -13,12 +13,14 @@ import {
   type PersistenceStorageProvider,
 } from "./PersistenceStorageProvider.ts";
 import type { RecordLog } from "./RecordLog.ts";
-import { putBlobs } from "./putBlobs.ts";
+import { defaultCompressThresholdBytes, putBlobs } from "./putBlobs.ts";
 
 /** How values are stored in a log. */
 export interface LogProviderOptions {
   /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
   readonly inlineThresholdBytes?: number;
+  /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
+  readonly compressThresholdBytes?: number;
   /** Default: Node's own where there is Node, WebAssembly elsewhere. */
   readonly sha256?: Sha256;
 }
@@ -27,11 +29,13 @@ export interface LogProviderOptions {
 export class LogPersistenceStorageProvider implements PersistenceStorageProvider {
   readonly log: RecordLog;
   readonly inlineThresholdBytes: number;
+  readonly compressThresholdBytes: number;
   readonly #sha256: Sha256 | undefined;
 
   constructor(log: RecordLog, options: LogProviderOptions = {}) {
     this.log = log;
     this.inlineThresholdBytes = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
+    this.compressThresholdBytes = options.compressThresholdBytes ?? defaultCompressThresholdBytes;
     this.#sha256 = options.sha256;
   }
 
@@ -65,7 +69,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const { index, blobs } = await AgentLog.read(this.log, agentId);
       const writer = new SlotWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
-      await putBlobs(this.log.blobs, agentId, owned.generation, writer.takeUploads());
+      const uploads = writer.takeUploads();
+      await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
       await owned.append({ id: `import-${randomId()}`, records }, owned.position);
     } finally {
       await owned.release();

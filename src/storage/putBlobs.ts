@@ -1,5 +1,12 @@
 import type { BlobUpload } from "../checkpoint/SlotWriter.ts";
+import { gzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";
+
+/** Values of more bytes than this, as UTF-8 JSON, are compressed. */
+export const defaultCompressThresholdBytes = 100 * 1024;
+
+/** Texts of more bytes than this are kept as they are: so much is never made of a compressed one. */
+export const maximumCompressedTextBytes = 64 * 1024 * 1024;
 
 /** Puts large values where they belong and completes the records that refer to them, before those are appended. */
 export async function putBlobs(
@@ -7,14 +14,21 @@ export async function putBlobs(
   agentId: string,
   generation: number,
   uploads: readonly BlobUpload[],
+  compressThresholdBytes: number = defaultCompressThresholdBytes,
 ): Promise<void> {
-  if (uploads.length === 0) return;
   const encoder = new TextEncoder();
-  const references = new Map<string, string>();
-  for (const { hash, content, place } of uploads) {
+  for (const { content, place } of uploads) {
     const bytes = typeof content === "string" ? encoder.encode(content) : content;
-    const reference = references.get(hash) ?? (await blobs.put(agentId, generation, bytes));
-    references.set(hash, reference);
-    place(reference);
+    const isLargeText = typeof content === "string" && bytes.length > compressThresholdBytes;
+    const compressed = isLargeText ? await smaller(bytes) : undefined;
+    if (compressed) place(await blobs.put(agentId, generation, compressed, "gzip"), true);
+    else place(await blobs.put(agentId, generation, bytes), false);
   }
+}
+
+/** The bytes compressed; `undefined` where that gains nothing. */
+async function smaller(bytes: Uint8Array): Promise<Uint8Array | undefined> {
+  if (bytes.length > maximumCompressedTextBytes) return undefined;
+  const compressed = await gzip(bytes);
+  return compressed.length < bytes.length ? compressed : undefined;
 }

@@ -23,6 +23,7 @@ export function crashAfter(
   if (storage instanceof LogPersistenceStorageProvider) {
     return new LogPersistenceStorageProvider(crashingLog(storage.log, save), {
       inlineThresholdBytes: storage.inlineThresholdBytes,
+      compressThresholdBytes: storage.compressThresholdBytes,
     });
   }
   return {

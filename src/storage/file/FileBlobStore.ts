@@ -15,9 +15,9 @@ export class FileBlobStore implements BlobStore {
     this.#backend = backend;
   }
 
-  async put(agentId: string, generation: number, bytes: Uint8Array): Promise<string> {
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     const folder = this.#folder(agentId);
-    const reference = formatBlobReference(this.#backend.sha256.hex(bytes), generation);
+    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
     await this.#backend.disk.mkdir(folder.blobs);
     // A file of that name may be there from a put that failed before it was synced, so it is put anew.
     await replaceFile(this.#backend.disk, folder, pathOf(folder, reference) ?? folder.blobs, generation, bytes, true);
@@ -47,5 +47,5 @@ export class FileBlobStore implements BlobStore {
 /** `undefined` for a text that is not a reference: it may come from anywhere. */
 function pathOf(folder: AgentFolder, reference: string): string | undefined {
   const parsed = parseBlobReference(reference);
-  return parsed && join(folder.blobs, `${parsed.hash}-${parsed.generation}`);
+  return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));
 }

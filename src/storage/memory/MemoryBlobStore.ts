@@ -12,9 +12,9 @@ export class MemoryBlobStore implements BlobStore {
     this.#sha256 = sha256;
   }
 
-  async put(agentId: string, generation: number, bytes: Uint8Array): Promise<string> {
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     const copy = bytes.slice();
-    const reference = formatBlobReference((await this.#sha256()).hex(copy), generation);
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     const ofAgent = this.#blobs.get(agentId) ?? new Map<string, Uint8Array>();
     this.#blobs.set(agentId, ofAgent.set(reference, copy));
     return reference;

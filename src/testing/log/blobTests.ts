@@ -1,4 +1,5 @@
 import { agentIdGroups } from "../agentIdGroups.ts";
+import { appendText } from "./appendText.ts";
 import { changeDeeply } from "../changeDeeply.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";
 import { putBlob } from "./putBlob.ts";
@@ -43,6 +44,20 @@ export const blobTests: readonly RecordLogTest[] = [
       expect.equal(`a blob of ${bytes.length} bytes`, await storage.log.blobs.get("a", reference), bytes);
     }
     expect.equal("the number of references", new Set(stored.map(([reference]) => reference)).size, 4);
+  }),
+
+  logTest("says of compressed bytes that they are, and keeps them as given", async (storage, expect) => {
+    const owned = await storage.open("a");
+    const given = bytesOf("not looked into");
+    const reference = await storage.log.blobs.put("a", owned.generation, given, "gzip");
+    // An agent without a log has no blobs.
+    await appendText(owned, "refers to it");
+    await owned.release();
+    await storage.reopen();
+    expect.isTrue("the reference", reference.endsWith(".gz"), "….gz", reference);
+    expect.equal("the bytes", await storage.log.blobs.get("a", reference), given);
+    await storage.log.blobs.delete("a", reference);
+    expect.equal("the deleted blob", await storage.log.blobs.get("a", reference), undefined);
   }),
 
   logTest("gives one owner the same reference for the same bytes, another owner another", async (storage, expect) => {

@@ -1,0 +1,21 @@
+/**
+ * What a record says of a value that is kept as a blob: its reference, empty until it is put, and the length of its text
+ * in bytes of UTF-8. The third item stands where the blob is compressed: the SHA-256 of the text, in hex.
+ */
+export type BlobCell = [reference: string, bytes: number, hash?: string];
+
+/** The blobs that something refers to, by their reference. */
+export type BlobCells = ReadonlyMap<string, BlobCell>;
+
+/** The SHA-256 of the text in a blob, in hex: of two values with the same one only one is stored. */
+export function textHashOf([reference, , hash]: BlobCell): string {
+  return hash ?? reference.slice("blob://".length).split("-")[0] ?? "";
+}
+
+/** Stored data is not to be trusted. */
+export function isBlobCell(value: unknown): value is BlobCell {
+  if (!Array.isArray(value)) return false;
+  const [reference, bytes, hash] = value as readonly unknown[];
+  const hashed = hash === undefined || typeof hash === "string";
+  return typeof reference === "string" && Number.isSafeInteger(bytes) && (bytes as number) >= 0 && hashed;
+}

@@ -1,0 +1,68 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { BlobCell } from "../../src/checkpoint/BlobCell.ts";
+import { SlotWriter } from "../../src/checkpoint/SlotWriter.ts";
+import { CorruptBlobError } from "../../src/errors/CorruptBlobError.ts";
+import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { MemoryBlobStore } from "../../src/storage/memory/MemoryBlobStore.ts";
+import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";
+import { readBlob } from "../../src/storage/readBlob.ts";
+
+const hash = "0".repeat(64);
+const store = () => new MemoryBlobStore(async () => nodeSha256);
+
+async function stored(text: string, compressThresholdBytes?: number) {
+  const blobs = store();
+  const writer = new SlotWriter({ sha256: nodeSha256, inlineThresholdBytes: 16 });
+  const { $blob: cell } = writer.value(text, "a value") as { readonly $blob: BlobCell };
+  await putBlobs(blobs, "a", 1, writer.takeUploads(), compressThresholdBytes);
+  return { blobs, cell };
+}
+
+describe("a compressed blob", () => {
+  it.each([
+    ["text", "é".repeat(80_000)],
+    ["astral characters", "😀".repeat(60_000)],
+    ["a lone surrogate", `\ud800${"x".repeat(150_000)}`],
+  ])("gives back %s", async (_name, text) => {
+    const { blobs, cell } = await stored(text);
+    expect(cell[0]).toMatch(/^blob:\/\/[0-9a-f]{64}-1\.gz$/);
+    expect(JSON.parse((await readBlob(blobs, "a", cell)) ?? "")).toBe(text);
+  });
+
+  it.each([
+    [99, false],
+    [98, true],
+  ])("is made of what exceeds the threshold: 99 bytes at a threshold of %i", async (threshold, compressed) => {
+    const { cell } = await stored("x".repeat(97), threshold);
+    expect([cell[1], cell[0].endsWith(".gz"), cell.length]).toEqual([99, compressed, compressed ? 3 : 2]);
+  });
+
+  it("is not made where it would be no smaller", async () => {
+    const noise = Array.from({ length: 200 }, (_, at) => nodeSha256.base64url(`${at}`)).join("");
+    const { cell } = await stored(noise.slice(0, 40), 1);
+    expect(cell).toHaveLength(2);
+  });
+
+  it.each([
+    ["more than was stated", 1_000],
+    ["less than was stated", 40_000_000],
+    ["more than is ever compressed", maximumCompressedTextBytes + 1],
+    ["as much as there is memory", Number.MAX_SAFE_INTEGER],
+  ])("that holds %s is refused", async (_name, length) => {
+    const blobs = store();
+    const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024));
+    const reference = await blobs.put("a", 1, bomb, "gzip");
+    await expect(readBlob(blobs, "a", [reference, length, hash])).rejects.toBeInstanceOf(CorruptBlobError);
+  });
+
+  it("that is none is refused", async () => {
+    const blobs = store();
+    const reference = await blobs.put("a", 1, Buffer.from("no gzip"), "gzip");
+    await expect(readBlob(blobs, "a", [reference, 7, hash])).rejects.toBeInstanceOf(CorruptBlobError);
+  });
+
+  it("that is missing is none", async () => {
+    expect(await readBlob(store(), "a", [`blob://${hash}-1.gz`, 7, hash])).toBeUndefined();
+  });
+});
