@@ -116,6 +116,7 @@ export type {
   RecordLog,
   TornTail,
 } from "./storage/RecordLog.ts";
+export { AgentExistsError } from "./errors/AgentExistsError.ts";
 export { AgentBusyError, type BusyOwner } from "./errors/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
 export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";

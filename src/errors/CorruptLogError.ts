@@ -32,7 +32,7 @@ export class CorruptLogError extends AgentPersistenceError {
     super(
       `The log of agent ${JSON.stringify(agentId)} is damaged at ${file}${line === undefined ? "" : `, line ${line}`}: ` +
         `${found}.${intactBefore(lastPosition, lastCheckpointId)} ` +
-        `Restore the file from a backup.`,
+        `Restore the file from a backup, or salvage what is intact of the agent into another storage.`,
     );
     this.agentId = agentId;
     this.file = file;

@@ -87,6 +87,23 @@ describe("an agent whose log is damaged", () => {
     await expect(agent.resume()).rejects.toThrow(/line \d+: .*last checkpoint before it is 1-2/);
   });
 
+  it("goes on from the last checkpoint before the damage, on purpose and in a copy", async () => {
+    const directory = await testDirectory();
+    const copy = await testDirectory();
+    const fault = new Fault();
+    const agent = durableAgent(steps(fault), new FilePersistenceStorageProvider({ directory }));
+    await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+    await damage(await segmentHolding(directory, '"node":"third"'), '"node":"third"');
+    const report = await new FileRecordLog({ directory }).salvage("a", new FileRecordLog({ directory: copy }));
+    expect(report).toMatchObject({ appends: 2, lastCheckpointId: "1-2", unreachable: [4] });
+    fault.repair();
+    const again = durableAgent(steps(fault), new FilePersistenceStorageProvider({ directory: copy }));
+    expect(await persistence(again).agent().getLatestCheckpoint()).toMatchObject({ checkpointId: "1-2" });
+    expect(await again.resume()).toMatchObject({ status: "completed", output: "in" });
+    expect(await nodesOf(again)).toEqual(["first", "second", "third", "finish"]);
+    await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log" });
+  });
+
   it("does not keep others from being listed as unfinished, and is listed itself", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));

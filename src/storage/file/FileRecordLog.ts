@@ -29,6 +29,7 @@ import { type Judgement, OwnerJudge } from "./OwnerJudge.ts";
 import type { ProcessIdentity } from "./ProcessIdentity.ts";
 import { readerOf } from "./readerOf.ts";
 import { replaceFile } from "./replaceFile.ts";
+import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
 import { SegmentPublisher } from "./SegmentPublisher.ts";
 import { takeOwnership } from "./takeOwnership.ts";
 
@@ -119,6 +120,19 @@ export class FileRecordLog implements RecordLog {
     );
   }
 
+  /**
+   * Goes back, on purpose, to what is intact of a damaged agent: a copy in another folder, to be used in its place. This
+   * one is only read. The copy has the appends from the first on that are intact and follow one another, byte for byte, so
+   * checkpoints keep their ids; what comes after the damage is lost to it, effects that are recorded there included. Looks
+   * at every file, also where a reader finds no beginning.
+   *
+   * @param to a storage that has no agent of this id.
+   * @throws AgentExistsError when it has one; nothing was written then.
+   */
+  async salvage(agentId: string, to: FileRecordLog): Promise<SalvageReport> {
+    return salvageAgent(this.#side(agentId), to.#side(agentId));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#owned].map((owned) => owned.release()));
@@ -128,6 +142,10 @@ export class FileRecordLog implements RecordLog {
     const [generation] = segmentGenerations((await this.#backend.disk.readdir(folder.checkpoints)) ?? []);
     const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
+  }
+
+  #side(agentId: string): SalvageSide {
+    return { backend: this.#backend, folder: this.#folder(agentId), blobs: this.blobs };
   }
 
   #folder(agentId: string): AgentFolder {

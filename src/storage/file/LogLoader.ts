@@ -117,8 +117,8 @@ export class LogLoader {
    */
   #assertVoid(voids: readonly Segment[], before: number, end: number): void {
     for (const segment of voids) {
-      const found = this.#scan.foundIn(segment, segment.carried);
-      if (found.some(({ position, generation }) => position > end + 1 || generation === segment.generation))
+      const found = this.#scan.foundIn(segment.bytes, segment.carried);
+      if (found.some(({ entry: { position, generation } }) => position > end + 1 || generation === segment.generation))
         throw this.#damagedOpen(segment);
     }
     // Whoever writes after its claim has synced the folder, where all numbers below its own were then.

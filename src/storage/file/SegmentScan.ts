@@ -76,14 +76,22 @@ export class SegmentScan {
   }
 
   /** Every entry that can be found in a part of a segment, whatever is damaged around it. */
-  foundIn({ bytes }: Segment, range: LineRange): Entry[] {
+  foundIn(bytes: Buffer, range: LineRange): FoundEntry[] {
     return [...linesIn(bytes, range)].flatMap(({ start, end }) => {
       const line = bytes.subarray(start, end);
       return [0, ...this.#startsWithin(line)].flatMap((at) => {
         const decoded = decodeEntry(line.subarray(at), this.#sha256);
-        return decoded.ok ? decoded.entry : [];
+        return decoded.ok ? { start: start + at, end, entry: decoded.entry, summary: decoded.summary } : [];
       });
     });
+  }
+
+  /** Whether the bytes of a segment end with the line that says that the agent was deleted. */
+  isDropped(bytes: Buffer): boolean {
+    const [line] = linesBackwards(bytes, { start: 0, end: bytes.length });
+    return (
+      line?.whole === true && decodeControl("dropped", bytes.subarray(line.start, line.end), this.#sha256) !== undefined
+    );
   }
 
   /** The entry on the line at `start`, if it is a valid one. */
