@@ -96,7 +96,6 @@ function refuseNewerFormat(parse: () => unknown): void {
 }
 
 async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: readonly FoundLine[]): Promise<string[]> {
-  const { agentId } = source.folder;
   const records = appends.flatMap(({ entry }) => entry.records as readonly AgentRecord[]);
   const references = new Set([
     ...records.flatMap(blobCellsIn).map(([reference]) => reference),
