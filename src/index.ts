@@ -50,6 +50,7 @@ export type {
   CheckpointDecision,
   CheckpointToolCall,
 } from "./checkpoint/AgentCheckpointData.ts";
+export type { FileChange, FileChanges, FileState } from "./checkpoint/FileChange.ts";
 export { formatVersion } from "./checkpoint/formatVersion.ts";
 export type { WaitingFor } from "./checkpoint/status/WaitingFor.ts";
 export { registerClass, type StorableClass } from "./checkpoint/classRegistry.ts";

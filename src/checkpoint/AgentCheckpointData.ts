@@ -1,3 +1,4 @@
+import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "./Message.ts";
 
 /** A tool call that ended between a checkpoint's parent and the checkpoint. */
@@ -88,12 +89,8 @@ export interface AgentCheckpointData {
   readonly standingToolCallIds?: readonly string[];
   /** Of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
-  /** Empty: nothing in this version records changes of files. */
-  readonly fileChanges: {
-    readonly modified: readonly string[];
-    readonly created: readonly string[];
-    readonly deleted: readonly string[];
-  };
+  /** What a workspace noted between the parent and this checkpoint, as far as it came to something. */
+  readonly fileChanges: FileChanges;
   readonly recoveryInfo: {
     /** The node that runs next. */
     readonly resumePoint: string;

@@ -1,4 +1,5 @@
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import { fileChangesIn, fileNoteKey, summarizeFileChanges, type FileChanges } from "./FileChange.ts";
 import { formatVersion } from "./formatVersion.ts";
 import { stateAt, type AgentState } from "./AgentState.ts";
 import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
@@ -38,7 +39,6 @@ export function checkpointData(
     ...(reverted?.length && { revertedToolCallIds: reverted }),
     ...(record.move && { move: record.move }),
     ...(record.standing && { standingToolCallIds: record.standing }),
-    fileChanges: { modified: [], created: [], deleted: [] },
     formatVersion,
     checksum,
   };
@@ -53,6 +53,7 @@ export function checkpointData(
       ),
     ...settingsOf(opened),
     toolCalls: () => toolCallsSince(index, point, opened()),
+    fileChanges: () => fileChangesSince(index, point, opened()),
     decisions: () =>
       opened().state.decisions.map(({ node, at, decision, reason }) => ({
         decision,
@@ -102,6 +103,15 @@ function toolCallsSince(index: LogIndex, point: CheckpointPoint, { state, reader
     (call) => call.outcome && call.order > from && call.order < point.order,
   );
   return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
+}
+
+function fileChangesSince(index: LogIndex, point: CheckpointPoint, { reader }: Opened): FileChanges {
+  const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
+  const notes = index.notes.filter(
+    ({ record, order }) =>
+      record.key === fileNoteKey && record.lane === point.record.lane && order > from && order < point.order,
+  );
+  return summarizeFileChanges(notes.flatMap(({ record }) => fileChangesIn(reader.read(record.value))));
 }
 
 /** Adds members that are computed when first read and are ordinary data to everything that looks at them. */

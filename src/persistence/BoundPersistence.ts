@@ -58,12 +58,12 @@ export class BoundPersistence implements RunPersistence {
     };
     const parentId = session.head?.id;
     const first = session.head === undefined;
-    const toolCalls = session.endedCalls;
+    const { endedCalls: toolCalls, changedFiles: fileChanges } = session;
     const visit = visitOf(context);
     const record = beginning
       ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
       : await session.saveWithin(run, plan);
-    return liveCheckpointData({ session, run, record, input, parentId, first, toolCalls, beginning });
+    return liveCheckpointData({ session, run, record, input, parentId, first, toolCalls, fileChanges, beginning });
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {

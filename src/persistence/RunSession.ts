@@ -2,6 +2,7 @@ import type { AgentRun } from "../agent/AgentRun.ts";
 import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import { fileChangesIn, fileNoteKey, type FileChange } from "../checkpoint/FileChange.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import type {
   AgentRecord,
@@ -12,12 +13,14 @@ import type {
   StructureRecord,
   Visit,
 } from "../checkpoint/records.ts";
+import { isolate } from "../internal/isolate.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
 import type { Recording } from "./Recording.ts";
+import { noteRecord } from "./noteRecord.ts";
 import type { NewNote } from "./RunPersistence.ts";
 import type { SessionOptions } from "./SessionOptions.ts";
 import { snapshotIfDue } from "./snapshotIfDue.ts";
@@ -44,6 +47,8 @@ export class RunSession {
   closed = false;
   /** Calls that ended since the last checkpoint, for the data that a save returns. */
   endedCalls: CheckpointToolCall[] = [];
+  /** Likewise the changes of files that were noted. */
+  changedFiles: readonly FileChange[] = [];
   readonly #automatic: boolean;
   readonly #restored: readonly DecisionRecord[] | undefined;
   readonly #structure: StructureRecord;
@@ -121,12 +126,10 @@ export class RunSession {
   }
 
   /** Keeps something beside the state of the run; it goes with what is appended next. */
-  note({ key, value, contents }: NewNote, call: string | undefined): void {
-    const { writer } = this.journal;
-    const slot = writer.value(value, `the note of "${key}"`);
-    const packs = contents && writer.packs(contents);
-    const made = { ...(call !== undefined && { call }), ...(packs?.length && { packs }) };
-    this.journal.append([{ kind: "note", lane: this.lane, key, value: slot, ...made }]);
+  note(note: NewNote, call: string | undefined): void {
+    const { lane, journal } = this;
+    journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
+    if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(isolate(note.value))];
   }
 
   /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
@@ -231,6 +234,7 @@ export class RunSession {
   #append(records: readonly AgentRecord[], snapshot = false): void {
     this.journal.append(records, { snapshot });
     this.endedCalls = [];
+    this.changedFiles = [];
   }
 
   #takeUnsaved(): AgentRecord[] {

@@ -1,5 +1,6 @@
 import type { AgentRun } from "../agent/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
+import { summarizeFileChanges, type FileChange } from "../checkpoint/FileChange.ts";
 import { formatVersion } from "../checkpoint/formatVersion.ts";
 import type { CheckpointRecord } from "../checkpoint/records.ts";
 import type { RunSession } from "./RunSession.ts";
@@ -13,6 +14,7 @@ export interface LiveCheckpoint {
   /** True for the first checkpoint of its run. */
   readonly first: boolean;
   readonly toolCalls: readonly CheckpointToolCall[];
+  readonly fileChanges: readonly FileChange[];
   /** True: the state at the beginning of the current visit; false: that of this moment. */
   readonly beginning: boolean;
 }
@@ -26,6 +28,7 @@ export function liveCheckpointData({
   parentId,
   first,
   toolCalls,
+  fileChanges,
   beginning,
 }: LiveCheckpoint): AgentCheckpointData {
   const { state } = run;
@@ -59,7 +62,7 @@ export function liveCheckpointData({
       nodeId: node,
       decidedAt: new Date(at).toISOString(),
     })),
-    fileChanges: { modified: [], created: [], deleted: [] },
+    fileChanges: summarizeFileChanges(fileChanges),
     recoveryInfo: { resumePoint: record.node, requiredContext: files, environment },
     strategyFingerprint: session.fingerprint,
     formatVersion,

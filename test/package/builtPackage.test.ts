@@ -33,8 +33,8 @@ describe("the built package", () => {
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it("can be used as its contract says, and not otherwise", () => {
-    const usage = readFileSync(`${repository}test/package/usage.ts`, "utf8");
+  it.each(["usage", "usageWorkspace"])("can be used as its contract says, and not otherwise: %s", (name) => {
+    const usage = readFileSync(`${repository}test/package/${name}.ts`, "utf8");
     const program = programOf(new Map([[`${built.app}usage.mts`, usage]]));
     expect(complaintsOf(program)).toEqual([]);
   });

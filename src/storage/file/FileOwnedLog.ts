@@ -15,7 +15,7 @@ import { mendState } from "./mendState.ts";
 import { OwnerLease } from "./OwnerLease.ts";
 import { StateFile } from "./StateFile.ts";
 import type { Taken } from "./takeOwnership.ts";
-import { Turns } from "./Turns.ts";
+import { Turns } from "../../internal/Turns.ts";
 
 /**
  * A log in files that this process owns. One append at a time: the next is written only when the one before is on the

@@ -1,0 +1,115 @@
+import { constants, existsSync } from "node:fs";
+import { lstat, mkdir, open, type FileHandle } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
+import { systemReason } from "./systemReason.ts";
+
+/** Where a file is, while its folder is held open. */
+export interface FilePlace {
+  /** Relative to the root, for messages. */
+  readonly path: string;
+  /** The file, reached through its open folder. */
+  readonly at: string;
+  /** The open folder. */
+  readonly folder: string;
+  /** Makes what was put into the folder or taken from it durable. */
+  readonly sync: () => Promise<void>;
+}
+
+interface OpenFolder {
+  readonly handle: FileHandle;
+  readonly at: string;
+}
+
+const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
+
+/**
+ * A folder that nothing below it leads out of. Each folder on the way to a file is opened from the one before it and no
+ * link is followed, so that a link put there in the meantime is met, and not passed through: on Linux by what is open,
+ * elsewhere, where Node cannot open one thing relative to another, by looking at each name.
+ */
+export class ConfinedFolder {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = resolve(root);
+  }
+
+  /**
+   * Does something with the place of a file.
+   *
+   * @param path as `relativePath` gives it.
+   * @param made called with each folder that had to be made; absent: missing folders are an error.
+   * @throws PathNotAllowedError when the way leads through a link; FileAccessError.
+   */
+  async within<Result>(
+    path: string,
+    action: (place: FilePlace) => Promise<Result>,
+    made?: (folder: string) => void,
+  ): Promise<Result> {
+    const names = path.split("/");
+    let folder = await this.#openRoot();
+    try {
+      for (const at of names.slice(0, -1).keys()) {
+        const next = await openChild(folder, names.slice(0, at + 1), made);
+        await folder.handle.close();
+        folder = next;
+      }
+      const { handle, at } = folder;
+      return await action({ path, folder: at, at: join(at, names.at(-1) ?? ""), sync: () => syncFolder(handle) });
+    } finally {
+      await folder.handle.close();
+    }
+  }
+
+  async #openRoot(): Promise<OpenFolder> {
+    try {
+      // The root is the user's own choice: it may be a link.
+      const handle = await open(this.root, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+      return { handle, at: placeOf(handle, this.root) };
+    } catch (error) {
+      throw new FileAccessError(".", `the root ${JSON.stringify(this.root)} ${systemReason(error)}`, { cause: error });
+    }
+  }
+}
+
+async function openChild(
+  parent: OpenFolder,
+  names: readonly string[],
+  made: ((folder: string) => void) | undefined,
+): Promise<OpenFolder> {
+  const at = join(parent.at, names.at(-1) ?? "");
+  const path = names.join("/");
+  try {
+    if (!throughHandles && (await lstat(at)).isSymbolicLink()) throw new PathNotAllowedError(path, "it is a link");
+    const handle = await open(at, folderFlags);
+    return { handle, at: placeOf(handle, at) };
+  } catch (error) {
+    if (!made || (error as NodeJS.ErrnoException).code !== "ENOENT") throw await refusal(error, at, path);
+  }
+  await mkdir(at).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+      throw new FileAccessError(path, systemReason(error), { cause: error });
+  });
+  made(path);
+  await syncFolder(parent.handle);
+  return openChild(parent, names, undefined);
+}
+
+function placeOf(handle: FileHandle, path: string): string {
+  return throughHandles ? `/proc/self/fd/${handle.fd}` : path;
+}
+
+async function refusal(error: unknown, at: string, path: string): Promise<Error> {
+  if (error instanceof PathNotAllowedError) return error;
+  const found = await lstat(at).catch(() => undefined);
+  if (found?.isSymbolicLink()) return new PathNotAllowedError(path, "the way to it leads through a link");
+  return new FileAccessError(path, systemReason(error), { cause: error });
+}
+
+async function syncFolder(handle: FileHandle): Promise<void> {
+  // Windows cannot sync a folder; its file systems journal names.
+  if (process.platform !== "win32") await handle.sync();
+}

@@ -1,0 +1,83 @@
+import { rmdir } from "node:fs/promises";
+import type { FileState } from "../../checkpoint/FileChange.ts";
+import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { ConfinedFolder } from "./ConfinedFolder.ts";
+import { readFile, type FoundFile } from "./readFile.ts";
+import { removeUnfinished, replaceFile } from "./replaceFile.ts";
+import { systemReason } from "./systemReason.ts";
+
+/** The files of a workspace, by paths as `relativePath` gives them. Nothing outside of the root is ever reached. */
+export class WorkspaceFiles {
+  /** Files of more bytes are not read. */
+  readonly maximumBytes: number;
+  readonly #folder: ConfinedFolder;
+
+  constructor(root: string, maximumBytes: number) {
+    this.#folder = new ConfinedFolder(root);
+    this.maximumBytes = maximumBytes;
+  }
+
+  get root(): string {
+    return this.#folder.root;
+  }
+
+  /** What is there. @throws PathNotAllowedError, FileAccessError */
+  async read(path: string): Promise<FoundFile> {
+    try {
+      return await this.#folder.within(path, (place) => readFile(place, this.maximumBytes));
+    } catch (error) {
+      if (isWithoutFolder(error)) return { kind: "missing" };
+      throw error;
+    }
+  }
+
+  /** Puts a file or a link there, with the folders it needs; or removes it, where it need not be. Durable when it resolves. */
+  async put(path: string, state: FileState | undefined, content?: Uint8Array): Promise<void> {
+    const made = state === undefined ? undefined : () => {};
+    try {
+      await this.#folder.within(path, (place) => replaceFile(place, state, content), made);
+    } catch (error) {
+      if (state !== undefined || !isWithoutFolder(error)) throw error;
+    }
+  }
+
+  /** The folders on the way to a file that are not there, outermost first. */
+  async missingFolders(path: string): Promise<readonly string[]> {
+    const names = path.split("/");
+    const missing: string[] = [];
+    for (const at of names.slice(0, -1).keys()) {
+      const folder = names.slice(0, at + 1).join("/");
+      if ((await this.read(folder)).kind === "missing") missing.push(folder);
+    }
+    return missing;
+  }
+
+  /** Removes a folder if there is nothing in it. */
+  async removeEmptyFolder(path: string): Promise<void> {
+    try {
+      await this.#folder.within(path, async (place) => {
+        await rmdir(place.at);
+        await place.sync();
+      });
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      if (isWithoutFolder(error) || ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(code)) return;
+      if (error instanceof FileAccessError || code === "path_not_allowed") throw error;
+      throw new FileAccessError(path, systemReason(error), { cause: error });
+    }
+  }
+
+  /** Removes what an earlier process left half-way when it put this file. */
+  async removeUnfinished(path: string): Promise<void> {
+    try {
+      await this.#folder.within(path, removeUnfinished);
+    } catch (error) {
+      if (!isWithoutFolder(error)) throw error;
+    }
+  }
+}
+
+function isWithoutFolder(error: unknown): boolean {
+  if (!(error instanceof FileAccessError) || error.path === ".") return false;
+  return ["ENOENT", "ENOTDIR"].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+}

@@ -1,0 +1,53 @@
+import { constants } from "node:fs";
+import { lstat, open, readlink } from "node:fs/promises";
+import type { FileState } from "../../checkpoint/FileChange.ts";
+import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import type { FilePlace } from "./ConfinedFolder.ts";
+import { systemReason } from "./systemReason.ts";
+
+/** What is where a file should be. */
+export type FoundFile =
+  | { readonly kind: "missing" }
+  | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
+  | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
+  /** Something that is not kept: a folder, a device, a file over the cap. `reason` is read after the name. */
+  | { readonly kind: "other"; readonly reason: string; readonly folder?: true };
+
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Looks at a file and reads it, unless it has more than `maximumBytes`. No link is followed. @throws FileAccessError */
+export async function readFile(place: FilePlace, maximumBytes: number): Promise<FoundFile> {
+  try {
+    const found = await lstat(place.at);
+    if (found.isSymbolicLink()) return { kind: "link", state: { kind: "link", target: await readlink(place.at) } };
+    return found.isFile() ? await readContent(place, maximumBytes) : otherThing(found);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { kind: "missing" };
+    throw new FileAccessError(place.path, systemReason(error), { cause: error });
+  }
+}
+
+async function readContent({ at }: FilePlace, maximumBytes: number): Promise<FoundFile> {
+  const handle = await open(at, flags);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) return otherThing(found);
+    if (found.size > maximumBytes)
+      return {
+        kind: "other",
+        reason: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumBytes}`,
+      };
+    const content = await handle.readFile();
+    const { length: bytes } = content;
+    const state = { kind: "file", hash: nodeSha256.hex(content), bytes, mode: found.mode & 0o777 } as const;
+    return { kind: "file", state, content };
+  } finally {
+    await handle.close();
+  }
+}
+
+function otherThing(found: { isDirectory(): boolean }): FoundFile & { readonly kind: "other" } {
+  if (found.isDirectory()) return { kind: "other", reason: "is a folder", folder: true };
+  return { kind: "other", reason: "is neither a file nor a link" };
+}

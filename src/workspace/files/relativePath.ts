@@ -1,0 +1,36 @@
+import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
+
+/** Code points that some file systems leave out when they compare names. */
+const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g;
+
+/**
+ * A path inside a workspace in the form in which it is kept: names joined by "/", none of them "." or "..". Paths come
+ * from models and from storage; this judges their text, {@link ConfinedFolder} what is on the disk.
+ *
+ * @throws PathNotAllowedError
+ */
+export function relativePath(path: string): string {
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  const problem = problemOf(path, names);
+  if (problem !== undefined) throw new PathNotAllowedError(path, problem);
+  return names.join("/");
+}
+
+function problemOf(path: string, names: readonly string[]): string | undefined {
+  if (names.length === 0) return "it names no file";
+  if (path.startsWith("/")) return "it is absolute";
+  if (path.includes("\0")) return "it holds a NUL character";
+  if (/\p{Surrogate}/u.test(path)) return "it is not well-formed text";
+  if (names.includes("..")) return 'it holds ".."';
+  if (process.platform === "win32" && /[\\:]/.test(path)) return 'it holds "\\" or ":"';
+  return names.some(isGitFolder) ? "it leads into .git" : undefined;
+}
+
+/** Also the spellings that other file systems take for `.git`. */
+function isGitFolder(name: string): boolean {
+  const plain = name
+    .replace(ignorable, "")
+    .replace(/[. ]+$/, "")
+    .toLowerCase();
+  return plain === ".git" || plain === "git~1";
+}

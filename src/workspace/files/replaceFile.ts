@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { open, readdir, rename, symlink, unlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { FileState } from "../../checkpoint/FileChange.ts";
+import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import type { FilePlace } from "./ConfinedFolder.ts";
+import { systemReason } from "./systemReason.ts";
+
+const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
+const suffix = ".agent-tmp";
+
+/** Whether a name is that of a file which was not finished: it is nobody's. */
+export function isUnfinished(name: string): boolean {
+  return name.startsWith(".") && name.endsWith(suffix);
+}
+
+/**
+ * Puts a file or a link in the place of what is there, or removes it, at once: whoever looks sees the one or the other, and
+ * what is there is durable when this resolves. @throws FileAccessError
+ */
+export async function replaceFile(
+  place: FilePlace,
+  state: FileState | undefined,
+  content: Uint8Array = new Uint8Array(),
+): Promise<void> {
+  try {
+    if (state === undefined) await unlink(place.at);
+    else await putInPlace(place, state, content);
+    await place.sync();
+  } catch (error) {
+    if (state === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw new FileAccessError(place.path, systemReason(error), { cause: error });
+  }
+}
+
+/** Removes what an earlier process left half-way when it put this file. */
+export async function removeUnfinished(place: FilePlace): Promise<void> {
+  const names = await readdir(place.folder);
+  const own = names.filter((name) => name.startsWith(prefixOf(place)) && isUnfinished(name));
+  for (const name of own) await unlink(join(place.folder, name)).catch(() => undefined);
+}
+
+async function putInPlace(place: FilePlace, state: FileState, content: Uint8Array): Promise<void> {
+  const temporary = join(place.folder, `${prefixOf(place)}${randomBytes(8).toString("hex")}${suffix}`);
+  try {
+    if (state.kind === "link") await symlink(state.target, temporary);
+    else await writeNew(temporary, content, state.mode);
+    await rename(temporary, place.at);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function writeNew(path: string, content: Uint8Array, mode: number): Promise<void> {
+  const handle = await open(path, flags, 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.chmod(mode);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function prefixOf(place: FilePlace): string {
+  return `.${nodeSha256.hex(basename(place.at)).slice(0, 16)}-`;
+}

@@ -1,0 +1,141 @@
+import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
+import { FileConflictError, type ConflictingFile } from "../../errors/FileConflictError.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
+import { fileNoteOf } from "../files/FileNote.ts";
+import type { FoundFile } from "../files/readFile.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { fileResolutions, type FileConflict, type FileResolution } from "./FileConflict.ts";
+import { fileHistories, planRestore, stateOf, type PlannedFile } from "./planRestore.ts";
+import type { RestoreStep } from "./RestoreStep.ts";
+import { settleConflict, type ConflictingPlan } from "./settleConflict.ts";
+
+/** Asked how to settle a conflict. */
+export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
+
+/** Brings the files of a workspace back to a checkpoint. */
+export class FileRestore {
+  readonly #files: WorkspaceFiles;
+  readonly #onConflict: ConflictHandler | undefined;
+
+  constructor(files: WorkspaceFiles, onConflict: ConflictHandler | undefined) {
+    this.#files = files;
+    this.#onConflict = onConflict;
+  }
+
+  /** What would be done, conflicts not settled; looks at the files and changes nothing. */
+  async look({ notes }: ParticipantRequest): Promise<{
+    readonly files: readonly PlannedFile[];
+    /** Folders that the agent made, innermost first. */
+    readonly folders: readonly string[];
+  }> {
+    const noted = notes.map(({ value }) => fileNoteOf(value)).reverse();
+    const histories = fileHistories(noted.flatMap(({ changes }) => changes));
+    const folders = new Set(noted.flatMap((note) => note.folders ?? []));
+    const found = new Map<string, FoundFile>();
+    for (const { path } of histories) {
+      const there = await this.#files.read(path);
+      // The agent's own folder in the place of a file goes before the file comes back.
+      const own = there.kind === "other" && there.folder && folders.has(path);
+      found.set(path, own ? { kind: "missing" } : there);
+    }
+    return { files: planRestore(histories, found), folders: [...folders].sort().reverse() };
+  }
+
+  /**
+   * The steps of a restore: what goes, then the folders, then what comes back, so that a file may become a folder.
+   *
+   * @throws FileConflictError when a conflict is not settled.
+   */
+  async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
+    const { files, folders } = await this.look(request);
+    const settled = await this.#settle(files, request);
+    const clean = files.filter((file) => file.kind === "restore").map(stepOf);
+    const steps = [...clean, ...settled.steps];
+    const removes = (step: RestoreStep) => step.kind === "file" && !step.after;
+    return {
+      steps: [
+        ...steps.filter(removes),
+        ...folders.map((path) => ({ kind: "folder", path })),
+        ...steps.filter((step) => !removes(step)),
+      ],
+      contents: settled.contents,
+    };
+  }
+
+  /** Takes a step again and again to the same end. @throws FileConflictError when the file changed since the plan. */
+  async apply(step: RestoreStep, request: StepRequest): Promise<void> {
+    if (step.kind === "kept") return;
+    if (step.kind === "folder") return this.#files.removeEmptyFolder(step.path);
+    const { path, before, after } = step;
+    await this.#files.removeUnfinished(path);
+    const found = await this.#files.read(path);
+    const state = stateOf(found);
+    if (found.kind !== "other" && isSameFile(state, after)) return;
+    const expected = found.kind !== "other" && isSameFile(state, before);
+    if (!expected && !(await this.#mayReplace(found, path, request))) return;
+    await this.#files.put(path, after, await contentFor(after, request));
+  }
+
+  async #settle(
+    files: readonly PlannedFile[],
+    request: ParticipantRequest,
+  ): Promise<{ readonly steps: readonly RestoreStep[]; readonly contents: ReadonlyMap<string, Uint8Array> }> {
+    const steps: RestoreStep[] = [];
+    const contents = new Map<string, Uint8Array>();
+    const unsettled: ConflictingFile[] = [];
+    for (const plan of files) {
+      if (plan.kind !== "conflict") continue;
+      const { step, refused } = await this.#ask(plan, request, contents);
+      if (step) steps.push(step);
+      else unsettled.push(conflictingFile(plan.conflict, refused));
+    }
+    if (unsettled.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, unsettled);
+    return { steps, contents };
+  }
+
+  async #ask(
+    plan: ConflictingPlan,
+    request: ParticipantRequest,
+    contents: Map<string, Uint8Array>,
+  ): Promise<{ readonly step?: RestoreStep; readonly refused?: string }> {
+    if (!this.#onConflict) return {};
+    const settlement = await settleConflict(plan, await this.#onConflict(plan.conflict), request.content);
+    if ("refused" in settlement) return settlement.refused === "aborted" ? {} : settlement;
+    const { step, content } = settlement;
+    if (content && step.kind === "file" && step.after?.kind === "file") contents.set(step.after.hash, content);
+    // What is replaced is kept: it is somebody's work.
+    if (step.kind === "file" && plan.found.kind === "file" && plan.found.state.kind === "file")
+      contents.set(plan.found.state.hash, plan.found.content);
+    return { step };
+  }
+
+  /** The file changed since the plan was made: a choice again, of which only the two plain answers are left. */
+  async #mayReplace(found: FoundFile, path: string, request: StepRequest): Promise<boolean> {
+    const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
+    const conflict = { kind, path } as const;
+    const answer = await this.#onConflict?.(conflict);
+    if (answer === "use_current" || answer === "skip") return false;
+    if ((answer === "use_checkpoint" || answer === "restore") && found.kind !== "other") return true;
+    const refused = answer === undefined || answer === "abort" ? undefined : `"${answer}" cannot be followed now`;
+    throw new FileConflictError(request.agentId, request.checkpointId, [conflictingFile(conflict, refused)]);
+  }
+}
+
+function stepOf({ history, found }: PlannedFile): RestoreStep {
+  const before = stateOf(found);
+  const { path, target } = history;
+  return { kind: "file", path, ...(before && { before }), ...(target && { after: target }) };
+}
+
+function conflictingFile(conflict: FileConflict, refused: string | undefined): ConflictingFile {
+  const options = fileResolutions[conflict.kind];
+  return { ...conflict, options, ...(refused !== undefined && { refused }) };
+}
+
+async function contentFor(state: FileState | undefined, { content }: StepRequest): Promise<Uint8Array | undefined> {
+  if (state?.kind !== "file") return undefined;
+  const bytes = await content(state.hash);
+  if (!bytes) throw new UnreadableValueError(`the content ${state.hash} of a file is not in the log`);
+  return bytes;
+}

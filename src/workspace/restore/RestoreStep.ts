@@ -1,0 +1,32 @@
+import { isFileChange, type FileChange } from "../../checkpoint/FileChange.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
+import { relativePath } from "../files/relativePath.ts";
+import type { FileResolution } from "./FileConflict.ts";
+
+/** One step of a restore, as it is stored. */
+export type RestoreStep =
+  /** The file becomes `after`, if it is still as `before` says. */
+  | (FileChange & { readonly kind: "file"; readonly settled?: FileResolution })
+  /** The file stays as it is, by choice. */
+  | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
+  /** A folder that the agent made goes, if it is empty. */
+  | { readonly kind: "folder"; readonly path: string };
+
+/** A step as it was stored, judged again. @throws UnreadableValueError, PathNotAllowedError */
+export function restoreStepOf(value: unknown): RestoreStep {
+  const step = value as RestoreStep;
+  const known = isFileChange(value) && ["file", "kept", "folder"].includes(step.kind);
+  if (!known || relativePath(step.path) !== step.path)
+    throw new UnreadableValueError("a step of a rollback of files has another form");
+  return step;
+}
+
+/** A step as reports show it. */
+export function describeRestoreStep(step: RestoreStep): DescribedStep {
+  const { path: subject } = step;
+  if (step.kind === "folder") return { subject, change: "remove empty folder" };
+  if (step.kind === "kept") return { subject, change: step.settled };
+  const change = step.after ? "write" : "delete";
+  return { subject, change: step.settled ? `${change} (${step.settled})` : change };
+}

@@ -1,0 +1,93 @@
+import type { FileState } from "../../checkpoint/FileChange.ts";
+import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { fileIn, presentIn, textIn } from "../files/contentOf.ts";
+import type { FoundFile } from "../files/readFile.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { DecidedChanges } from "./changeFiles.ts";
+
+/** A file whose content is replaced. @throws FileAccessError */
+export async function writeOf(
+  files: WorkspaceFiles,
+  path: string,
+  content: Uint8Array,
+  executable?: boolean,
+): Promise<DecidedChanges> {
+  const found = await files.read(path);
+  const before = found.kind === "missing" ? undefined : fileIn(found, path);
+  const mode = modeOf(before?.state, executable);
+  const after = stateOf(content, mode, path, files.maximumBytes);
+  return {
+    changes: [{ path, ...(before && { before: before.state }), after }],
+    contents: new Map([...contentsOf(before), [after.hash, content]]),
+  };
+}
+
+/** A file in which a piece of text is replaced. @throws FileAccessError */
+export async function editOf(
+  files: WorkspaceFiles,
+  path: string,
+  {
+    oldText,
+    newText,
+    all = false,
+  }: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
+): Promise<DecidedChanges> {
+  const text = textIn(fileIn(await files.read(path), path).content);
+  if (text === undefined) throw new FileAccessError(path, "is no text; write the whole file instead");
+  const pieces = text.split(oldText);
+  if (pieces.length === 1)
+    throw new FileAccessError(path, "does not hold the text that was to be replaced; read it again");
+  if (pieces.length > 2 && !all)
+    throw new FileAccessError(
+      path,
+      `holds the text that was to be replaced ${pieces.length - 1} times; give more of what is around it, or all: true`,
+    );
+  return writeOf(files, path, Buffer.from(pieces.join(newText)));
+}
+
+/** A file or link that is removed. @throws FileAccessError */
+export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(path), path);
+  return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
+}
+
+/** A file or link that is put elsewhere. @throws FileAccessError */
+export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(from), from);
+  const there = await files.read(to);
+  if (there.kind !== "missing") throw new FileAccessError(to, "is there already; delete it first");
+  return {
+    changes: [
+      { path: to, after: found.state },
+      { path: from, before: found.state },
+    ],
+    contents: contentsOf(found),
+  };
+}
+
+function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Array> {
+  return new Map(found?.kind === "file" && found.state.kind === "file" ? [[found.state.hash, found.content]] : []);
+}
+
+function modeOf(before: FileState | undefined, executable: boolean | undefined): number {
+  const mode = before?.kind === "file" ? before.mode : 0o644;
+  if (executable === undefined) return mode;
+  // Whoever may read it may run it, as when git checks out an executable file.
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
+}
+
+function stateOf(
+  content: Uint8Array,
+  mode: number,
+  path: string,
+  maximumBytes: number,
+): FileState & { readonly kind: "file" } {
+  const { length: bytes } = content;
+  if (bytes > maximumBytes)
+    throw new FileAccessError(
+      path,
+      `would have ${bytes} bytes, and the workspace keeps files of at most ${maximumBytes}`,
+    );
+  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode };
+}
