@@ -10,6 +10,7 @@ import { twoOwners } from "./twoOwners.ts";
 const scenarios = [...storeScenarios, ...twoOwners, largeSegments];
 
 describe("the file storage, after every crash", () => {
+  const began = performance.now();
   let distinct = 0;
 
   it.each(scenarios)("keeps what it acknowledged, and goes on: $name", async ({ play }) => {
@@ -21,6 +22,7 @@ describe("the file storage, after every crash", () => {
   });
 
   it("was tried in enough different states", () => {
+    console.info(`${distinct} different crash states in ${Math.round((performance.now() - began) / 1000)} s`);
     expect(distinct).toBeGreaterThan(soak ? 10_000 : 1_000);
   });
 });

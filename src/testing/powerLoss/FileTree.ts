@@ -97,9 +97,17 @@ export class FileTree {
   }
 }
 
-function partsOf(path: string): string[] {
-  return path
+const known = new Map<string, readonly string[]>();
+
+/** The same few paths are asked for again and again; new ones come with each temporary file, so not all are kept. */
+function partsOf(path: string): readonly string[] {
+  const found = known.get(path);
+  if (found !== undefined) return found;
+  const parts = path
     .replaceAll("\\", "/")
     .split("/")
     .filter((part) => part !== "");
+  if (known.size > 1_000) known.clear();
+  known.set(path, parts);
+  return parts;
 }
