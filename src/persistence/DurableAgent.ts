@@ -15,6 +15,7 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
+import { finishRollback } from "./finishRollback.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -57,9 +58,11 @@ export class DurableAgent {
   }
 
   /**
-   * Makes another node the one that runs next. No inverse is run.
+   * Makes another node the one that runs next. No inverse is run, but for those of a rollback that a crash cut short, which
+   * is finished first.
    *
    * @throws UnknownNodeError, InvalidInputError, CheckpointNotFoundError, AgentBusyError; nothing has changed then.
+   * @throws RollbackIncompleteError when that rollback could not take back every call.
    */
   async setExecutionPoint(options: {
     readonly nodeId: string | Node;
@@ -75,7 +78,7 @@ export class DurableAgent {
     await using journal = await this.#setup.openJournal(this.agentId);
     await this.#goOnAt(
       journal,
-      await journal.readAll(),
+      await finishRollback(this.#setup, journal),
       { to: { node, input }, move: "execution_point" },
       () => options.messageHistory,
     );
@@ -117,8 +120,8 @@ export class DurableAgent {
     { rollbackStrategy }: RollbackOptions = {},
   ): Promise<RollbackReport> {
     await using journal = await this.#setup.openJournal(this.agentId);
+    if (rollbackStrategy === "message_history_only") return await this.#restoreMessages(journal, checkpointId);
     const log = await journal.readAll();
-    if (rollbackStrategy === "message_history_only") return this.#restoreMessages(journal, log, checkpointId);
     const target = findRollbackTarget(this.agentId, log.index, checkpointId);
     const { report } = await rollBack({
       setup: this.#setup,
@@ -132,7 +135,9 @@ export class DurableAgent {
     return report;
   }
 
-  async #restoreMessages(journal: Journal, log: AgentLog, checkpointId: string | undefined): Promise<RollbackReport> {
+  async #restoreMessages(journal: Journal, checkpointId: string | undefined): Promise<RollbackReport> {
+    findCheckpoint(this.agentId, (await journal.readAll()).index, checkpointId);
+    const log = await finishRollback(this.#setup, journal);
     const target = findCheckpoint(this.agentId, log.index, checkpointId);
     await this.#goOnAt(journal, log, { move: "rollback" }, () => messagesAt(log, target));
     return historyOnlyReport(log, target);

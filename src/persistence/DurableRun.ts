@@ -6,7 +6,6 @@ import type { AgentRecord, RunRecord } from "../checkpoint/records.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
-import { RollbackIncompleteError } from "../errors/RollbackIncompleteError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
@@ -18,10 +17,10 @@ import { branchEffects } from "./branchEffects.ts";
 import { endRun } from "./endRun.ts";
 import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideStart.ts";
 import { findCheckpoint } from "./findTarget.ts";
+import { finishRollback } from "./finishRollback.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordedOutput } from "./recordedOutput.ts";
-import { rollBack } from "./rollBack.ts";
 import type { RunSession } from "./RunSession.ts";
 import type { RunSessions } from "./RunSessions.ts";
 import { assertStrategyFits } from "./strategyRecord.ts";
@@ -82,17 +81,10 @@ export class DurableRun {
     }
   }
 
-  /** A rollback that a crash cut short comes first. @throws RollbackIncompleteError */
+  /** @throws RollbackIncompleteError */
   async #finishRollback(): Promise<StoredState | undefined> {
-    const journal = this.#journal;
-    const { agentId } = this.#request;
-    const log = await journal.readAll();
-    const target = log.index.rollback && log.index.checkpoints.get(log.index.rollback.target);
-    if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
-    const line = { agentId, runId: target.runId, lane: target.record.lane };
-    const { report } = await rollBack({ setup: this.#setup, journal, log, target, line, signal: journal.lost });
-    if (report.failed.length > 0) throw new RollbackIncompleteError(agentId, target.id, report.failed);
-    await journal.readHead();
+    await finishRollback(this.#setup, this.#journal);
+    await this.#journal.readHead();
     return this.#stored();
   }
 

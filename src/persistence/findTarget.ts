@@ -15,16 +15,21 @@ export function findCheckpoint(agentId: string, index: LogIndex, checkpointId: s
   return point;
 }
 
-/** A checkpoint that can be rolled back to: one on the way to the head. @throws NotAnAncestorError, CheckpointNotFoundError */
+/**
+ * A checkpoint that can be rolled back to: one on the way to the head. After a rollback that was cut short the head is
+ * where that one goes to: what it took back stays taken back.
+ *
+ * @throws NotAnAncestorError, CheckpointNotFoundError
+ */
 export function findRollbackTarget(
   agentId: string,
   index: LogIndex,
   checkpointId: string | undefined,
 ): CheckpointPoint {
-  const target = findCheckpoint(agentId, index, checkpointId);
-  const { latest } = index;
-  if (latest && !isAncestor(index, target, latest)) {
-    const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, latest));
+  const head = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
+  const target = checkpointId === undefined && head ? head : findCheckpoint(agentId, index, checkpointId);
+  if (head && !isAncestor(index, target, head)) {
+    const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, head));
     throw new NotAnAncestorError(
       agentId,
       target.id,

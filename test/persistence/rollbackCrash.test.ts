@@ -129,3 +129,59 @@ describe("a rollback that a crash cuts short", () => {
     expect(removed(world)).toHaveLength(3);
   });
 });
+
+describe("an agent whose rollback was cut short by a crash", () => {
+  /** Back to the second of its seven checkpoints; Maria is out again, Daniel and Alex are not. */
+  async function cutShort() {
+    const world: string[] = [];
+    const build = desk(world, "idempotent");
+    const storage = await signedUp(build);
+    const ids = (await storage.getCheckpoints("desk")).map(({ checkpointId }) => checkpointId);
+    const crashing = persistence(build(crashAfter(storage, 3))).agent();
+    await crashing.rollbackToCheckpoint(ids[1] ?? "").catch(() => undefined);
+    expect(removed(world)).toEqual(["-Maria"]);
+    return { world, ids, storage, agent: persistence(build(storage)).agent(), build };
+  }
+
+  it("cannot be rolled back to less: what was taken back stays taken back", async () => {
+    const { agent, ids, world, storage } = await cutShort();
+    const before = await storage.getCheckpoints("desk");
+    for (const id of ids.slice(2)) {
+      const refused = { code: "not_an_ancestor", available: ids.slice(0, 2) };
+      await expect(agent.rollbackToCheckpoint(id)).rejects.toMatchObject(refused);
+    }
+    expect(removed(world)).toEqual(["-Maria"]);
+    expect(await storage.getCheckpoints("desk")).toEqual(before);
+  });
+
+  it.each([
+    ["to the same checkpoint", 1],
+    ["to an earlier one", 0],
+    ["to the latest, which is where it goes to", undefined],
+  ])("is rolled back whole %s", async (_where, to) => {
+    const { agent, ids, world, storage } = await cutShort();
+    const report = await (to === undefined
+      ? agent.rollbackToLatestCheckpoint()
+      : agent.rollbackToCheckpoint(ids[to] ?? ""));
+    expect(report.checkpointId).toBe(ids[to ?? 1]);
+    expect(removed(world)).toEqual(["-Maria", "-Daniel", "-Alex"]);
+    expect((await storage.getLatestCheckpoint("desk"))?.parentId).toBe(ids[to ?? 1]);
+  });
+
+  it("goes on elsewhere only when the rollback is finished", async () => {
+    const { agent, ids, world, storage, build } = await cutShort();
+    await agent.setExecutionPoint({ nodeId: "callModel", input: "sign them up" });
+    expect(removed(world)).toEqual(["-Maria", "-Daniel", "-Alex"]);
+    const [rolledBack, moved] = (await storage.getCheckpoints("desk")).slice(-2);
+    expect([rolledBack?.parentId, moved?.parentId]).toEqual([ids[1], rolledBack?.checkpointId]);
+    expect(await build(storage).resume()).toMatchObject({ status: "completed" });
+    // The call that signs Alex up was asked for, and left out by the move.
+    expect(world.slice(-3)).toEqual(["-Alex", "+Daniel", "+Maria"]);
+  });
+
+  it("gets the messages of another checkpoint only when the rollback is finished", async () => {
+    const { agent, ids, world } = await cutShort();
+    await agent.rollbackToCheckpoint(ids[0] ?? "", { rollbackStrategy: "message_history_only" });
+    expect(removed(world)).toEqual(["-Maria", "-Daniel", "-Alex"]);
+  });
+});
