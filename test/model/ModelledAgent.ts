@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import {
+  AgentBusyError,
+  AgentPersistenceError,
+  NotAnAncestorError,
+  persistence,
+  type AIAgent,
+} from "agent-persistence";
+import { Acknowledged } from "./Acknowledged.ts";
+import { expectListed, expectNotRepeated, expectWorld } from "./expectations.ts";
+import { lineTo, readStored, type Stored } from "./readStored.ts";
+import { Steps } from "./Steps.ts";
+import type { Failure, StorageHarness } from "./StorageHarness.ts";
+
+type Request = (agent: AIAgent<number, string>) => Promise<object>;
+
+/** What goes wrong while a request is under way. */
+export type Trouble = { readonly endAfter: number } | { readonly failure: Failure; readonly call: number };
+
+interface UnfinishedRun {
+  readonly id: string;
+  readonly steps: number;
+}
+
+/** What is asked of an agent whose rollback was cut short. */
+export type NextRequest = "resume" | "rollback" | "other rollback";
+
+const interruptions = new Set(["storage_failed", "simulated_crash"]);
+
+/** An agent on a storage, and what is known of both. */
+export class ModelledAgent {
+  readonly harness: StorageHarness;
+  readonly #steps = new Steps();
+  readonly #acknowledged = new Acknowledged();
+  readonly #runs = new Map<string, UnfinishedRun>();
+  #run: UnfinishedRun | undefined;
+  /** As it must be listed; `undefined` after what was cut short. */
+  #status: string | undefined;
+  /** What comes first after a rollback that was cut short. */
+  #unsettled: (() => Promise<unknown>) | undefined;
+
+  constructor(harness: StorageHarness) {
+    this.harness = harness;
+  }
+
+  /** Goes on with the run that is unfinished, else begins another. */
+  async run(steps: number, trouble?: Trouble): Promise<void> {
+    await this.#settle();
+    this.#run ??= { id: `run ${this.#runs.size}`, steps };
+    const { id, steps: input } = this.#run;
+    this.#runs.set(id, this.#run);
+    const result = await this.#ask((agent) => agent.run(input, { runId: id }), trouble);
+    if (result === undefined) return;
+    assert.deepEqual(result, { status: "completed", runId: id, output: "taken" });
+    this.#run = undefined;
+    this.#status = "completed";
+    await this.expect();
+  }
+
+  /** To one of the checkpoints on the way to the latest. */
+  async rollBack(
+    to: number,
+    { trouble, thenBy = "rollback" }: { trouble?: Trouble; thenBy?: NextRequest },
+  ): Promise<void> {
+    await this.#settle();
+    const { checkpoints, latest, journal } = await this.#stored();
+    const line = lineTo(latest, checkpoints);
+    const target = line[to % Math.max(1, line.length)];
+    if (target === undefined) return;
+    const { checkpointId, runId } = target;
+    if (await this.#rollBackTo(checkpointId, runId, trouble)) return;
+    const other = line[(to + 3) % line.length] ?? target;
+    const requests: Readonly<Record<NextRequest, () => Promise<unknown>>> = {
+      resume: () => this.#resume(),
+      rollback: () => this.#rollBackTo(checkpointId, runId),
+      // What was taken back cannot stand again: less far back is refused.
+      "other rollback": () =>
+        this.#rollBackTo(other.checkpointId, other.runId).catch((error: unknown) => {
+          if (!(error instanceof NotAnAncestorError)) throw error;
+          return this.#rollBackTo(checkpointId, runId);
+        }),
+    };
+    // A storage that records no calls forgets a rollback that was cut short.
+    this.#unsettled = requests[journal === undefined ? "rollback" : thenBy];
+  }
+
+  async losePower(seed: number): Promise<void> {
+    this.harness.losePower?.(seed);
+    await this.expect();
+  }
+
+  /** What is read of damaged files is what was there, or an error that says what is wrong. */
+  async readDamaged(seed: number): Promise<void> {
+    const { checkpoints } = await this.#stored();
+    const repair = await this.harness.damage?.(seed);
+    const read = await this.#stored().catch((error: unknown) => {
+      if (!AgentPersistenceError.isInstance(error)) throw error;
+      return { checkpoints: [] };
+    });
+    const known = checkpoints.map((checkpoint) => JSON.stringify(checkpoint));
+    for (const checkpoint of read.checkpoints) assert.ok(known.includes(JSON.stringify(checkpoint)));
+    repair?.();
+    await this.expect();
+  }
+
+  /** What is stored is what was acknowledged, the agent is listed as it is, and the world is as the log says. */
+  async expect(): Promise<void> {
+    const stored = await this.#stored();
+    this.#acknowledged.expectIn(stored.checkpoints);
+    assert.deepEqual(stored.latest, stored.checkpoints.at(-1), "the latest is the newest");
+    expectListed(stored, this.#status);
+    expectWorld(stored, this.#steps.world, this.#status !== undefined);
+  }
+
+  async #rollBackTo(checkpointId: string, runId: string, trouble?: Trouble): Promise<boolean> {
+    const report = await this.#ask((agent) => persistence(agent).agent().rollbackToCheckpoint(checkpointId), trouble);
+    if (report === undefined) return false;
+    this.#run = this.#runs.get(runId);
+    this.#status = "paused";
+    await this.expect();
+    return true;
+  }
+
+  async #resume(): Promise<void> {
+    await this.#ask((agent) => agent.resume());
+    this.#run = undefined;
+    this.#status = "completed";
+    await this.expect();
+  }
+
+  async #settle(): Promise<void> {
+    const unsettled = this.#unsettled;
+    this.#unsettled = undefined;
+    await unsettled?.();
+  }
+
+  #stored(): Promise<Stored> {
+    return readStored(this.harness.start());
+  }
+
+  /** @returns the answer; `undefined` when the request was cut short. */
+  async #ask(request: Request, trouble?: Trouble): Promise<object | undefined> {
+    const { harness } = this;
+    const { journal } = await this.#stored();
+    const { world } = this.#steps;
+    const before = { executed: world.executed.length, undone: world.undone.length };
+    if (trouble && "endAfter" in trouble) harness.endAfter(trouble.endAfter);
+    else if (trouble) harness.fail?.(trouble.failure, trouble.call);
+    const agent = this.#steps.agent(harness.start(), harness.clock);
+    let answer = await this.#answer(agent, request, trouble !== undefined);
+    harness.heal();
+    // The same process goes on once the cause is gone.
+    if (trouble && "failure" in trouble) answer ??= await this.#answer(agent, request, false);
+    if (journal) expectNotRepeated(journal, world.executed.slice(before.executed), world.undone.slice(before.undone));
+    if (answer === undefined) this.#status = undefined;
+    this.#acknowledged.take((await this.#stored()).checkpoints, answer !== undefined);
+    return answer;
+  }
+
+  async #answer(agent: AIAgent<number, string>, request: Request, mayFail: boolean): Promise<object | undefined> {
+    try {
+      return await request(agent);
+    } catch (error) {
+      if (error instanceof AgentBusyError) {
+        this.harness.clock.advance(error.retryAfterMs);
+        return this.#answer(agent, request, mayFail);
+      }
+      if (mayFail && AgentPersistenceError.isInstance(error) && interruptions.has(error.code)) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { RowsProvider } from "../persistence/storages.ts";
+import { testDirectory } from "../storage/file/fixture.ts";
+import { brokenAgents } from "../powerloss/brokenAgents.ts";
+import { agentCommands } from "./agentCommands.ts";
+import { realFiles, simulatedFiles, unsynced } from "./Files.ts";
+import { FilesHarness } from "./FilesHarness.ts";
+import { ModelledAgent } from "./ModelledAgent.ts";
+import { SavesHarness } from "./SavesHarness.ts";
+import type { StorageHarness } from "./StorageHarness.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+
+const storages: Readonly<Record<string, { readonly runs: number; readonly make: () => Promise<StorageHarness> }>> = {
+  "in memory": { runs: 1_000, make: async () => new SavesHarness(new InMemoryPersistenceStorageProvider()) },
+  "of three methods": { runs: 1_000, make: async () => new SavesHarness(new RowsProvider()) },
+  "in files on a disk": {
+    runs: 300,
+    make: async () => {
+      const directory = await testDirectory();
+      return new FilesHarness(realFiles(directory), directory);
+    },
+  },
+  "in files on a device that loses power": {
+    runs: 1_000,
+    make: async () => new FilesHarness(simulatedFiles(), "/store"),
+  },
+};
+
+/** Any sequence of commands on a storage, and a run at its end. */
+function sequences(make: () => Promise<StorageHarness>) {
+  return fc.asyncProperty(agentCommands, async (commands) => {
+    const agent = new ModelledAgent(await make());
+    await fc.asyncModelRun(() => ({ model: agent.harness, real: agent }), commands);
+    await agent.run(1);
+  });
+}
+
+describe("any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage", () => {
+  it.each(Object.entries(storages))("keeps what was acknowledged, on a storage %s", async (_name, { runs, make }) => {
+    await fc.assert(sequences(make), { numRuns: soak ? runs : runs / 10 });
+  });
+});
+
+/** Those that few sequences show; every crash of one sequence shows them at once, in the tests of power losses. */
+const shownByFew = "inverses not recorded before they begin";
+
+const broken: Readonly<Record<string, () => Promise<StorageHarness>>> = {
+  "no sync of data": async () => new FilesHarness(unsynced(simulatedFiles()), "/store"),
+  ...Object.fromEntries(
+    brokenAgents.flatMap(({ name, variant: { storage } }) =>
+      storage && name !== shownByFew
+        ? [[name, async () => new SavesHarness(storage(new InMemoryPersistenceStorageProvider()))]]
+        : [],
+    ),
+  ),
+};
+
+describe("a storage that is broken on purpose is caught by such sequences", () => {
+  it.each(Object.entries(broken))("%s", async (_name, make) => {
+    const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
+    expect(failed).toBe(true);
+  });
+});
