@@ -3,5 +3,12 @@ export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { isResumable } from "./task/isResumable.ts";
+export type { NewTask } from "./task/NewTask.ts";
 export type { Task, TaskIn } from "./task/Task.ts";
+export {
+  TaskManager,
+  type InterruptTaskOptions,
+  type TaskFilter,
+  type TaskManagerOptions,
+} from "./task/TaskManager.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";

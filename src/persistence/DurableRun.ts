@@ -14,7 +14,7 @@ import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { newRun, restoredRun, runRecord, type StoredState } from "./beginRun.ts";
 import { branchEffects } from "./branchEffects.ts";
-import { endRun } from "./endRun.ts";
+import { endRecords } from "./endRecords.ts";
 import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideStart.ts";
 import { findCheckpoint } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
@@ -67,7 +67,10 @@ export class DurableRun {
       case "new":
         return this.#begin(decision.keep, stored);
       case "abandon":
-        if (stored) endRun(this.#journal, stored, { status: "cancelled", reason: "abandoned for another run" });
+        if (stored) {
+          const end = { status: "cancelled", reason: "abandoned for another run" } as const;
+          this.#journal.append(endRecords(this.#journal, stored, end));
+        }
         return this.#afterOther(decision.keep);
       case "finish_first":
         await this.#run(await this.#resumed(stored));

@@ -9,12 +9,12 @@ export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification">);
 
-/** Ends an unfinished run as it stands: its effects stay and stay revertible. Queues the records; they go in one append. */
-export function endRun(
+/** The records that end an unfinished run as it stands: its effects stay and stay revertible. They go in one append. */
+export function endRecords(
   journal: Journal,
   { log, state }: { readonly log: AgentLog; readonly state: AgentState },
   end: RunEnd,
-): void {
+): readonly AgentRecord[] {
   const { checkpoint, run } = state;
   const version = journal.nextVersion++;
   const at = journal.clock.now();
@@ -33,8 +33,7 @@ export function endRun(
     iteration: checkpoint?.record.iteration ?? 0,
     ...end,
   };
-  const records: AgentRecord[] = [...recordsBefore(journal.life, end.status, at), ...(begun ? [] : [first]), tombstone];
   journal.runs.set(runId, [version, journal.position + 1]);
   if (end.status === "cancelled") journal.cancelled.add(runId);
-  journal.append(records);
+  return [...recordsBefore(journal.life, end.status, at), ...(begun ? [] : [first]), tombstone];
 }

@@ -1,0 +1,234 @@
+import { checkSchema } from "../agent/checkSchema.ts";
+import type { AgentRecord, StatusRecord, TaskRecord } from "../checkpoint/records.ts";
+import { statusRecords } from "../checkpoint/status/statusRecords.ts";
+import type { StateData } from "../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { TaskExistsError } from "../errors/TaskExistsError.ts";
+import { TaskNotFoundError } from "../errors/TaskNotFoundError.ts";
+import { systemClock, type Clock } from "../internal/Clock.ts";
+import { randomId } from "../internal/randomId.ts";
+import type { Journal } from "../journal/Journal.ts";
+import { endRecords, type RunEnd } from "../persistence/endRecords.ts";
+import { describeError } from "../persistence/recordFailure.ts";
+import { runRecord } from "../persistence/beginRun.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { isResumable } from "./isResumable.ts";
+import { movedTask } from "./movedTask.ts";
+import { newTaskSchema, type NewTask } from "./NewTask.ts";
+import { readTask } from "./readTask.ts";
+import { storedTask, taskOfSummary } from "./storedTask.ts";
+import type { Task, TaskIn } from "./Task.ts";
+import { TaskLogs, type StopOptions } from "./TaskLogs.ts";
+
+const defaultStopTimeoutMs = 30_000;
+
+/** Where tasks are kept. */
+export interface TaskManagerOptions {
+  /** One with a `RecordLog`; the same that the agents of the tasks have. */
+  readonly storage: PersistenceStorageProvider<never>;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+}
+
+/** Which tasks to list. */
+export interface TaskFilter {
+  readonly status?: TaskStatus;
+  /** At most this many. Default: all. */
+  readonly limit?: number;
+  /** Which part of them, each `limit` long, counted from 1. Default 1. */
+  readonly page?: number;
+}
+
+/** How a running task is interrupted. */
+export interface InterruptTaskOptions {
+  /** How long to wait until the process that runs it has let go of it, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Creates tasks, and moves them as `STATE_TRANSITIONS` allows. A task is the agent it drives: its run moves it by itself,
+ * and each move here owns the agent while it lasts, so it is refused with `AgentBusyError` while the task runs; only
+ * `pause` and `cancel` interrupt it. A move that is not allowed rejects with `TransitionNotAllowedError`, one of no task
+ * with `TaskNotFoundError`, and nothing has changed then.
+ */
+export class TaskManager {
+  readonly #logs: TaskLogs;
+
+  /** @throws StorageNotListableError for a provider of three methods. */
+  constructor({ storage, clock = systemClock }: TaskManagerOptions) {
+    this.#logs = new TaskLogs(storage, clock);
+  }
+
+  /**
+   * Keeps a new task, queued until a worker or a run of its agent starts it.
+   *
+   * @throws InvalidInputError, which names the fields; TaskExistsError when the id is taken; NotSerializableError.
+   */
+  async create(task: NewTask): Promise<TaskIn<"queued">> {
+    const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
+    await using journal = await this.#logs.open(taskId);
+    if (journal.life.run || journal.life.task) throw new TaskExistsError(taskId);
+    const run = runRecord(journal, randomId(), given.inputRequest);
+    const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
+    journal.append([taskRecord(given), run, queued]);
+    await journal.durable();
+    const created = storedTask(taskId, journal.life) as TaskIn<"queued">;
+    return readTask(this.#logs.log, created);
+  }
+
+  /** A task as it is now; `undefined` when there is none of this id. */
+  async get(taskId: string): Promise<Task | undefined> {
+    const task = storedTask(taskId, await this.#logs.life(taskId));
+    return task && readTask(this.#logs.log, task);
+  }
+
+  /**
+   * Tasks by priority, higher first, then by age. Agents that are no tasks are left out, and so is what cannot be read.
+   * Those in progress are read from their logs, all others from their summaries.
+   */
+  async *list({ status, limit = Infinity, page = 1 }: TaskFilter = {}): AsyncGenerator<Task> {
+    const { log } = this.#logs;
+    const first = page > 1 ? (page - 1) * limit : 0;
+    let passed = 0;
+    for await (const summary of log.list(status === undefined ? {} : { status })) {
+      const listed = taskOfSummary(summary);
+      if (!listed || passed++ < first) continue;
+      if (passed > first + limit) return;
+      const task = listed.status === "in_progress" ? await this.get(listed.taskId) : await readTask(log, listed);
+      // It may have moved on since it was listed.
+      if (task && (status === undefined || task.status === status)) yield task;
+    }
+  }
+
+  /** Whether a task stands still and can go on, its owner taken into account. */
+  async isResumable(taskId: string): Promise<boolean> {
+    const task = storedTask(taskId, await this.#logs.life(taskId));
+    if (!task) throw new TaskNotFoundError(taskId);
+    return isResumable(task, (await this.#logs.log.owner(taskId))?.state);
+  }
+
+  /** For a task that is not driven by a run: it is in progress from now on. A worker that finds it so resumes it. */
+  async start(taskId: string): Promise<TaskIn<"in_progress">> {
+    return this.#change(taskId, { status: "in_progress" });
+  }
+
+  /** Stops a task until it is resumed; one that runs is aborted first. */
+  async pause(
+    taskId: string,
+    reason: string,
+    options: InterruptTaskOptions & { readonly resumeInstructions?: string } = {},
+  ): Promise<TaskIn<"paused">> {
+    const { resumeInstructions: instructions, timeoutMs = defaultStopTimeoutMs } = options;
+    const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
+    return this.#change(taskId, change, { reason, timeoutMs });
+  }
+
+  /** Lets a paused or waiting task go on: a worker that finds it in progress resumes it. */
+  async resume(taskId: string): Promise<TaskIn<"in_progress">> {
+    return this.#change(taskId, { status: "in_progress" });
+  }
+
+  /** For a task that is not driven by a run: it waits for something outside. */
+  async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskIn<"waiting">> {
+    const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
+    const until = timeoutAt === undefined ? {} : { until: Date.parse(timeoutAt) };
+    return this.#change(taskId, { status: "waiting", waitingFor, prompt, ...until });
+  }
+
+  /** For a task that is not driven by a run: it has ended with an output. */
+  async complete(
+    taskId: string,
+    { output, verificationResults }: { readonly output: unknown; readonly verificationResults?: readonly unknown[] },
+  ): Promise<TaskIn<"completed">> {
+    return this.#end(taskId, "completed", undefined, ({ writer }) => ({
+      status: "completed",
+      input: writer.value(output, "the output of the task"),
+      ...(verificationResults && {
+        verification: verificationResults.map((result) => writer.value(result, "a verification result")),
+      }),
+    }));
+  }
+
+  /** For a task that is not driven by a run: it has failed. @param options.recoverable whether it may be retried; default true. */
+  async fail(
+    taskId: string,
+    error: unknown,
+    { recoverable = true }: { readonly recoverable?: boolean } = {},
+  ): Promise<TaskIn<"failed">> {
+    const forGood = recoverable ? {} : { recoverable: false as const };
+    return this.#change(taskId, { status: "failed", error: describeError(error), ...forGood });
+  }
+
+  /** Ends a task for good; one that runs is aborted first. What it did stands, and stays revertible. */
+  async cancel(
+    taskId: string,
+    reason?: string,
+    { timeoutMs = defaultStopTimeoutMs }: InterruptTaskOptions = {},
+  ): Promise<TaskIn<"cancelled">> {
+    const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
+    return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, () => end);
+  }
+
+  /** Queues a failed task again: its run goes on from where it failed. Refused when it is not recoverable. */
+  async retry(taskId: string): Promise<TaskIn<"queued">> {
+    return this.#change(taskId, { status: "queued" });
+  }
+
+  /** A move that is a status record. */
+  async #change<Status extends StatusRecord["status"]>(
+    taskId: string,
+    change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
+    stop?: StopOptions,
+  ): Promise<TaskIn<Status>> {
+    return this.#move(taskId, change.status, stop, ({ life, clock }) =>
+      statusRecords(life, { ...change, at: clock.now() }),
+    );
+  }
+
+  /** A move that ends the run. */
+  async #end<Status extends RunEnd["status"]>(
+    taskId: string,
+    status: Status,
+    stop: StopOptions | undefined,
+    endOf: (journal: Journal) => RunEnd & { readonly status: Status },
+  ): Promise<TaskIn<Status>> {
+    return this.#move(taskId, status, stop, (journal) => {
+      const { log, state } = journal.head ?? {};
+      if (!log || !state) throw new TaskNotFoundError(taskId);
+      return endRecords(journal, { log, state }, endOf(journal));
+    });
+  }
+
+  async #move<Status extends TaskStatus>(
+    taskId: string,
+    to: Status,
+    stop: StopOptions | undefined,
+    recordsOf: (journal: Journal) => readonly AgentRecord[],
+  ): Promise<TaskIn<Status>> {
+    const logs = this.#logs;
+    await using journal = await (stop ? logs.openStopped(taskId, stop) : logs.open(taskId));
+    const { life, generation } = journal;
+    const before = storedTask(taskId, life);
+    if (!before) throw new TaskNotFoundError(taskId);
+    const records = recordsOf(journal);
+    const moved = movedTask({ before, life, generation, records, to });
+    journal.append(records);
+    await journal.durable();
+    return readTask(logs.log, moved);
+  }
+}
+
+function taskRecord({
+  taskName: name,
+  priority = 0,
+  estimatedComplexity: complexity,
+  reserves = [],
+}: NewTask): TaskRecord {
+  return {
+    kind: "task",
+    name,
+    ...(priority !== 0 && { priority }),
+    ...(complexity !== undefined && { complexity }),
+    ...(reserves.length > 0 && { reserves }),
+  };
+}

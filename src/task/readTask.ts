@@ -1,0 +1,25 @@
+import type { BlobCell } from "../checkpoint/BlobCell.ts";
+import { addBlobReference } from "../checkpoint/blobReferences.ts";
+import type { Slot } from "../checkpoint/valueCodec.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+import type { Task } from "./Task.ts";
+
+/** A task with its values as they were given: a large one is read from its blob. @throws UnreadableValueError */
+export async function readTask<Some extends Task>(log: RecordLog, task: Some): Promise<Some> {
+  const references = new Map<string, BlobCell>();
+  for (const slot of slotsOf(task)) addBlobReference(slot, references);
+  const values = await AgentLog.ofValues(log, task.taskId, references);
+  const read = (slot: Slot) => values.readValue(slot);
+  if (task.status === "queued") return { ...task, data: { ...task.data, inputRequest: read(task.data.inputRequest) } };
+  if (task.status !== "completed") return task;
+  const { finalOutput, verificationResults } = task.data;
+  const data = { ...task.data, finalOutput: read(finalOutput), verificationResults: verificationResults.map(read) };
+  return { ...task, data };
+}
+
+function slotsOf(task: Task): readonly Slot[] {
+  if (task.status === "queued") return [task.data.inputRequest];
+  if (task.status === "completed") return [task.data.finalOutput, ...task.data.verificationResults];
+  return [];
+}

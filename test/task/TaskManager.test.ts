@@ -1,0 +1,282 @@
+import {
+  AgentBusyError,
+  InvalidInputError,
+  StopRequestedError,
+  StorageNotListableError,
+  TaskExistsError,
+  TaskNotFoundError,
+  TransitionNotAllowedError,
+  UnfinishedRunError,
+  persistence,
+  strategy,
+  type LogPersistenceStorageProvider,
+} from "agent-persistence";
+import { SimulatedClock } from "agent-persistence/testing";
+import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { expectedData, moveTo, wayTo } from "./tasksInEachStatus.ts";
+import { durableAgent, Fault } from "../persistence/durableAgent.ts";
+import { logStorages, RowsProvider, type Opened } from "../persistence/storages.ts";
+
+const statuses = Object.values(TaskStatus);
+const time = "2026-01-01T00:00:00.000Z";
+async function listed(tasks: TaskManager, filter: Parameters<TaskManager["list"]>[0] = {}): Promise<readonly Task[]> {
+  const found: Task[] = [];
+  for await (const task of tasks.list(filter)) found.push(task);
+  return found;
+}
+
+describe.each(logStorages)("$name: a task manager", (storage) => {
+  const manager = (opened: Opened<LogPersistenceStorageProvider>) =>
+    new TaskManager({ storage: opened(), clock: new SimulatedClock() });
+  const inputRequest = { file: "a.csv", since: new Date(0) };
+  async function taskIn(status: TaskStatus, opened: Opened<LogPersistenceStorageProvider>) {
+    await manager(opened).create({ taskId: "t", taskName: "import", inputRequest });
+    await wayTo[status](manager(opened), "t");
+  }
+
+  it.each(statuses)("keeps what is known of a task that is %s, for the next process", async (status) => {
+    const opened = await storage.open();
+    await taskIn(status, opened);
+    const task = { taskId: "t", taskName: "import", status, createdAt: time, updatedAt: time };
+    const expected = { ...task, data: expectedData[status] };
+    expect(await manager(opened).get("t")).toEqual(expected);
+    expect(await listed(manager(opened))).toEqual([expected]);
+    expect(await listed(manager(opened), { status })).toEqual([expected]);
+    for (const other of statuses.filter((one) => one !== status))
+      expect(await listed(manager(opened), { status: other })).toEqual([]);
+  });
+
+  it.each(statuses.flatMap((from) => statuses.map((to) => [from, to] as const)))(
+    "moves from %s to %s if the table says so; a running task may also be cancelled",
+    async (from, to) => {
+      const opened = await storage.open();
+      await taskIn(from, opened);
+      const before = await manager(opened).get("t");
+      if (STATE_TRANSITIONS[from].includes(to) || (from === "in_progress" && to === "cancelled")) {
+        const moved = await moveTo[to](manager(opened), "t");
+        expect(moved.status).toBe(to);
+        expect(await manager(opened).get("t")).toEqual(moved);
+        return;
+      }
+      const refused = moveTo[to](manager(opened), "t");
+      await expect(refused).rejects.toBeInstanceOf(TransitionNotAllowedError);
+      await expect(refused).rejects.toMatchObject({ from, to, allowed: STATE_TRANSITIONS[from] });
+      expect(await manager(opened).get("t")).toEqual(before);
+    },
+  );
+
+  it("retries only what is recoverable, and counts", async () => {
+    const opened = await storage.open();
+    await taskIn("failed", opened);
+    const tasks = manager(opened);
+    await tasks.retry("t");
+    await tasks.start("t");
+    expect(await tasks.fail("t", "again", { recoverable: false })).toMatchObject({
+      data: { errorType: "Error", errorMessage: "again", recoverable: false, retryCount: 1 },
+    });
+    expect(await tasks.isResumable("t")).toBe(false);
+    await expect(tasks.retry("t")).rejects.toMatchObject({ code: "transition_not_allowed", allowed: [] });
+    const agent = durableAgent(echo(), opened());
+    await expect(agent.resume({ agentId: "t" })).rejects.toBeInstanceOf(TransitionNotAllowedError);
+  });
+
+  it("lists by priority, then by age, in pages", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: opened(), clock });
+    const priorities = [0, 5, -3, 5, 1000, 0, -20];
+    for (const [index, priority] of priorities.entries()) {
+      clock.advance(1000);
+      await tasks.create({ taskId: `t${index}`, taskName: "n", inputRequest: index, priority });
+    }
+    const ids = async (filter: Parameters<TaskManager["list"]>[0]) =>
+      (await listed(tasks, filter)).map(({ taskId }) => taskId);
+    const all = ["t4", "t1", "t3", "t0", "t5", "t2", "t6"];
+    expect(await ids({ status: "queued" })).toEqual(all);
+    expect(await ids({ status: "queued", limit: 3 })).toEqual(all.slice(0, 3));
+    expect(await ids({ limit: 3, page: 2 })).toEqual(all.slice(3, 6));
+    expect(await ids({ limit: 3, page: 3 })).toEqual(all.slice(6));
+    expect(await ids({ limit: 3, page: 4 })).toEqual([]);
+  });
+
+  it("refuses what is no task, by field, and keeps nothing of it", async () => {
+    const opened = await storage.open();
+    const wrong = { taskName: "", inputRequest: 1, priority: 0.5, reserves: [{ path: "a", operation: "own" }] };
+    const refused = manager(opened).create(wrong as never);
+    await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
+    for (const field of ["taskName", "priority", "reserves"]) await expect(refused).rejects.toThrow(field);
+    await expect(manager(opened).create({ taskName: "n", inputRequest: () => {} })).rejects.toThrow("Cannot save");
+    expect(await listed(manager(opened))).toEqual([]);
+  });
+
+  it("knows tasks by their ids, and no other agents", async () => {
+    const opened = await storage.open();
+    const tasks = manager(opened);
+    await durableAgent(echo(), opened()).run("hello", { agentId: "chat" });
+    await tasks.create({ taskId: "t", taskName: "n", inputRequest: "a" });
+    expect(await listed(tasks)).toMatchObject([{ taskId: "t" }]);
+    expect(await tasks.get("chat")).toBeUndefined();
+    for (const unknown of ["chat", "never seen"]) {
+      await expect(tasks.pause(unknown, "?")).rejects.toBeInstanceOf(TaskNotFoundError);
+      await expect(tasks.cancel(unknown)).rejects.toBeInstanceOf(TaskNotFoundError);
+      await expect(tasks.isResumable(unknown)).rejects.toBeInstanceOf(TaskNotFoundError);
+    }
+    for (const taken of ["chat", "t"])
+      await expect(tasks.create({ taskId: taken, taskName: "n", inputRequest: 1 })).rejects.toBeInstanceOf(
+        TaskExistsError,
+      );
+  });
+
+  it("keeps a large input and a large output in blobs, and gives them back", async () => {
+    const opened = await storage.open();
+    const large = "x".repeat(50_000);
+    await manager(opened).create({ taskId: "t", taskName: "n", inputRequest: large });
+    expect(await manager(opened).get("t")).toMatchObject({ data: { inputRequest: large } });
+    await durableAgent(echo(), opened()).resume({ agentId: "t" });
+    expect(await listed(manager(opened), { status: "completed" })).toMatchObject([{ data: { finalOutput: large } }]);
+    for await (const summary of opened().log.list()) expect(JSON.stringify(summary).length).toBeLessThan(1000);
+  });
+});
+
+describe.each(logStorages)("$name: a run drives its task", (storage) => {
+  async function queued() {
+    const opened = await storage.open();
+    const tasks = new TaskManager({ storage: opened() });
+    await tasks.create({ taskId: "t", taskName: "echo", inputRequest: "in", priority: 3 });
+    return { opened, tasks };
+  }
+
+  it.each([
+    ["resume", (agent: ReturnType<typeof durableAgent>) => agent.resume({ agentId: "t" })],
+    ["run with its input", (agent: ReturnType<typeof durableAgent>) => agent.run("in", { agentId: "t" })],
+  ])("from the queue to its end: %s", async (_name, begin) => {
+    const { opened, tasks } = await queued();
+    const seen: (Task | undefined)[] = [];
+    const agent = durableAgent(
+      echo(async () => void seen.push(await tasks.get("t"))),
+      opened(),
+    );
+    expect(await begin(agent)).toMatchObject({ status: "completed", output: "in" });
+    expect(seen).toMatchObject([
+      { status: "in_progress", data: { currentAgent: "echo", currentStep: "only", iterationCount: 0 } },
+    ]);
+    expect(await tasks.get("t")).toMatchObject({ status: "completed", data: { finalOutput: "in" } });
+    // Once more: the recorded result, and nothing runs.
+    expect(await agent.resume({ agentId: "t" })).toMatchObject({ output: "in" });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("and another input is refused while it is queued", async () => {
+    const { opened, tasks } = await queued();
+    await expect(durableAgent(echo(), opened()).run("other", { agentId: "t" })).rejects.toBeInstanceOf(
+      UnfinishedRunError,
+    );
+    expect(await tasks.get("t")).toMatchObject({ status: "queued" });
+    await durableAgent(echo(), opened()).run("other", { agentId: "t", unfinished: "abandon" });
+    expect(await tasks.get("t")).toMatchObject({ status: "completed", data: { finalOutput: "other" } });
+  });
+
+  it("and an input that the strategy does not take leaves it queued", async () => {
+    const { opened, tasks } = await queued();
+    const strict = strategy("strict", { input: z.number(), output: z.number() }, (g) => g.edge(g.start, g.finish));
+    await expect(durableAgent(strict as never, opened()).resume({ agentId: "t" })).rejects.toBeInstanceOf(
+      InvalidInputError,
+    );
+    expect(await tasks.get("t")).toMatchObject({ status: "queued" });
+  });
+
+  it("to failed, and after a retry on from where it failed", async () => {
+    const { opened, tasks } = await queued();
+    const fault = new Fault();
+    const agent = durableAgent(
+      echo(async () => fault.strike()),
+      opened(),
+    );
+    await expect(agent.resume({ agentId: "t" })).rejects.toThrow("stopped");
+    expect(await tasks.get("t")).toMatchObject({ status: "failed", data: { recoverable: true, retryCount: 0 } });
+    expect(await tasks.isResumable("t")).toBe(true);
+    expect(await tasks.retry("t")).toMatchObject({ status: "queued", data: { inputRequest: "in", priority: 3 } });
+    await expect(agent.resume({ agentId: "t" })).rejects.toThrow("stopped");
+    expect(await tasks.get("t")).toMatchObject({ status: "failed", data: { retryCount: 1 } });
+    fault.repair();
+    await agent.resume({ agentId: "t" });
+    expect(await tasks.get("t")).toMatchObject({ status: "completed" });
+  });
+
+  it("to paused by a move from outside", async () => {
+    const { opened, tasks } = await queued();
+    const fault = new Fault();
+    const agent = durableAgent(
+      echo(async () => fault.strike()),
+      opened(),
+    );
+    await expect(agent.resume({ agentId: "t" })).rejects.toThrow("stopped");
+    await persistence(agent).agent("t").rollbackToLatestCheckpoint();
+    expect(await tasks.get("t")).toMatchObject({ status: "paused", data: { snapshot: "3-2" } });
+    expect(await tasks.isResumable("t")).toBe(true);
+  });
+});
+
+describe("a task that runs", () => {
+  it.each(["pause", "cancel"] as const)(
+    "is aborted by %s, and moved when its process has let go of it",
+    async (verb) => {
+      const [memory] = logStorages;
+      const opened = await memory!.open();
+      const tasks = new TaskManager({ storage: opened() });
+      await tasks.create({ taskId: "t", taskName: "echo", inputRequest: "in" });
+      let begun = (): void => {};
+      const beginning = new Promise<void>((resolve) => (begun = resolve));
+      const agent = durableAgent(
+        strategy<string, string>("s", (g) => {
+          const only = g.node("only", async (input: string, { signal }) => {
+            begun();
+            await new Promise((_resolve, reject) =>
+              signal.addEventListener("abort", () => reject(signal.reason as Error)),
+            );
+            return input;
+          });
+          g.edge(g.start, only);
+          g.edge(only, g.finish);
+        }),
+        opened(),
+      );
+      const ended = agent.resume({ agentId: "t" }).catch((error: unknown) => error);
+      await beginning;
+      expect(await tasks.isResumable("t")).toBe(false);
+      await expect(tasks.complete("t", { output: 1 })).rejects.toBeInstanceOf(AgentBusyError);
+      await expect(tasks.pause("t", "?", { timeoutMs: 0 })).rejects.toBeInstanceOf(AgentBusyError);
+      await tasks[verb]("t", "enough");
+      expect(await ended).toBeInstanceOf(StopRequestedError);
+      const expected = {
+        pause: { status: "paused", data: { pauseReason: "enough", snapshot: "2-1" } },
+        cancel: { status: "cancelled", data: { reason: "enough" } },
+      };
+      expect(await tasks.get("t")).toMatchObject(expected[verb]);
+      const entries = [];
+      for await (const entry of opened().log.read("t")) entries.push(entry.records.map((record) => record as object));
+      const last = [{ status: "paused" }, ...(verb === "cancel" ? [{ kind: "checkpoint", status: "cancelled" }] : [])];
+      expect(entries.at(-1)).toMatchObject(last);
+    },
+  );
+});
+
+describe("a storage of three methods", () => {
+  it("is refused, and the error says what would do", () => {
+    expect(() => new TaskManager({ storage: new RowsProvider() })).toThrow(StorageNotListableError);
+  });
+});
+
+/** Gives back its input. */
+function echo(seen: () => Promise<void> = async () => {}) {
+  return strategy<string, string>("echo", (g) => {
+    const only = g.node("only", async (input: string) => {
+      await seen();
+      return input;
+    });
+    g.edge(g.start, only);
+    g.edge(only, g.finish);
+  });
+}
