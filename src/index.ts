@@ -76,11 +76,14 @@ export type {
   EventOrigin,
   PersistenceEvent,
   PersistenceListener,
+  HistoryTrimmedEvent,
   LogTornTailEvent,
   StatusChangedEvent,
+  TrimmingFailedEvent,
 } from "./persistence/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
+export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";
 export type { RollbackReport } from "./persistence/RollbackReport.ts";
 export {

@@ -84,13 +84,18 @@ export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" 
 
 /**
  * The state at a checkpoint, or at the head when none is given: the newest line, with everything recorded on it.
+ * With `originals` the history is as if nothing had been trimmed; the index must reach back to the start for that.
  * `undefined` when the line begins before what was read, so that the log must be read from its start.
  */
-export function stateAt(index: LogIndex, point?: CheckpointPoint): AgentState | undefined {
+export function stateAt(
+  index: LogIndex,
+  point?: CheckpointPoint,
+  { originals = false }: { readonly originals?: boolean } = {},
+): AgentState | undefined {
   const lane = point?.record.lane ?? index.nextLane - 1;
   const line = lineTo(index, lane, point?.order ?? Infinity);
   if (line === undefined) return undefined;
-  const state = new Folding(index, lane);
+  const state = new Folding(index, lane, originals);
   for (const segment of line) state.addSegment(segment);
   return state.finish(point ?? state.lastCheckpoint(index));
 }
@@ -120,6 +125,7 @@ function lineTo(index: LogIndex, lane: number, upTo: number): Segment[] | undefi
 class Folding {
   readonly #index: LogIndex;
   readonly #lane: number;
+  readonly #originals: boolean;
   #history: StoredMessage[] = [];
   #storage = new Map<string, Slot>();
   #settings: SettingsRecord | undefined;
@@ -130,7 +136,8 @@ class Folding {
   #calls = new Map<string, RecordedCall>();
   #notes: NoteRecord[] = [];
 
-  constructor(index: LogIndex, lane: number) {
+  constructor(index: LogIndex, lane: number, originals: boolean) {
+    this.#originals = originals;
     this.#index = index;
     this.#lane = lane;
   }
@@ -199,7 +206,7 @@ class Folding {
         this.#history.push({ number: record.number, message: record.message });
         return;
       case "edit":
-        this.#history = applyEdit(this.#history, record);
+        if (!(this.#originals && record.trim)) this.#history = applyEdit(this.#history, record);
         return;
       case "storage":
         if ("value" in record) this.#storage.set(record.key, record.value);

@@ -11,7 +11,9 @@ export interface NumberedMessage {
 /** What happened to a history since it was last saved. */
 export type HistoryChange =
   | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
-  | ({ readonly kind: "edit" } & HistoryEdit<NumberedMessage>);
+  | ({ readonly kind: "edit"; readonly trim?: true } & HistoryEdit<NumberedMessage>);
+
+type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
 /**
  * The message history of one line of an agent. It remembers what is new since the last save, so that saving costs what
@@ -75,14 +77,28 @@ export class MessageHistory {
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
     this.#noteAppended();
+    this.#changes.push(...this.#replace(wanted, matchKept(this.#entries, wanted)));
+  }
+
+  /** Replaces some messages by shorter ones: readers who want the originals pass over this change. */
+  trim(wanted: readonly Message[]): void {
+    this.#noteAppended();
+    const entries = new Map(this.#entries.map((entry) => [entry.message, entry]));
+    const edits = this.#replace(
+      wanted,
+      wanted.map((message) => entries.get(message)),
+    );
+    this.#changes.push(...edits.map((edit) => ({ ...edit, trim: true }) as const));
+  }
+
+  #replace(wanted: readonly Message[], kept: readonly (NumberedMessage | undefined)[]): HistoryEditChange[] {
     const before = this.#entries;
     this.#mark.entries ??= before.slice(0, this.#mark.length);
-    const kept = matchKept(before, wanted);
     this.#entries = wanted.map((message, at) => kept[at] ?? this.#number(message));
     this.#numbers = numbersOf(this.#entries);
-    this.#changes.push(...editsBetween(before, this.#entries));
     this.#saved = this.#entries.length;
     this.#view = undefined;
+    return editsBetween(before, this.#entries);
   }
 
   /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
@@ -155,10 +171,10 @@ function contentKey(message: Message): string {
   return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
-function editsBetween(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): HistoryChange[] {
+function editsBetween(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): HistoryEditChange[] {
   const kept = new Set(after.map(({ number }) => number));
   const existed = new Set(before.map(({ number }) => number));
-  const changes: HistoryChange[] = [];
+  const changes: HistoryEditChange[] = [];
   let remove = removedRanges(before, kept);
   for (let at = 0; at < after.length;) {
     const entry = after[at];

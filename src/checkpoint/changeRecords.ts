@@ -24,6 +24,7 @@ export function historyRecords(changes: readonly HistoryChange[], lane: number, 
         remove: change.remove,
         insert,
         ...(change.before !== undefined && { before: change.before }),
+        ...(change.trim && { trim: true }),
       },
     ];
   });

@@ -51,6 +51,8 @@ export interface EditRecord {
   readonly remove: readonly (readonly [number, number])[];
   readonly insert: readonly { readonly number: number; readonly message: Slot }[];
   readonly before?: number;
+  /** What leaves was shortened, and what comes in stands for it: whoever wants the originals passes over this edit. */
+  readonly trim?: true;
 }
 
 /** One key of the typed storage; without `value` it is deleted. */

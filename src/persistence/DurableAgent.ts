@@ -89,6 +89,19 @@ export class DurableAgent {
     return readCheckpoints(this.#setup.provider, this.agentId, filter);
   }
 
+  /**
+   * The messages at the latest checkpoint, oldest first; none for an agent never seen.
+   *
+   * @param options.original as they were before anything was trimmed, as far as the log still has them. Default false.
+   */
+  async getMessages({ original = false }: { readonly original?: boolean } = {}): Promise<readonly Message[]> {
+    const log = await AgentLog.read(this.#setup.log, this.agentId);
+    const state = log.index.latest && stateAt(log.index, log.index.latest, { originals: original });
+    if (!state) return [];
+    const reader = log.reader(state);
+    return state.history.map(({ message }) => reader.message(message));
+  }
+
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return readLatestCheckpoint(this.#setup.provider, this.agentId);

@@ -14,6 +14,7 @@ import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordFailure } from "./recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
+import { trimHistory } from "./trimHistory.ts";
 import { RunSessions } from "./RunSessions.ts";
 
 /** Makes an agent durable: `agent.install(Persistence, { storage })`. */
@@ -27,7 +28,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup, event, next));
-    saveAtEvents(pipeline, sessions);
+    saveAtEvents(pipeline, setup, sessions);
     return new PersistenceFeature(setup, sessions);
   },
 };
@@ -47,11 +48,14 @@ export function withPersistence<Result>(
   return action(persistence(context), context);
 }
 
-function saveAtEvents(pipeline: FeaturePipeline, sessions: RunSessions): void {
+function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessions: RunSessions): void {
   pipeline.onStrategyStarting(({ run, next }) => sessions.of(run).begin(run, next));
   pipeline.onRunMoved(({ run, next }) => sessions.of(run).begin(run, next));
   pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
-  pipeline.onNodeCompleted(({ run, next }) => sessions.of(run).leaveNode(run, next));
+  pipeline.onNodeCompleted(async ({ run, next }) => {
+    await trimHistory(setup, run);
+    await sessions.of(run).leaveNode(run, next);
+  });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
     if (unresolved) await sessions.of(run).leaveUnresolved(run, nodeId, unresolved.output);
   });

@@ -5,6 +5,7 @@ import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import type { ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
+import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -44,6 +45,8 @@ export interface PersistenceConfig {
    * it refers to. Default 5,242,880. A larger one is refused with `CheckpointTooLargeError`.
    */
   readonly maxCheckpointBytes?: number;
+  /** Keeps the live history short at the end of each node; what is taken out stays in the log. Default: nothing is trimmed. */
+  readonly trimming?: TrimmingPolicy;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

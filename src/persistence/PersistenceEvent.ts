@@ -57,8 +57,33 @@ export interface LogTornTailEvent extends EventOrigin {
   readonly tornTail: TornTail;
 }
 
+/** Older parts of a live history were replaced by summaries; with the next checkpoint that is durable. */
+export interface HistoryTrimmedEvent extends EventOrigin {
+  readonly kind: "history_trimmed";
+  readonly runId: string;
+  /** How many tool outputs were shortened. */
+  readonly toolOutputs: number;
+  /** How many messages became one. */
+  readonly messages: number;
+}
+
+/** A summariser failed; what it was given stays in the history as it is. */
+export interface TrimmingFailedEvent extends EventOrigin {
+  readonly kind: "trimming_failed";
+  readonly runId: string;
+  readonly content: "tool_output" | "messages";
+  /** What it threw. */
+  readonly error: unknown;
+}
+
 /** Something that happened to a durable agent. More kinds may come: let a `switch` pass over those it does not know. */
-export type PersistenceEvent = CheckpointSavedEvent | CheckpointRestoredEvent | StatusChangedEvent | LogTornTailEvent;
+export type PersistenceEvent =
+  | CheckpointSavedEvent
+  | CheckpointRestoredEvent
+  | StatusChangedEvent
+  | LogTornTailEvent
+  | HistoryTrimmedEvent
+  | TrimmingFailedEvent;
 
 /** Is told what happens. It is not waited for, and what it throws or rejects with fails nothing. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;

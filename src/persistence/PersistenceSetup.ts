@@ -22,6 +22,7 @@ import { participantHost } from "./participantHost.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
+import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
 const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
 
@@ -39,6 +40,7 @@ export class PersistenceSetup {
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
+  readonly trimming: TrimmingPolicy | undefined;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -57,6 +59,7 @@ export class PersistenceSetup {
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
     this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
+    this.trimming = config.trimming;
     this.clock = config.clock ?? systemClock;
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;

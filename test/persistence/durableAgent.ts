@@ -9,6 +9,7 @@ import {
   type PromptExecutor,
   type RollbackToolRegistry,
   type Strategy,
+  type TrimmingPolicy,
 } from "agent-persistence";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 
@@ -24,6 +25,7 @@ export interface DurableOptions {
   readonly onEvent?: PersistenceListener;
   readonly onListenerError?: ListenerErrorHandler;
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
+  readonly trimming?: TrimmingPolicy;
 }
 
 /** An agent "a" as one process builds it. */
@@ -42,6 +44,7 @@ export function durableAgent(
     onEvent,
     onListenerError,
     onToolCallInDoubt,
+    trimming,
   } = options;
   return new AIAgent({
     id: "a",
@@ -56,6 +59,7 @@ export function durableAgent(
     enableAutomaticPersistence: automatic,
     clock: new SimulatedClock(),
     ...(registry && { rollbackToolRegistry: registry }),
+    ...(trimming && { trimming }),
     ...(onEvent && { onEvent }),
     ...(onListenerError && { onListenerError }),
     ...(onToolCallInDoubt && { onToolCallInDoubt }),
