@@ -85,6 +85,11 @@ export interface AgentCheckpointData {
   readonly revertedToolCallIds?: readonly string[];
   /** How the run came here, when it was not by a step: a rollback, an execution point, a branch. */
   readonly move?: "rollback" | "execution_point" | "branch";
+  /**
+   * Which visit of its node this continues, so that its tool calls keep their ids: the version of the checkpoint that the
+   * visit followed, and visits since. Absent: a visit of its own begins here.
+   */
+  readonly visit?: readonly [version: number, ordinal: number];
   /** For an execution point: ids of calls since the checkpoint before, whose effects it left standing. Absent: none. */
   readonly standingToolCallIds?: readonly string[];
   /** Of the run so far. */

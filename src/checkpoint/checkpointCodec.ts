@@ -36,10 +36,13 @@ function isCheckpoint(data: unknown): boolean {
   if (typeof data !== "object" || data === null) return false;
   const { checkpointId, runId, nodeId, version, messageHistory, storage, toolCalls, decisions, tools, recoveryInfo } =
     data as Partial<Record<keyof AgentCheckpointData, unknown>>;
+  const { visit = [] } = data as Partial<Record<keyof AgentCheckpointData, unknown>>;
   const texts = [checkpointId, runId, nodeId].every((text) => typeof text === "string");
   const lists = [messageHistory, toolCalls, decisions, tools].every((list) => Array.isArray(list));
   const objects = [storage, recoveryInfo].every((object) => typeof object === "object" && object !== null);
-  return texts && lists && objects && Number.isSafeInteger(version);
+  const numbers =
+    Array.isArray(visit) && [version, ...(visit as unknown[])].every((value) => Number.isSafeInteger(value));
+  return texts && lists && objects && numbers;
 }
 
 type Convert = (value: unknown, subject: string) => unknown;

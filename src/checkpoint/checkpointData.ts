@@ -38,6 +38,7 @@ export function checkpointData(
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     ...(reverted?.length && { revertedToolCallIds: reverted }),
     ...(record.move && { move: record.move }),
+    ...(record.visit && { visit: record.visit }),
     ...(record.standing && { standingToolCallIds: record.standing }),
     formatVersion,
     checksum,

@@ -24,7 +24,7 @@ export function importCheckpoint(
   const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
   const state = parent && stateAt(index, parent);
   const newRun = parent === undefined || parent.runId !== data.runId;
-  const goesOn = parent !== undefined && !newRun && index.latest === parent && parent.record.status === undefined;
+  const goesOn = parent !== undefined && !newRun && index.latest === parent && staysOnLine(parent, data);
   const lane = goesOn ? parent.record.lane : index.nextLane;
   const before = newRun ? undefined : state;
   const target = parent?.version ?? 0;
@@ -37,6 +37,11 @@ export function importCheckpoint(
     checkpointRecord(data, lane, writer),
     ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
   ];
+}
+
+/** A move begins a line of its own, and so does what goes on after an end. */
+function staysOnLine(parent: CheckpointPoint, { move }: AgentCheckpointData): boolean {
+  return parent.record.status === undefined && move === undefined;
 }
 
 function runRecord(data: AgentCheckpointData, writer: SlotWriter): AgentRecord {
@@ -174,6 +179,7 @@ function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotW
     input: writer.value(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
     ...(data.lastInputType !== undefined && { inputType: data.lastInputType }),
     ...(data.unresolved === true && { unresolved: true }),
+    ...(data.visit && { visit: data.visit }),
     iteration: data.iteration,
     ...(data.progress !== undefined && { progress: data.progress }),
     ...(data.progressSummary !== undefined && { summary: data.progressSummary }),

@@ -53,6 +53,7 @@ export function liveCheckpointData({
     tools,
     iteration: record.iteration,
     status: "in_progress",
+    ...(record.visit && { visit: record.visit }),
     ...(record.progress !== undefined && { progress: record.progress }),
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     toolCalls,

@@ -44,6 +44,7 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
     ...identity(agentId, 3),
     parentId: "1-1",
     move: "rollback",
+    visit: [1, 0],
     revertedToolCallIds: ["call-1"],
   };
   const end: AgentCheckpointData = {
