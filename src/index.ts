@@ -15,11 +15,13 @@ export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent
 export type { Graph, NodeOptions } from "./agent/Graph.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/GraphStructure.ts";
 export { hasToolCalls } from "./agent/hasToolCalls.ts";
+export type { InputRequest } from "./agent/InputRequest.ts";
 export type { Crossing, NextStep } from "./agent/NextStep.ts";
 export type { InputOf, Node, OutputOf } from "./agent/Node.ts";
 export type { NodeVisit } from "./agent/NodeVisit.ts";
 export type {
   CallOrigin,
+  InputRequestEvent,
   ModelRequestEvent,
   NodeEvent,
   PipelineEvents,
@@ -28,7 +30,14 @@ export type {
 export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/PromptExecutor.ts";
 export { runMoved, type RunMoved } from "./agent/RunMoved.ts";
 export type { ResumeOptions, RunOptions, RunRequest } from "./agent/RunRequest.ts";
-export type { BranchEffects, PendingRequest, RevertibleCall, RunResult } from "./agent/RunResult.ts";
+export type {
+  BranchEffects,
+  PendingApproval,
+  PendingInput,
+  PendingRequest,
+  RevertibleCall,
+  RunResult,
+} from "./agent/RunResult.ts";
 export type { RunSettings } from "./agent/RunSettings.ts";
 export type { RunStart } from "./agent/RunStart.ts";
 export type { RunStateSeed } from "./agent/RunStateSeed.ts";
@@ -133,6 +142,7 @@ export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
 export { DuplicateNodeError } from "./errors/DuplicateNodeError.ts";
 export { DuplicateToolError } from "./errors/DuplicateToolError.ts";
 export { ExecutionMovedError } from "./errors/ExecutionMovedError.ts";
+export { DuplicateRequestError } from "./errors/DuplicateRequestError.ts";
 export { FeatureNotInstalledError } from "./errors/FeatureNotInstalledError.ts";
 export { InvalidAgentIdError } from "./errors/InvalidAgentIdError.ts";
 export { InvalidInputError, type InputProblem } from "./errors/InvalidInputError.ts";
@@ -141,12 +151,17 @@ export { IterationLimitError } from "./errors/IterationLimitError.ts";
 export { NoMatchingEdgeError } from "./errors/NoMatchingEdgeError.ts";
 export { NotAnAncestorError } from "./errors/NotAnAncestorError.ts";
 export { NotSerializableError } from "./errors/NotSerializableError.ts";
+export { NothingToCancelError } from "./errors/NothingToCancelError.ts";
 export { NothingToResumeError } from "./errors/NothingToResumeError.ts";
 export { OwnershipLostError } from "./errors/OwnershipLostError.ts";
 export { ParticipantMissingError } from "./errors/ParticipantMissingError.ts";
 export { PositionConflictError } from "./errors/PositionConflictError.ts";
 export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
+export { RequestAnsweredError } from "./errors/RequestAnsweredError.ts";
+export { RequestExpiredError } from "./errors/RequestExpiredError.ts";
+export { RequestNotFoundError } from "./errors/RequestNotFoundError.ts";
 export { RollbackIncompleteError } from "./errors/RollbackIncompleteError.ts";
+export { RunSuspendedError } from "./errors/RunSuspendedError.ts";
 export { StopRequestedError } from "./errors/StopRequestedError.ts";
 export { StorageClosedError } from "./errors/StorageClosedError.ts";
 export { StorageNotListableError } from "./errors/StorageNotListableError.ts";
@@ -165,3 +180,4 @@ export { UnknownNodeError } from "./errors/UnknownNodeError.ts";
 export { UnknownToolError } from "./errors/UnknownToolError.ts";
 export { UnreadableValueError } from "./errors/UnreadableValueError.ts";
 export { UnsupportedFormatError } from "./errors/UnsupportedFormatError.ts";
+export { WaitingNotSupportedError } from "./errors/WaitingNotSupportedError.ts";

@@ -1,5 +1,6 @@
 import type { AssistantMessage, Message, ToolMessage } from "../checkpoint/Message.ts";
 import type { AgentFeature } from "./AgentFeature.ts";
+import type { InputRequest } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 import type { AnyTool, Tool } from "./Tool.ts";
 
@@ -22,6 +23,17 @@ export interface AgentContext {
   recordDecision(decision: Decision): void;
   /** Adds to what a later resume needs: files by path, and for each name of the environment what it must be. */
   require(needs: Requirements): void;
+  /**
+   * Asks somebody outside the run: a person, or a system that calls back. Without an answer the run ends as `waiting` once
+   * nothing else of the node goes on, and this promise is left as it is. When the answer is there and the run is resumed,
+   * the node runs again from its start with everything that it did before given back, and this resolves. Await it.
+   *
+   * @throws FeatureNotInstalledError without a feature that keeps requests.
+   * @throws DuplicateRequestError for an id that this visit of the node has used.
+   * @throws RequestExpiredError when nobody answered in time.
+   * @throws WaitingNotSupportedError on a storage that keeps no requests.
+   */
+  requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;
   /** @throws FeatureNotInstalledError when the agent does not have it. */
   feature<Instance>(feature: AgentFeature<never, Instance>): Instance;
 }

@@ -1,4 +1,4 @@
-import { isToolCallIdOf, toolCallIdAt } from "../checkpoint/toolCallId.ts";
+import { isToolCallIdOf, requestIdAt, toolCallIdAt } from "../checkpoint/toolCallId.ts";
 import type { Visit } from "./Visit.ts";
 
 /** What is asked for: a model's answer, a call from node code, or the execution of a message from elsewhere. */
@@ -12,7 +12,7 @@ export class CallScope {
   readonly visit: Visit;
   /** The tool call the context was made for, with its signal. Absent: the node's own context. */
   readonly call: ScopeCall | undefined;
-  readonly #ordinals: Record<PlaceKind, number> = { m: 0, c: 0, x: 0 };
+  readonly #ordinals: Record<PlaceKind | "r", number> = { m: 0, c: 0, x: 0, r: 0 };
 
   constructor(visit: Visit, call?: ScopeCall) {
     this.visit = visit;
@@ -24,7 +24,7 @@ export class CallScope {
   }
 
   /** The number of the next thing asked for. */
-  take(kind: PlaceKind): number {
+  take(kind: PlaceKind | "r"): number {
     return this.#ordinals[kind]++;
   }
 
@@ -33,6 +33,13 @@ export class CallScope {
     const { at, line, run } = this.visit;
     const within = this.call ? [this.call.toolCallId] : [];
     return toolCallIdAt(line, JSON.stringify([at.base, at.ordinal, kind, ordinal, index, ...within]), run.sha256);
+  }
+
+  /** The id of a request that is made here: by the id that it was given in the visit, or by its ordinal. */
+  requestIdAt(place: { readonly id: string } | { readonly ordinal: number }): string {
+    const { at, line, run } = this.visit;
+    const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];
+    return requestIdAt(line, JSON.stringify([at.base, at.ordinal, place, ...within]), run.sha256);
   }
 
   /** Whether an id was issued on the line of this visit, or belongs to a call that this line has recorded. */

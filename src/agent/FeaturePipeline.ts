@@ -1,6 +1,12 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
 import type { AbortGrace } from "./AbortGrace.ts";
-import type { ModelRequestEvent, NodeEvent, PipelineEvents, ToolCallEvent } from "./PipelineEvents.ts";
+import type {
+  InputRequestEvent,
+  ModelRequestEvent,
+  NodeEvent,
+  PipelineEvents,
+  ToolCallEvent,
+} from "./PipelineEvents.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
@@ -12,8 +18,8 @@ export type Around<Event, Result> = (event: Event, next: (event: Event) => Promi
 /** Told about an event; the runtime waits for it, and what it throws fails the run. */
 export type Listener<Event> = (event: Event) => void | PromiseLike<void>;
 
-/** What only works with a feature that takes care of it. */
-export type ClaimableOption = "resume" | "runId" | "history" | "unfinished";
+/** What only works with a feature that takes care of it: options, `resume()` and `context.requestInput()`. */
+export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "requestInput";
 
 /**
  * Where a feature hooks in. Interceptors wrap each other in install order, the first installed outermost; listeners are
@@ -44,10 +50,16 @@ export interface FeaturePipeline {
    * ToolFailedError aside.
    */
   aroundToolCall(wrap: Around<ToolCallEvent, unknown>): void;
+  /**
+   * Resolves to the answer, as the request's schema makes it. `next` finds none: it never resolves, and when nothing else
+   * of the node goes on the run ends as waiting. What the interceptor throws is what the node gets.
+   */
+  aroundInputRequest(wrap: Around<InputRequestEvent, unknown>): void;
 
   onAgentStarting(listener: Listener<PipelineEvents["agentStarting"]>): void;
   onAgentCompleted(listener: Listener<PipelineEvents["agentCompleted"]>): void;
   onAgentFailed(listener: Listener<PipelineEvents["agentFailed"]>): void;
+  onAgentWaiting(listener: Listener<PipelineEvents["agentWaiting"]>): void;
   onStrategyStarting(listener: Listener<PipelineEvents["strategyStarting"]>): void;
   onStrategyCompleted(listener: Listener<PipelineEvents["strategyCompleted"]>): void;
   onStrategyFailed(listener: Listener<PipelineEvents["strategyFailed"]>): void;

@@ -1,34 +1,58 @@
 import type { AbortGrace } from "./AbortGrace.ts";
+import type { InputRequestEvent } from "./PipelineEvents.ts";
+
+/** What is launched: a tool call or a request by its id, a model request without. */
+export interface FlightPlan {
+  readonly id?: string | undefined;
+  /** The tool call in which it is asked for; absent: the node itself asks. */
+  readonly within?: string | undefined;
+}
 
 interface Flight {
-  toolCallId: string | undefined;
+  id: string | undefined;
+  readonly within: string | undefined;
   readonly controller: AbortController;
   /** Fulfilled when the work has settled, either way. */
   ended: Promise<void>;
   /** Aborted by a move: whether it ever ends is not the run's concern any more. */
   abandoned: boolean;
+  /** A request that nobody has answered. */
+  request?: InputRequestEvent;
 }
 
 /**
- * The tool calls and model requests in flight during one visit of a node. Whoever waits for one can be let go before it
- * ends, since a tool that ignores its signal must not hold up a rollback.
+ * The tool calls and requests in flight during one visit of a node. Whoever waits for one can be let go before it ends,
+ * since a tool that ignores its signal must not hold up a rollback.
  */
 export class Flights {
   readonly #flights = new Set<Flight>();
   readonly #released: Promise<never>;
   #release: (reason: unknown) => void = () => undefined;
+  #launched = 0;
+  /** Wakes who waits for a flight to end or to become an open request. */
+  #changed: () => void = () => undefined;
 
   constructor() {
     this.#released = new Promise<never>((_resolve, reject) => (this.#release = reject));
     this.#released.catch(() => undefined);
   }
 
+  /** How many were launched, or became open requests, so far. */
+  get launched(): number {
+    return this.#launched;
+  }
+
   /** Begins work at once; settles as the work does, or when it is let go. */
-  launch<Result>(toolCallId: string | undefined, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  launch<Result>({ id, within }: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
-    const flight: Flight = { toolCallId, controller, ended: Promise.resolve(), abandoned: false };
+    const flight: Flight = { id, within, controller, ended: Promise.resolve(), abandoned: false };
     this.#flights.add(flight);
-    const result = work(controller.signal).finally(() => this.#flights.delete(flight));
+    this.#launched++;
+    const result = work(controller.signal).finally(() => {
+      this.#flights.delete(flight);
+      if (flight.id !== undefined) this.forgetRequests(flight.id);
+      this.#changed();
+    });
     flight.ended = result.then(
       () => undefined,
       () => undefined,
@@ -37,14 +61,31 @@ export class Flights {
   }
 
   /** A call goes on under another id. */
-  rename(toolCallId: string, renamed: string): void {
-    for (const flight of this.#flights) if (flight.toolCallId === toolCallId) flight.toolCallId = renamed;
+  rename(id: string, renamed: string): void {
+    for (const flight of this.#flights) if (flight.id === id) flight.id = renamed;
+  }
+
+  /** A request has found no answer: from now on it only waits. */
+  hold(request: InputRequestEvent): void {
+    for (const flight of this.#flights) if (flight.id === request.requestId) flight.request = request;
+    this.#launched++;
+    this.#changed();
+  }
+
+  /** Requests that nobody has answered, in the order in which they were made. */
+  get openRequests(): readonly InputRequestEvent[] {
+    return [...this.#flights].flatMap(({ request }) => request ?? []);
+  }
+
+  /** Who made requests has ended without waiting for them: they are not asked any more. */
+  forgetRequests(within: string | undefined): void {
+    for (const flight of this.#flights) if (flight.request && flight.within === within) this.#flights.delete(flight);
   }
 
   /** Aborts all but one call. */
   abort(reason: unknown, except?: string): void {
     for (const flight of this.#flights) {
-      if (except === undefined || flight.toolCallId !== except) flight.controller.abort(reason);
+      if (except === undefined || flight.id !== except) flight.controller.abort(reason);
     }
   }
 
@@ -66,7 +107,7 @@ export class Flights {
 
   /** The ids of tool calls in flight, but one. */
   toolCallIds(except: string | undefined): readonly string[] {
-    return this.#others(except).flatMap(({ toolCallId }) => toolCallId ?? []);
+    return this.#others(except).flatMap(({ id }) => id ?? []);
   }
 
   /** Waits for everything in flight that was not let go, also for what begins meanwhile. */
@@ -78,7 +119,19 @@ export class Flights {
     }
   }
 
+  /** {@link settled}, but for open requests and the tool calls that cannot end before those do. For one who waits at a time. */
+  async settledButWaiting(): Promise<void> {
+    while (this.#goesOn()) await new Promise<void>((resolve) => (this.#changed = resolve));
+  }
+
+  #goesOn(): boolean {
+    const holding = new Set([...this.#flights].map(({ within }) => within));
+    return [...this.#flights].some(
+      ({ id, request, abandoned }) => !abandoned && !request && (id === undefined || !holding.has(id)),
+    );
+  }
+
   #others(except: string | undefined): readonly Flight[] {
-    return [...this.#flights].filter(({ toolCallId }) => except === undefined || toolCallId !== except);
+    return [...this.#flights].filter(({ id }) => except === undefined || id !== except);
   }
 }

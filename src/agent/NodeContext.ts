@@ -3,6 +3,8 @@ import type { AgentFeature } from "./AgentFeature.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import { bindContext } from "./ContextBinding.ts";
 import { GuardedStorage } from "./GuardedStorage.ts";
+import type { InputRequest } from "./InputRequest.ts";
+import { NodeInput } from "./NodeInput.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 import { ToolCaller } from "./ToolCaller.ts";
@@ -15,6 +17,7 @@ export class NodeContext implements AgentContext {
   readonly #llm: AgentLlm;
   readonly #tools: AgentTools;
   readonly #storage: AgentStorage;
+  readonly #input: NodeInput;
 
   /** @param call the tool call it is made for; absent: it is the node's own. */
   constructor(visit: Visit, call?: ScopeCall) {
@@ -24,6 +27,7 @@ export class NodeContext implements AgentContext {
     this.#llm = new NodeLlm(scope, this);
     this.#tools = new NodeTools(scope, new ToolCaller(scope, this, (inner) => new NodeContext(visit, inner)));
     this.#storage = new GuardedStorage(visit);
+    this.#input = new NodeInput(scope, this);
     bindContext(this, {
       run: visit.run,
       visit: visit.at,
@@ -74,6 +78,10 @@ export class NodeContext implements AgentContext {
 
   require(needs: Requirements): void {
     this.#open.state.require(needs);
+  }
+
+  requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
+    return this.#input.request(request);
   }
 
   feature<Instance>(feature: AgentFeature<never, Instance>): Instance {

@@ -55,7 +55,7 @@ export class NodeLlm implements AgentLlm {
     const { visit } = this.#scope;
     visit.assertOpen();
     const event = this.#event(options, this.#scope.take("m"));
-    return visit.launch(undefined, (signal) => this.#perform(event, signal));
+    return visit.launch({ within: this.#scope.call?.toolCallId }, (signal) => this.#perform(event, signal));
   }
 
   get #state() {

@@ -1,7 +1,13 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
 import { defaultAbortGrace, type AbortGrace } from "./AbortGrace.ts";
 import type { Around, ClaimableOption, FeaturePipeline, Listener } from "./FeaturePipeline.ts";
-import type { ModelRequestEvent, NodeEvent, PipelineEvents, ToolCallEvent } from "./PipelineEvents.ts";
+import type {
+  InputRequestEvent,
+  ModelRequestEvent,
+  NodeEvent,
+  PipelineEvents,
+  ToolCallEvent,
+} from "./PipelineEvents.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
@@ -21,6 +27,7 @@ export class Pipeline implements FeaturePipeline {
   readonly #aroundNode: Around<NodeEvent, unknown>[] = [];
   readonly #aroundModelRequest: Around<ModelRequestEvent, AssistantMessage>[] = [];
   readonly #aroundToolCall: Around<ToolCallEvent, unknown>[] = [];
+  readonly #aroundInputRequest: Around<InputRequestEvent, unknown>[] = [];
 
   constructor(facts: Pick<FeaturePipeline, "agentId" | "graph" | "tools">) {
     this.agentId = facts.agentId;
@@ -56,6 +63,9 @@ export class Pipeline implements FeaturePipeline {
   aroundToolCall(wrap: Around<ToolCallEvent, unknown>): void {
     this.#aroundToolCall.push(wrap);
   }
+  aroundInputRequest(wrap: Around<InputRequestEvent, unknown>): void {
+    this.#aroundInputRequest.push(wrap);
+  }
 
   run(request: RunRequest, innermost: Next<RunRequest, RunResult<unknown>>): Promise<RunResult<unknown>> {
     return wrapped(this.#aroundRun, innermost)(request);
@@ -72,6 +82,9 @@ export class Pipeline implements FeaturePipeline {
   toolCall(event: ToolCallEvent, innermost: Next<ToolCallEvent, unknown>): Promise<unknown> {
     return wrapped(this.#aroundToolCall, innermost)(event);
   }
+  inputRequest(event: InputRequestEvent, innermost: Next<InputRequestEvent, unknown>): Promise<unknown> {
+    return wrapped(this.#aroundInputRequest, innermost)(event);
+  }
 
   /** Tells the listeners of an event, one after the other; rejects with what one of them throws. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
@@ -87,6 +100,7 @@ export class Pipeline implements FeaturePipeline {
   readonly onAgentStarting = this.#register("agentStarting");
   readonly onAgentCompleted = this.#register("agentCompleted");
   readonly onAgentFailed = this.#register("agentFailed");
+  readonly onAgentWaiting = this.#register("agentWaiting");
   readonly onStrategyStarting = this.#register("strategyStarting");
   readonly onStrategyCompleted = this.#register("strategyCompleted");
   readonly onStrategyFailed = this.#register("strategyFailed");

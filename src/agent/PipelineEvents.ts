@@ -1,6 +1,8 @@
 import type { AssistantMessage, Message } from "../checkpoint/Message.ts";
+import type { InputProblem } from "../errors/InvalidInputError.ts";
 import type { AgentContext } from "./AgentContext.ts";
 import type { AgentRun } from "./AgentRun.ts";
+import type { InputRequest } from "./InputRequest.ts";
 import type { NextStep } from "./NextStep.ts";
 import type { NodeVisit } from "./NodeVisit.ts";
 import type { AnyTool } from "./Tool.ts";
@@ -38,6 +40,21 @@ export interface ToolCallEvent {
   readonly asked: CallOrigin;
 }
 
+/** What `aroundInputRequest` sees. */
+export interface InputRequestEvent {
+  /** The same when the node runs again, another after a move and in another visit. */
+  readonly requestId: string;
+  readonly nodeId: string;
+  readonly request: InputRequest;
+  /** Which request without an id of this context it is, from 0; absent when it was given an id. */
+  readonly ordinal?: number;
+  /** Why the last answer was refused; set by a feature that asks again. Absent: none was. */
+  readonly problems?: readonly InputProblem[];
+  /** Of the node, or of the tool call in which it is made (`callOf` tells). */
+  readonly context: AgentContext;
+  readonly visit: NodeVisit;
+}
+
 /** Who asked for a tool call. */
 export type CallOrigin =
   | {
@@ -57,6 +74,8 @@ export interface PipelineEvents {
   agentStarting: { readonly run: AgentRun };
   agentCompleted: { readonly run: AgentRun; readonly output: unknown };
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
+  /** The run ends here, waiting: nothing goes on but these requests. Their node runs again when it is resumed. */
+  agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** The first position is known and its node has not run. Also when the run begins elsewhere than at the start. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };

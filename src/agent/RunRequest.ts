@@ -27,7 +27,7 @@ export interface ResumeOptions {
   readonly agentId?: string;
   /** Where to resume: an older checkpoint begins a branch, and reverts nothing. Default: the latest. */
   readonly checkpointId?: string;
-  /** Answers to pending requests, by request id. Nothing in this version asks, so none are read. */
+  /** Answers to requests, by request id: given before anything runs, all of them or, when one is refused, none. */
   readonly answers?: Readonly<Record<string, unknown>>;
   /** Aborting it rejects the run with the signal's reason. */
   readonly signal?: AbortSignal;

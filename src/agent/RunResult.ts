@@ -1,32 +1,42 @@
+import type { InputProblem } from "../errors/InvalidInputError.ts";
 import type { WaitingFor } from "../checkpoint/status/WaitingFor.ts";
 
-/** How a run ended. A failed or aborted run rejects instead. `waiting` and `paused` are results of features to come. */
+/** How a run ended. A failed or aborted run rejects instead. `paused` is a result of a feature to come. */
 export type RunResult<Output> =
   | { readonly status: "completed"; readonly runId: string; readonly output: Output; readonly effects?: BranchEffects }
   | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] }
   | { readonly status: "paused"; readonly runId: string; readonly reason: string };
 
-/** Something a run asked of a person. Nothing in this version asks. */
-export type PendingRequest =
-  | {
-      readonly kind: "input";
-      readonly requestId: string;
-      readonly nodeId: string;
-      readonly prompt: string;
-      /** JSON schema of the answer. */
-      readonly schema: unknown;
-      readonly waitingFor: WaitingFor;
-    }
-  | {
-      readonly kind: "approval";
-      readonly requestId: string;
-      readonly nodeId: string;
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly input: unknown;
-      /** Binds the approval to exactly this call. */
-      readonly digest: string;
-    };
+/** Something a run asked of somebody outside and waits for. Nothing in this version asks for approvals. */
+export type PendingRequest = PendingInput | PendingApproval;
+
+/** What a node asked for by `context.requestInput`. */
+export interface PendingInput {
+  readonly kind: "input";
+  /** Names it to whoever answers; unique in the agent. */
+  readonly requestId: string;
+  readonly nodeId: string;
+  readonly prompt: string;
+  /** JSON Schema of the answer. */
+  readonly schema: unknown;
+  readonly waitingFor: WaitingFor;
+  /** ISO 8601; when it ends without an answer. Absent: never. */
+  readonly expiresAt?: string;
+  /** Why the node did not take the last answer, where its own schema is stricter than JSON Schema can say. Absent: none was refused. */
+  readonly problems?: readonly InputProblem[];
+}
+
+/** A tool call that somebody has to allow. */
+export interface PendingApproval {
+  readonly kind: "approval";
+  readonly requestId: string;
+  readonly nodeId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  /** Binds the approval to exactly this call. */
+  readonly digest: string;
+}
 
 /** On a branch from an older checkpoint: which effects of the line it left still stand, and which of its own are gone. */
 export interface BranchEffects {

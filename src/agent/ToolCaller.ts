@@ -32,11 +32,14 @@ export class ToolCaller {
 
   /** Rejects with ToolFailedError when the tool failed, with ToolOutcomeUnknownError when that is not known, and with what a feature threw, which fails the run. */
   call(planned: PlannedCall): Promise<CallOutcome> {
-    return this.#scope.visit.launch(planned.toolCallId, async (signal) => {
-      const parsed = await tryParse(planned.tool, planned.input);
-      if (parsed instanceof InvalidInputError) return { refused: parsed };
-      return { output: await this.#perform(planned, parsed.input, signal) };
-    });
+    return this.#scope.visit.launch(
+      { id: planned.toolCallId, within: this.#scope.call?.toolCallId },
+      async (signal) => {
+        const parsed = await tryParse(planned.tool, planned.input);
+        if (parsed instanceof InvalidInputError) return { refused: parsed };
+        return { output: await this.#perform(planned, parsed.input, signal) };
+      },
+    );
   }
 
   async #perform(planned: PlannedCall, parsed: unknown, signal: AbortSignal): Promise<unknown> {

@@ -1,15 +1,17 @@
 import type { RunLine } from "../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../errors/ExecutionMovedError.ts";
+import { RunSuspendedError } from "../errors/RunSuspendedError.ts";
+import { nextTurn } from "../internal/nextTurn.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import type { InterruptOptions } from "./AgentRun.ts";
-import { Flights } from "./Flights.ts";
+import { Flights, type FlightPlan } from "./Flights.ts";
 import type { NodeVisit } from "./NodeVisit.ts";
-import type { PipelineEvents } from "./PipelineEvents.ts";
+import type { InputRequestEvent, PipelineEvents } from "./PipelineEvents.ts";
 import type { RunState } from "./RunState.ts";
 
 /**
- * One visit of one node, from its start until its body and all calls made in it have settled. A move closes it: from
- * then on everything that belongs to it throws, whatever still runs.
+ * One visit of one node, from its start until its body and all calls made in it have settled, or until nothing is left
+ * but to wait. A move and a wait close it: from then on everything that belongs to it throws, whatever still runs.
  */
 export class Visit {
   readonly run: ActiveRun;
@@ -28,7 +30,13 @@ export class Visit {
   #abandoned: { readonly reason: unknown } | undefined;
   #abandon: () => void = () => undefined;
   #cancelGrace: () => void = () => undefined;
+  #suspended: RunSuspendedError | undefined;
   #failure: { readonly error: unknown } | undefined;
+  readonly #requestIds = new Set<string>();
+  #watching = false;
+  #wait: (requests: readonly InputRequestEvent[]) => void = () => undefined;
+  /** Resolves with the open requests once nothing but them goes on; the visit is closed then. */
+  readonly waiting: Promise<readonly InputRequestEvent[]> = new Promise((resolve) => (this.#wait = resolve));
 
   constructor(run: ActiveRun, nodeId: string, input: unknown, at: NodeVisit) {
     this.run = run;
@@ -56,20 +64,40 @@ export class Visit {
     return this.#failure;
   }
 
-  /** @throws ExecutionMovedError when the run has left this visit. */
+  /** @throws ExecutionMovedError, RunSuspendedError when the run has left this visit. */
   assertOpen(): void {
-    if (this.#moved) throw this.#moved;
+    const closed = this.#moved ?? this.#suspended;
+    if (closed) throw closed;
     if (this.#abandoned) throw this.#abandoned.reason;
   }
 
-  /** Runs a tool call or a model request that a move or an abort of the run cuts short. */
-  async launch<Result>(
-    toolCallId: string | undefined,
-    work: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
+  /** Runs a tool call or a request that a move or an abort of the run cuts short. */
+  async launch<Result>(plan: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     this.assertOpen();
     this.signal.throwIfAborted();
-    return this.#flights.launch(toolCallId, work);
+    return this.#flights.launch(plan, work);
+  }
+
+  /** Notes that a request is made under an id; false when one was before. */
+  claimRequest(requestId: string): boolean {
+    if (this.#requestIds.has(requestId)) return false;
+    this.#requestIds.add(requestId);
+    return true;
+  }
+
+  /** A request finds no answer. Never resolves; rejects when the run moves or is aborted before all else has ended. */
+  hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
+    signal.throwIfAborted();
+    this.#flights.hold(request);
+    void this.#watch();
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  }
+
+  /** The node's body has ended: requests that it did not wait for are not asked any more. */
+  endBody(): void {
+    this.#flights.forgetRequests(undefined);
   }
 
   /** A tool call goes on under another id, under which it may ask for a move. */
@@ -79,7 +107,7 @@ export class Visit {
 
   /** Tells listeners; what one of them throws fails the run. A visit the run has left is not told about. */
   async tell<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
-    if (this.#moved || this.#abandoned) return;
+    if (this.#moved || this.#suspended || this.#abandoned) return;
     try {
       await this.run.pipeline.emit(name, event);
     } catch (error) {
@@ -136,6 +164,26 @@ export class Visit {
   /** Resolves when nothing of the visit goes on that the run has to wait for. */
   settled(): Promise<void> {
     return this.#flights.settled();
+  }
+
+  /**
+   * Waits until all that goes on has ended, what follows from it included, and nothing but open requests is left. Then
+   * the visit is closed, and whoever waits for a request is left waiting: the node runs again when it is answered.
+   */
+  async #watch(): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
+    let launched: number;
+    do {
+      launched = this.#flights.launched;
+      await this.#flights.settledButWaiting();
+      await nextTurn();
+    } while (launched !== this.#flights.launched);
+    this.#watching = false;
+    const { openRequests } = this.#flights;
+    if (openRequests.length === 0 || this.#moved || this.#aborted) return;
+    this.#suspended = new RunSuspendedError(this.nodeId);
+    this.#wait(openRequests);
   }
 
   #abort(reason: unknown): void {

@@ -1,6 +1,7 @@
 import { platformSha256 } from "../internal/platformSha256.ts";
 import { ActiveRun } from "./ActiveRun.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
+import { pendingRequest } from "./pendingRequest.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 import { runStrategy } from "./runStrategy.ts";
@@ -11,7 +12,9 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   const run = new ActiveRun(definition, request, await platformSha256());
   try {
     await pipeline.emit("agentStarting", { run });
-    const output = await runStrategy(run);
+    const end = await runStrategy(run);
+    if ("waiting" in end) return { status: "waiting", runId: run.runId, requests: end.waiting.map(pendingRequest) };
+    const { output } = end;
     await pipeline.emit("agentCompleted", { run, output });
     return { status: "completed", runId: run.runId, output };
   } catch (error) {

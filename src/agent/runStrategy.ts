@@ -2,10 +2,10 @@ import { isolate } from "../internal/isolate.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "./advance.ts";
 import type { NextStep } from "./NextStep.ts";
-import { visitNode } from "./visitNode.ts";
+import { visitNode, type Wait } from "./visitNode.ts";
 
-/** Visits one node after the other until the strategy ends; resolves to its output. */
-export async function runStrategy(run: ActiveRun): Promise<unknown> {
+/** Visits one node after the other until the strategy ends, or waits; resolves to its output, or to what it waits for. */
+export async function runStrategy(run: ActiveRun): Promise<{ readonly output: unknown } | Wait> {
   const { pipeline } = run;
   let step: NextStep | undefined;
   try {
@@ -20,13 +20,17 @@ export async function runStrategy(run: ActiveRun): Promise<unknown> {
       }
       if (step.nodeId === "finish") break;
       run.signal.throwIfAborted();
-      const next: NextStep | undefined = await visitNode(run, step);
+      const next: NextStep | Wait | undefined = await visitNode(run, step);
       if (!next) continue;
+      if ("waiting" in next) {
+        await pipeline.emit("agentWaiting", { run, requests: next.waiting });
+        return next;
+      }
       step = next;
       await tellCrossings(run, step);
     }
     await pipeline.emit("strategyCompleted", { run, output: step.input });
-    return step.input;
+    return { output: step.input };
   } catch (error) {
     for (const path of enclosing(step?.nodeId ?? ""))
       await pipeline.emitFailure("subgraphFailed", { run, path, error });

@@ -6,7 +6,7 @@ import { checkSchemaAsync } from "./checkSchema.ts";
 import type { NextStep } from "./NextStep.ts";
 import { NodeContext } from "./NodeContext.ts";
 import { onAbort } from "./onAbort.ts";
-import type { PipelineEvents } from "./PipelineEvents.ts";
+import type { InputRequestEvent, PipelineEvents } from "./PipelineEvents.ts";
 import { isRunMoved } from "./RunMoved.ts";
 import type { Visit } from "./Visit.ts";
 
@@ -17,13 +17,22 @@ type Outcome =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/** Visits one node; resolves to where the run goes from there, or to `undefined` when it moved elsewhere meanwhile. */
-export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | undefined> {
+/** The run can go on only when these are answered. */
+export interface Wait {
+  readonly waiting: readonly InputRequestEvent[];
+}
+
+/**
+ * Visits one node; resolves to where the run goes from there, to what it waits for, or to `undefined` when it moved
+ * elsewhere meanwhile.
+ */
+export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | Wait | undefined> {
   const visit = run.enter(nodeId, input);
   const unlisten = onAbort(run.signal, () => visit.abort(run.signal.reason));
   try {
     const event: Event = { nodeId, input, context: new NodeContext(visit), run };
     const outcome = await settle(visit, event);
+    if ("waiting" in outcome) return outcome;
     if (visit.isMoved) return await afterMove(run, event, outcome);
     return outcome.failed
       ? await fail(run, { ...event, error: outcome.error })
@@ -34,11 +43,13 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
   }
 }
 
-/** Runs the body and waits for whatever it began; after an abort of the run, no longer than the grace. */
-async function settle(visit: Visit, event: Event): Promise<Outcome> {
-  const outcome = await visit.untilAbandoned(bodyAndFlights(visit, event));
+/** Runs the body and waits for whatever it began, or until all that is left waits itself; after an abort no longer than the grace. */
+async function settle(visit: Visit, event: Event): Promise<Outcome | Wait> {
+  const waiting = visit.waiting.then((requests): Wait => ({ waiting: requests }));
+  const outcome = await visit.untilAbandoned(Promise.race([bodyAndFlights(visit, event), waiting]));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
   if (visit.failure) return { failed: true, ...visit.failure };
+  if ("waiting" in outcome) return outcome;
   return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
 }
 
@@ -47,6 +58,7 @@ async function bodyAndFlights(visit: Visit, event: Event): Promise<Outcome> {
     (output): Outcome => ({ failed: false, output }),
     (error: unknown): Outcome => ({ failed: true, error }),
   );
+  visit.endBody();
   await visit.settled();
   return outcome;
 }

@@ -7,6 +7,8 @@ import type {
   IntentRecord,
   NoteRecord,
   OutcomeRecord,
+  ReplyRecord,
+  RequestRecord,
   RequirementsRecord,
   RunRecord,
   SettingsRecord,
@@ -24,6 +26,13 @@ export interface RecordedCall {
   readonly outcome?: OutcomeRecord;
 }
 
+/** A request as a line knows it. */
+export interface RecordedRequest {
+  readonly record: RequestRecord;
+  /** Absent: nobody has answered. */
+  readonly reply?: ReplyRecord;
+}
+
 /** What an agent was at a point of its log, on the line that leads there: stored forms, not yet decoded. */
 export interface AgentState {
   readonly lane: number;
@@ -39,6 +48,8 @@ export interface AgentState {
   readonly decisions: readonly DecisionRecord[];
   /** Answers that its messages refer to, and those that a node gets again; by {@link answerKey}. */
   readonly answers: ReadonlyMap<string, AnswerRecord>;
+  /** Requests that its nodes made, by id. */
+  readonly requests: ReadonlyMap<string, RecordedRequest>;
   /** Likewise for tool calls, by id; those that were reverted included. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
   /** What was noted, oldest first; since the newest snapshot, where reading began there. */
@@ -58,6 +69,7 @@ export const emptyState: AgentState = {
   structure: undefined,
   decisions: [],
   answers: new Map(),
+  requests: new Map(),
   calls: new Map(),
   notes: [],
 };
@@ -133,6 +145,7 @@ class Folding {
   #structure: StructureRecord | undefined;
   #decisions: DecisionRecord[] = [];
   #answers = new Map<string, AnswerRecord>();
+  #requests = new Map<string, RecordedRequest>();
   #calls = new Map<string, RecordedCall>();
   #notes: NoteRecord[] = [];
 
@@ -170,6 +183,7 @@ class Folding {
       structure: this.#structure,
       decisions: this.#decisions,
       answers: this.#answers,
+      requests: this.#requests,
       calls: this.#calls,
       notes: this.#notes,
     };
@@ -182,6 +196,7 @@ class Folding {
       this.#calls = new Map();
     }
     this.#notes = [];
+    this.#requests = new Map();
     this.#storage = new Map();
     this.#settings = undefined;
     this.#requirements = undefined;
@@ -230,12 +245,21 @@ class Folding {
       case "note":
         this.#notes.push(record);
         return;
+      case "request":
+      case "reply":
+        return this.#addRequest(record);
       case "intent":
       case "outcome":
         return this.#addCall(record, order);
       default:
         return;
     }
+  }
+
+  #addRequest(record: RequestRecord | ReplyRecord): void {
+    const known = this.#requests.get(record.request);
+    if (record.kind === "request") this.#requests.set(record.request, { record });
+    else if (known) this.#requests.set(record.request, { ...known, reply: record });
   }
 
   #addCall(record: IntentRecord | OutcomeRecord, order: number): void {

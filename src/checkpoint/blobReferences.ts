@@ -75,6 +75,11 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
         record.structure?.structure,
       ];
     default:
-      return [];
+      return slotsOfRequest(record);
   }
+}
+
+function slotsOfRequest(record: AgentRecord): readonly Slot[] {
+  if (record.kind === "request") return [record.prompt, record.schema];
+  return record.kind === "reply" ? [record.answer] : [];
 }

@@ -135,6 +135,8 @@ export interface OutcomeRecord {
   readonly error?: { readonly message: string };
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
+  /** The call waits for an answer to a request that it made: it is made again under the same id once that is there. */
+  readonly suspended?: true;
   /** The call was aborted before its tool began: it may be made again under the same id. */
   readonly unstarted?: true;
   /** Who said what became of a call in doubt; absent: it ended so by itself. */
@@ -214,6 +216,40 @@ export interface Pack {
   readonly contents: readonly (readonly [hash: string, bytes: number])[];
 }
 
+/**
+ * A node asks somebody outside the run. Written when the run begins to wait, each time anew: what was replied to an earlier
+ * record of the same request does not count any more.
+ */
+export interface RequestRecord {
+  readonly kind: "request";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly request: string;
+  readonly node: string;
+  /** Where in the visit it was made: the id it was given, or which one it is of the node or of a tool call. */
+  readonly id?: string;
+  readonly ordinal?: number;
+  readonly within?: string;
+  readonly prompt: Slot;
+  /** JSON Schema of the answer. */
+  readonly schema: Slot;
+  readonly waitingFor: WaitingFor;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number;
+  /** Why the node refused the last answer. */
+  readonly problems?: readonly { readonly path: string; readonly expected: string }[];
+}
+
+/** A request has its one answer, or none in time. */
+export interface ReplyRecord {
+  readonly kind: "reply";
+  readonly lane: number;
+  readonly request: string;
+  readonly at: number;
+  readonly answer?: Slot;
+  readonly expired?: true;
+}
+
 /** The status of the run changed without a checkpoint. Runs begin in progress unless a record beside them says `queued`. */
 export interface StatusRecord {
   readonly kind: "status";
@@ -224,6 +260,10 @@ export interface StatusRecord {
   readonly reason?: string;
   /** Paused: what whoever resumes it should know or do. */
   readonly instructions?: string;
+  /** Waiting: the requests that nobody has answered, in the order in which they were made. */
+  readonly requests?: readonly string[];
+  /** Waiting: another request of the same wait has its answer, so that the run can go on. */
+  readonly answered?: true;
   /** Waiting: what for, what the person was shown, and until when, in milliseconds since 1970. */
   readonly waitingFor?: WaitingFor;
   readonly prompt?: string;
@@ -333,6 +373,8 @@ export type AgentRecord =
   | OutcomeRecord
   | NoteRecord
   | CheckpointRecord
+  | RequestRecord
+  | ReplyRecord
   | StatusRecord
   | RollbackRecord
   | RollbackStepRecord

@@ -7,7 +7,7 @@ import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 /** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
 export function stateReferences(state: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
-  const { history, storage, settings, structure, checkpoint, run, answers, calls, notes } = state;
+  const { history, storage, settings, structure, checkpoint, run, answers, calls, notes, requests } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
   for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own]) {
     for (const resolved of resolve(slot, state)) addBlobReference(resolved, references);
@@ -18,6 +18,9 @@ export function stateReferences(state: AgentState): BlobCells {
     if (visit[0] !== base) continue;
     for (const slot of [intent?.input, outcome?.input, outcome?.output]) addBlobReference(slot, references);
   }
+  const asked = [...requests.values()].filter(({ record }) => record.visit[0] === base);
+  for (const slot of asked.flatMap(({ record, reply }) => [record.prompt, record.schema, reply?.answer]))
+    addBlobReference(slot, references);
   for (const { call = "", value } of notes) if (calls.get(call)?.visit[0] === base) addBlobReference(value, references);
   return references;
 }

@@ -25,6 +25,11 @@ export function isToolCallIdOf(line: RunLine, id: string, sha256: Sha256): boole
   return id.length === 2 * half && id.slice(half) === proof(line, id.slice(0, half), sha256);
 }
 
+/** The id of a request for input: 12 hex digits, which a person can type; a digest of where it was made and of its line. */
+export function requestIdAt(line: RunLine, place: string, sha256: Sha256): string {
+  return sha256.hex(JSON.stringify(["request", line.agentId, line.runId, line.lane, place])).slice(0, 12);
+}
+
 function proof(line: RunLine, first: string, sha256: Sha256): string {
   return sha256.base64url(JSON.stringify(["issued", line.agentId, line.runId, line.lane, first])).slice(0, half);
 }

@@ -34,7 +34,7 @@ export function checkpointToolCall(
   reader: SlotReader,
 ): CheckpointToolCall | undefined {
   const { outcome } = call;
-  if (!outcome || outcome.unstarted || outcome.retry) return undefined;
+  if (!outcome || outcome.unstarted || outcome.retry || outcome.suspended) return undefined;
   const { tool, effect } = callFacts(call);
   const base = { toolCallId: call.call, toolName: tool, effect, input: callInput(call, state, reader) };
   if (outcome.error) return { ...base, status: "failed", error: outcome.error.message };

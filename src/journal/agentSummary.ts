@@ -15,7 +15,7 @@ export function agentSummary(agentId: string, life: AgentLife): AgentSummary | u
     status: standing.status,
     order: `${priorityOrder(task?.priority ?? 0)}${created} ${agentId}`,
     ...(until !== undefined && { dueAt: new Date(until).toISOString() }),
-    requestIds: [],
+    requestIds: standing.record?.requests ?? [],
     position: 0,
     createdAt: created,
     updatedAt: new Date(standing.at).toISOString(),

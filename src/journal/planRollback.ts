@@ -10,7 +10,7 @@ export interface RollbackPlan {
   readonly irreversible: readonly LoggedCall[];
   /** Began and have no recorded end, or one settled as not known: whether they had their effect is unknown. */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that asked for a move themselves. */
+  /** Calls that asked for a move themselves, and calls that wait for an answer. */
   readonly skipped: readonly LoggedCall[];
   /** All of them and those without effect: on no line any more. */
   readonly closed: readonly string[];
@@ -54,7 +54,7 @@ function judge(
   isTakenBack: (tool: string) => boolean = () => false,
 ): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
   const { outcome } = call;
-  if (outcome?.moved) return "skipped";
+  if (outcome?.moved || outcome?.suspended) return "skipped";
   if (outcome?.error || outcome?.unstarted || isTakenBack(call.tool)) return "nothing";
   if (!outcome || outcome.retry || outcome.unknown) return call.effect === "none" ? "nothing" : "in_doubt";
   if (hasInverse(call.tool)) return "revert";

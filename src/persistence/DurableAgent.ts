@@ -1,5 +1,6 @@
 import { checkSchemaAsync } from "../agent/checkSchema.ts";
 import type { Node } from "../agent/Node.ts";
+import type { PendingRequest } from "../agent/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import { historyRecords } from "../checkpoint/changeRecords.ts";
@@ -8,16 +9,22 @@ import { MessageHistory } from "../checkpoint/MessageHistory.ts";
 import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
+import { NothingToCancelError } from "../errors/NothingToCancelError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { answerRequests } from "./answerRequests.ts";
 import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
+import { endRun } from "./endRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
+import { openWhenFree } from "./openWhenFree.ts";
+import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -26,6 +33,10 @@ import type { RollbackOptions } from "./RunPersistence.ts";
 import { settleFromOutside } from "./settleFromOutside.ts";
 import type { ToolCallInDoubt } from "./ToolCallInDoubt.ts";
 import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+
+const defaultAnswerTimeoutMs = 5_000;
+/** Twice the lease of the file storage: its owner learns of a stop with its next renewal. */
+const defaultCancelTimeoutMs = 30_000;
 
 /**
  * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
@@ -126,6 +137,65 @@ export class DurableAgent {
     const checked = checkSettlement(settlement, toolCallId);
     await using journal = await this.#setup.openJournal(this.agentId);
     await settleFromOutside(journal, toolCallId, checked);
+  }
+
+  /** What the agent waits for; nothing unless it waits. Reads only, also while the agent runs. */
+  async getRequests(): Promise<readonly PendingRequest[]> {
+    const { log, state } = await AgentLog.readHead(this.#setup.log, this.agentId);
+    return state ? pendingInputs({ log, state }) : [];
+  }
+
+  /**
+   * Answers a request; durable when it resolves. Nothing runs: whoever resumes the agent next goes on with it. The answer
+   * is judged by the schema of the request, and the first one that is taken counts, whoever else tries.
+   *
+   * @param options `timeoutMs`: how long to wait for an agent that somebody owns, in milliseconds; default 5,000.
+   * @throws RequestNotFoundError, RequestAnsweredError, RequestExpiredError, InvalidInputError, NotSerializableError,
+   * AgentBusyError; nothing has changed then.
+   */
+  async answer(
+    requestId: string,
+    answer: unknown,
+    { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number } = {},
+  ): Promise<void> {
+    await using journal = await openWhenFree(this.#setup, this.agentId, timeoutMs);
+    const { head } = journal;
+    const stored = head?.state && { log: head.log, state: head.state };
+    await answerRequests(this.#setup, journal, stored, { [requestId]: answer });
+  }
+
+  /**
+   * Ends a run that has not ended, as cancelled; its effects stand and stay revertible. A process that runs it is asked to
+   * stop first: its run rejects with StopRequestedError.
+   *
+   * @param options `timeoutMs`: how long to wait for that process, in milliseconds; default 30,000.
+   * @throws NothingToCancelError when the last run has ended, or there is none.
+   * @throws AgentBusyError when the process that runs it has not stopped in time; it may still do so, and is not cancelled.
+   */
+  async cancel(
+    reason?: string,
+    { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number } = {},
+  ): Promise<void> {
+    await using journal = await this.#stop(reason ?? "cancelled", timeoutMs);
+    const { head } = journal;
+    if (!head?.state || !head.log.index.run) throw new NothingToCancelError(this.agentId, "it has not run");
+    if (!head.log.index.unfinished) throw new NothingToCancelError(this.agentId, "its last run has ended");
+    endRun(
+      journal,
+      { log: head.log, state: head.state },
+      { status: "cancelled", ...(reason !== undefined && { reason }) },
+    );
+    await journal.durable();
+  }
+
+  async #stop(reason: string, timeoutMs: number): Promise<Journal> {
+    try {
+      return await this.#setup.openJournal(this.agentId);
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      await this.#setup.log.requestStop(this.agentId, reason);
+      return openWhenFree(this.#setup, this.agentId, timeoutMs);
+    }
   }
 
   async #rollBack(

@@ -3,6 +3,7 @@ import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { AgentRecord, RunRecord } from "../checkpoint/records.ts";
+import { waits } from "../checkpoint/openRequests.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
@@ -12,6 +13,7 @@ import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { isolate } from "../internal/isolate.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
+import { answerRequests, expireRequests } from "./answerRequests.ts";
 import { newRun, restoredRun, runRecord, type StoredState } from "./beginRun.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { endRecords } from "./endRecords.ts";
@@ -19,6 +21,7 @@ import { decideResume, decideRun, type StartDecision, type StartFacts } from "./
 import { findCheckpoint } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
+import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordedOutput } from "./recordedOutput.ts";
 import type { RunSession } from "./RunSession.ts";
@@ -50,7 +53,8 @@ export class DurableRun {
   }
 
   async execute(): Promise<RunResult<unknown>> {
-    const stored = this.#journal.head?.log.index.rollback ? await this.#finishRollback() : this.#stored();
+    const begun = this.#journal.head?.log.index.rollback ? await this.#finishRollback() : this.#stored();
+    const stored = await this.#settleRequests(begun);
     const decision = this.#decide(stored);
     const { agentId } = this.#request;
     switch (decision.kind) {
@@ -62,6 +66,8 @@ export class DurableRun {
         };
       case "resume":
         return this.#run(await this.#resumed(stored));
+      case "waiting":
+        return { status: "waiting", runId: decision.runId, requests: stored ? pendingInputs(stored) : [] };
       case "branch":
         return this.#branch(decision.checkpointId);
       case "new":
@@ -73,8 +79,7 @@ export class DurableRun {
         }
         return this.#afterOther(decision.keep);
       case "finish_first":
-        await this.#run(await this.#resumed(stored));
-        return this.#afterOther(decision.keep);
+        return this.#finishFirst(stored, decision.keep);
       case "refuse_unfinished":
         throw new UnfinishedRunError(agentId, decision.runId);
       case "refuse_cancelled":
@@ -88,6 +93,24 @@ export class DurableRun {
   async #finishRollback(): Promise<StoredState | undefined> {
     await finishRollback(this.#setup, this.#journal);
     await this.#journal.readHead();
+    return this.#stored();
+  }
+
+  /** Answers given with the resume come first, and so does what has expired. */
+  async #settleRequests(stored: StoredState | undefined): Promise<StoredState | undefined> {
+    const journal = this.#journal;
+    const { options } = this.#request;
+    const answers = "answers" in options ? options.answers : undefined;
+    let current = stored;
+    if (answers && "checkpointId" in options && options.checkpointId !== undefined)
+      throw new TypeError("Answers go with the latest state: give them without a checkpointId.");
+    if (answers) {
+      await answerRequests(this.#setup, journal, current, answers);
+      await journal.readHead();
+      current = this.#stored();
+    }
+    if (!current || !(await expireRequests(journal, current))) return current;
+    await journal.readHead();
     return this.#stored();
   }
 
@@ -111,7 +134,13 @@ export class DurableRun {
     const last = index?.run?.run;
     return {
       ...(index?.unfinished &&
-        index.run && { unfinished: { runId: index.run.run, sameInput: this.#sameInput(index.run, stored) } }),
+        index.run && {
+          unfinished: {
+            runId: index.run.run,
+            sameInput: this.#sameInput(index.run, stored),
+            waits: stored !== undefined && waits(index, stored.state),
+          },
+        }),
       ...(runId !== undefined && index?.runs.has(runId) && { asked: ended(runId) }),
       ...(last !== undefined && index?.runs.has(last) && { last: { runId: last, status: ended(last) } }),
     };
@@ -175,6 +204,13 @@ export class DurableRun {
     );
     const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
     return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
+  }
+
+  /** @throws UnfinishedRunError when the other run cannot be finished now: it waits. */
+  async #finishFirst(stored: StoredState | undefined, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
+    const first = await this.#run(await this.#resumed(stored));
+    if (first.status !== "completed") throw new UnfinishedRunError(this.#request.agentId, first.runId);
+    return this.#afterOther(keep);
   }
 
   /** Another run ended just now on this journal; its end is what the new one follows. */

@@ -7,6 +7,7 @@ import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
 import type { RunResult } from "../agent/RunResult.ts";
 import { DurableRun } from "./DurableRun.ts";
+import { journalInputRequest } from "./journalInputRequest.ts";
 import { journalModelRequest } from "./journalModelRequest.ts";
 import { journalToolCall } from "./journalToolCall.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
@@ -16,6 +17,7 @@ import { recordFailure } from "./recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimHistory.ts";
 import { RunSessions } from "./RunSessions.ts";
+import { waitForInput } from "./waitForInput.ts";
 
 /** Makes an agent durable: `agent.install(Persistence, { storage })`. */
 export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = {
@@ -24,10 +26,14 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     const setup = new PersistenceSetup(config, pipeline);
     const sessions = new RunSessions();
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
-    pipeline.claim("resume", "runId", "history", "unfinished");
+    pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup, event, next));
+    pipeline.aroundInputRequest((event, next) =>
+      journalInputRequest(setup, sessions.of(runOf(event.context)), event, next),
+    );
+    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(setup, sessions.of(run), requests));
     saveAtEvents(pipeline, setup, sessions);
     return new PersistenceFeature(setup, sessions);
   },

@@ -14,7 +14,7 @@ export type UnfinishedRun =
       readonly runId: string;
       /**
        * `interrupted`: its process ended in the middle, or its signal was aborted. `paused`: somebody moved it from outside.
-       * `failed`: it rejected. `waiting`: for a person; nothing in this version waits.
+       * `failed`: it rejected. `waiting`: for an answer; once every request has one it is `interrupted`.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }

@@ -15,6 +15,7 @@ import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageP
 import { NoPersistenceStorageProvider } from "../storage/none/NoPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
+import { AskedSchemas } from "./AskedSchemas.ts";
 import { AppendedEvents } from "./AppendedEvents.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
@@ -45,6 +46,7 @@ export class PersistenceSetup {
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly askedSchemas = new AskedSchemas();
   readonly #onEvent: PersistenceListener | undefined;
   readonly #onListenerError: ListenerErrorHandler | undefined;
   /** The agent that was asked for or run last. */

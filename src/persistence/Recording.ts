@@ -1,7 +1,7 @@
 import type { AssistantMessage } from "../checkpoint/Message.ts";
 import { answerKey, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
-import type { NoteRecord, Visit } from "../checkpoint/records.ts";
+import type { NoteRecord, OutcomeRecord, Visit } from "../checkpoint/records.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 
 /**
@@ -23,7 +23,7 @@ export class Recording {
     for (const [key, { visit, message }] of state.answers)
       if (again(visit)) this.#answers.set(key, reader.message(message) as AssistantMessage);
     for (const call of state.calls.values()) {
-      if (!again(call.visit) || !index.counts(call) || call.outcome?.moved || call.outcome?.unstarted) continue;
+      if (!again(call.visit) || !index.counts(call) || isMadeAgain(call.outcome)) continue;
       this.#calls.set(call.call, call);
       if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
       const { ordinal, within } = call.intent ?? call.outcome ?? {};
@@ -67,4 +67,9 @@ export class Recording {
   outputOf(call: string): unknown {
     return this.#outputs.get(call);
   }
+}
+
+/** A call that has nothing to give back: it is made as if for the first time. */
+function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
+  return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
 }

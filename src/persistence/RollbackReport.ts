@@ -13,7 +13,7 @@ export interface RollbackReport extends RunMoved {
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects stand. */
   readonly irreversible: readonly RevertibleCall[];
-  /** Calls that were left as they are: those that asked for the move, or all, when only messages went back. */
+  /** Calls that were left as they are: those that asked for the move or wait for an answer, or all, when only messages went back. */
   readonly skipped: readonly RevertibleCall[];
   /** What participants took back, such as files; those without anything to take back are not listed. */
   readonly participants: readonly ParticipantReport[];

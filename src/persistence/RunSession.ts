@@ -19,6 +19,7 @@ import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
+import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
 import { noteRecord } from "./noteRecord.ts";
 import type { NewNote } from "./RunPersistence.ts";
@@ -33,8 +34,9 @@ export class RunSession {
   readonly lane: number;
   readonly start: RunStart;
   readonly recording: Recording | undefined;
+  readonly replies: RecordedReplies | undefined;
   readonly run: RunRecord;
-  /** Calls that moved the run: they get no outcome. */
+  /** Calls that moved the run, or that wait: they get no other outcome. */
   readonly movedCalls = new Set<string>();
   /** What became of each call that was made on this line in this process. */
   readonly performed = new Map<string, Promise<unknown>>();
@@ -70,6 +72,7 @@ export class RunSession {
     this.lane = options.lane;
     this.start = options.start;
     this.recording = options.recording;
+    this.replies = options.replies;
     this.head = options.head;
     this.#automatic = options.automatic;
     this.#restored = options.restored;
@@ -197,6 +200,16 @@ export class RunSession {
     if (!facts) return;
     this.movedCalls.add(call);
     this.journal.append([{ ...facts, kind: "outcome", moved: true }]);
+  }
+
+  /** The run waits, and so do the calls that have not ended: none of them is in doubt. This session ends. */
+  suspendCalls(): AgentRecord[] {
+    this.closed = true;
+    const calls = [...this.inFlight.values()];
+    for (const { call } of calls) this.movedCalls.add(call);
+    return calls
+      .filter(({ effect }) => effect !== "none")
+      .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));
   }
 
   get automatic(): boolean {

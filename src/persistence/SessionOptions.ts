@@ -2,6 +2,7 @@ import type { RunStart } from "../agent/RunStart.ts";
 import type { AgentRecord, DecisionRecord, RunRecord, StructureRecord } from "../checkpoint/records.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
+import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
 
 /** Where a session begins: at a stored state, or with a new run. */
@@ -13,6 +14,8 @@ export interface SessionOptions {
   readonly automatic: boolean;
   readonly start: RunStart;
   readonly recording: Recording | undefined;
+  /** Absent: nothing was asked before. */
+  readonly replies?: RecordedReplies;
   /** Records that begin the run or the line; appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
   /** The decisions in a stored state; absent when the log does not have the state of `start`. */

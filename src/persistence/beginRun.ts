@@ -7,6 +7,7 @@ import type { AgentLog } from "../storage/AgentLog.ts";
 import { eventCheckpoint } from "./AppendedEvents.ts";
 import type { CheckpointRestoredEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { RecordedReplies } from "./RecordedReplies.ts";
 import { Recording } from "./Recording.ts";
 import { restoreRun } from "./restoreRun.ts";
 import { RunSession } from "./RunSession.ts";
@@ -124,6 +125,7 @@ export function restoredRun(
     structure: structureRecord(setup.graph, lane, journal),
     automatic: setup.automatic,
     recording: new Recording(state, reader, log.index, nextVisitOf(state)),
+    replies: new RecordedReplies(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
     ...(checkpoint && { restored: state.decisions }),
   });
 }

@@ -3,7 +3,12 @@ import type { ResumeOptions, RunOptions } from "../agent/RunRequest.ts";
 /** What a log says about an agent, as far as beginning a run depends on it. */
 export interface StartFacts {
   /** The run that has not ended. */
-  readonly unfinished?: { readonly runId: string; readonly sameInput: boolean };
+  readonly unfinished?: {
+    readonly runId: string;
+    readonly sameInput: boolean;
+    /** True while it waits and nobody has answered: it cannot go on. */
+    readonly waits: boolean;
+  };
   /** How the run that was asked for by its id ended; absent: it has not, or none was asked for. */
   readonly asked?: "completed" | "cancelled";
   /** How the last run ended; absent: it has not, or there was none. */
@@ -14,6 +19,7 @@ export interface StartFacts {
 export type StartDecision =
   | { readonly kind: "recorded"; readonly runId: string }
   | { readonly kind: "resume" }
+  | { readonly kind: "waiting"; readonly runId: string }
   | { readonly kind: "branch"; readonly checkpointId: string }
   | { readonly kind: "new"; readonly keep: "history" | "nothing" }
   | { readonly kind: "finish_first" | "abandon"; readonly keep: "history" | "nothing" }
@@ -29,8 +35,8 @@ export function decideRun(options: RunOptions, { unfinished, asked }: StartFacts
   }
   if (!unfinished) return { kind: "new", keep };
   const same = options.runId === undefined ? unfinished.sameInput : options.runId === unfinished.runId;
-  if (same) return { kind: "resume" };
-  return options.unfinished === undefined
+  if (same) return goOn(unfinished);
+  return options.unfinished === undefined || (options.unfinished === "finish_first" && unfinished.waits)
     ? { kind: "refuse_unfinished", runId: unfinished.runId }
     : { kind: options.unfinished, keep };
 }
@@ -38,7 +44,11 @@ export function decideRun(options: RunOptions, { unfinished, asked }: StartFacts
 /** Decides a `resume`. */
 export function decideResume(options: ResumeOptions, { unfinished, last }: StartFacts): StartDecision {
   if (options.checkpointId !== undefined) return { kind: "branch", checkpointId: options.checkpointId };
-  if (unfinished) return { kind: "resume" };
+  if (unfinished) return goOn(unfinished);
   if (!last) return { kind: "refuse_nothing" };
   return { kind: last.status === "completed" ? "recorded" : "refuse_cancelled", runId: last.runId };
+}
+
+function goOn({ runId, waits }: NonNullable<StartFacts["unfinished"]>): StartDecision {
+  return waits ? { kind: "waiting", runId } : { kind: "resume" };
 }

@@ -25,6 +25,7 @@ export function inverseContext(facts: {
     setProgress: closed,
     recordDecision: closed,
     require: closed,
+    requestInput: closed,
     feature: closed,
   };
 }

@@ -9,6 +9,8 @@ export interface LogCapabilities {
   readonly processes: "one" | "many";
   /** `"many"` when processes on several machines may use it at once. */
   readonly machines: "one" | "many";
+  /** What of an agent is there when it is opened again. Absent: every record; else nothing can wait for an answer on it. */
+  readonly keeps?: "checkpoints" | "nothing";
 }
 
 /** Who owns a log. `nonce` is random, so that two owners in one process differ. */

@@ -2,6 +2,7 @@ import {
   AIAgent,
   Persistence,
   type AnyTool,
+  type Clock,
   type ListenerErrorHandler,
   type PersistenceListener,
   type OnToolCallInDoubt,
@@ -22,6 +23,8 @@ export interface DurableOptions {
   readonly automatic?: boolean;
   readonly systemPrompt?: string;
   readonly maxIterations?: number;
+  /** Default: one that stands still, of its own. */
+  readonly clock?: Clock;
   readonly onEvent?: PersistenceListener;
   readonly onListenerError?: ListenerErrorHandler;
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
@@ -57,7 +60,7 @@ export function durableAgent(
   }).install(Persistence, {
     storage,
     enableAutomaticPersistence: automatic,
-    clock: new SimulatedClock(),
+    clock: options.clock ?? new SimulatedClock(),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(onEvent && { onEvent }),

@@ -27,7 +27,7 @@ const retryAfterMs = 1_000;
  */
 export class CheckpointRecordLog implements RecordLog {
   readonly version = "v1";
-  readonly capabilities: LogCapabilities = { durable: true, processes: "one", machines: "one" };
+  readonly capabilities: LogCapabilities = { durable: true, processes: "one", machines: "one", keeps: "checkpoints" };
   readonly blobs = noBlobs;
   readonly #provider: PersistenceStorageProvider<never>;
   readonly #owned = new Map<string, { readonly owner: LogOwner; readonly log: CheckpointOwnedLog }>();

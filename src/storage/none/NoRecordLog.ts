@@ -9,7 +9,7 @@ import { NoOwnedLog } from "./NoOwnedLog.ts";
 /** Stores nothing: every log is empty and free, every append is acknowledged and forgotten. */
 export class NoRecordLog implements RecordLog {
   readonly version = "v1";
-  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one" };
+  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one", keeps: "nothing" };
   readonly blobs: BlobStore = new NoBlobStore();
   #closed = false;
 

@@ -1,0 +1,42 @@
+import { DuplicateRequestError } from "../errors/DuplicateRequestError.ts";
+import { FeatureNotInstalledError } from "../errors/FeatureNotInstalledError.ts";
+import type { AgentContext } from "./AgentContext.ts";
+import type { CallScope } from "./CallScope.ts";
+import type { InputRequest } from "./InputRequest.ts";
+import type { InputRequestEvent } from "./PipelineEvents.ts";
+
+/** What one context asks of somebody outside. */
+export class NodeInput {
+  readonly #scope: CallScope;
+  readonly #context: AgentContext;
+
+  constructor(scope: CallScope, context: AgentContext) {
+    this.#scope = scope;
+    this.#context = context;
+  }
+
+  /** @throws FeatureNotInstalledError, DuplicateRequestError, and what the feature that keeps requests throws. */
+  async request<Answer>(request: InputRequest<Answer>): Promise<Answer> {
+    const { visit } = this.#scope;
+    visit.assertOpen();
+    const { pipeline } = visit.run;
+    if (!pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
+    const { id } = request;
+    const place = id === undefined ? { ordinal: this.#scope.take("r") } : { id };
+    const requestId = this.#scope.requestIdAt(place);
+    if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
+    const event: InputRequestEvent = {
+      requestId,
+      nodeId: visit.nodeId,
+      request,
+      ...("ordinal" in place && place),
+      context: this.#context,
+      visit: visit.at,
+    };
+    const answer = await visit.launch({ id: requestId, within: this.#scope.call?.toolCallId }, (signal) =>
+      pipeline.inputRequest(event, (accepted) => visit.hold(accepted, signal)),
+    );
+    // The schema of the request made it.
+    return answer as Answer;
+  }
+}

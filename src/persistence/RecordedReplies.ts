@@ -1,0 +1,46 @@
+import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
+import { callOf } from "../agent/ContextBinding.ts";
+import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
+import type { RequestRecord, Visit } from "../checkpoint/records.ts";
+import type { SlotReader } from "../checkpoint/SlotReader.ts";
+
+/** What became of a request: it was answered, or nobody did in time. */
+export type Reply = { readonly answer: unknown } | { readonly expiredAt: string };
+
+/**
+ * What the requests of the node that runs next were answered with. They are found by where they were made, not by their
+ * ids, which are others on another line.
+ */
+export class RecordedReplies {
+  readonly #byPlace = new Map<string, Reply>();
+
+  /** @param keepExpired false when the run has failed for want of an answer: it asks once more. */
+  constructor(state: AgentState, reader: SlotReader, keepExpired: boolean) {
+    const from = nextVisitOf(state);
+    for (const { record, reply } of state.requests.values()) {
+      const { visit, id, ordinal, within, expiresAt = 0 } = record;
+      if (!reply || visit[0] !== from[0] || visit[1] < from[1] || (reply.expired && !keepExpired)) continue;
+      this.#byPlace.set(
+        placeOf(visit, { id, ordinal, within }),
+        reply.expired ? { expiredAt: new Date(expiresAt).toISOString() } : { answer: reader.read(reply.answer) },
+      );
+    }
+  }
+
+  /** `undefined`: nobody has answered. */
+  of(event: InputRequestEvent): Reply | undefined {
+    return this.#byPlace.get(placeOf([event.visit.base, event.visit.ordinal], requestPlace(event)));
+  }
+}
+
+type Place = { readonly [Key in "id" | "ordinal" | "within"]: RequestRecord[Key] | undefined };
+
+/** Where in its visit a request is made, as its record says it. */
+export function requestPlace({ request: { id }, ordinal, context }: InputRequestEvent): Place {
+  const within = callOf(context)?.toolCallId;
+  return id === undefined ? { id, ordinal, within } : { id, ordinal: undefined, within: undefined };
+}
+
+function placeOf(visit: Visit, { id, ordinal, within }: Place): string {
+  return JSON.stringify([...visit, id ?? ordinal, within ?? ""]);
+}

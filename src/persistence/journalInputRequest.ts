@@ -1,0 +1,36 @@
+import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
+import { RequestExpiredError } from "../errors/RequestExpiredError.ts";
+import { WaitingNotSupportedError } from "../errors/WaitingNotSupportedError.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import type { RunSession } from "./RunSession.ts";
+
+/**
+ * A request of a durable run: answered from the log when it has its answer. An answer was judged by the JSON Schema where
+ * it was given; the schema of the node, which may be stricter, judges it here, and one that it refuses is asked for again.
+ */
+export async function journalInputRequest(
+  setup: PersistenceSetup,
+  session: RunSession,
+  event: InputRequestEvent,
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<unknown> {
+  const { agentId } = session.journal;
+  const { requestId, nodeId, request } = event;
+  if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
+  const reply = session.replies?.of(event);
+  if (!reply) return next(event);
+  if ("expiredAt" in reply) throw new RequestExpiredError(agentId, requestId, reply.expiredAt);
+  try {
+    return await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return next({ ...event, problems: error.problems });
+  }
+}
+
+/** What a refusal of an answer calls it. */
+export function answerSubject(requestId: string): string {
+  return `answer to request ${requestId}`;
+}
