@@ -1,3 +1,6 @@
+export { FileReservedError, type FileHolder } from "./errors/FileReservedError.ts";
+export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
+export { ReservationLostError } from "./errors/ReservationLostError.ts";
 export { merge, type MergeOptions } from "./workspace/merge/merge.ts";
 export type { ConflictRegion, ConflictSide, MergeResult } from "./workspace/merge/MergeResult.ts";
 export type { MergeLabels } from "./workspace/merge/renderChunks.ts";
@@ -7,4 +10,6 @@ export type { FileConflict, FileResolution } from "./workspace/restore/FileConfl
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export { FileAccessError } from "./errors/FileAccessError.ts";
 export { FileConflictError, type ConflictingFile } from "./errors/FileConflictError.ts";
-export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
+export type { FileOperation } from "./workspace/reservations/LockState.ts";
+export type { Reservation, ReservedFile } from "./workspace/reservations/Reservation.ts";
+export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";

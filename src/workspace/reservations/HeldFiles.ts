@@ -1,0 +1,86 @@
+import { ReservationLostError } from "../../errors/ReservationLostError.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import type { PathLock } from "./PathLock.ts";
+import type { Reservation, ReservedFile } from "./Reservation.ts";
+
+interface HeldOptions {
+  readonly owner: string;
+  readonly ttlMs: number;
+  readonly keepAlive: boolean;
+}
+
+/**
+ * What one request holds. While more is being acquired it renews by itself, since that can take longer than the first
+ * files last; afterwards only when it was asked to.
+ */
+export class HeldFiles implements Reservation {
+  readonly #lock: PathLock;
+  readonly #clock: Clock;
+  readonly #options: HeldOptions;
+  /** For each file its deadline by the monotonic clock. */
+  readonly #deadlines = new Map<ReservedFile, number>();
+  #isOver = false;
+  #cancelRenewal = (): void => {};
+  #renewal: Promise<void> = Promise.resolve();
+
+  constructor(lock: PathLock, clock: Clock, options: HeldOptions) {
+    this.#lock = lock;
+    this.#clock = clock;
+    this.#options = options;
+    this.#renewLater();
+  }
+
+  get owner(): string {
+    return this.#options.owner;
+  }
+
+  get files(): readonly ReservedFile[] {
+    return [...this.#deadlines.keys()];
+  }
+
+  get held(): boolean {
+    return !this.#isOver && Math.min(...this.#deadlines.values()) > this.#clock.monotonic();
+  }
+
+  add(file: ReservedFile, deadlineMs: number): void {
+    this.#deadlines.set(file, deadlineMs);
+  }
+
+  /** Nothing more is to come. */
+  complete(): this {
+    if (!this.#options.keepAlive) this.#cancelRenewal();
+    return this;
+  }
+
+  async renew(): Promise<void> {
+    for (const file of this.files) {
+      const deadlineMs = this.#isOver ? undefined : await this.#lock.renew(file);
+      if (deadlineMs === undefined) {
+        this.#isOver = true;
+        throw new ReservationLostError(this.owner, file.path);
+      }
+      this.#deadlines.set(file, deadlineMs);
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#isOver = true;
+    this.#cancelRenewal();
+    await this.#renewal;
+    for (const { path } of this.files) await this.#lock.release(path);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  #renewLater(): void {
+    this.#cancelRenewal = this.#clock.after(this.#options.ttlMs / 3, () => (this.#renewal = this.#renewNow()), true);
+  }
+
+  /** A failure of the storage is tried again; what is lost stays lost. */
+  async #renewNow(): Promise<void> {
+    await this.renew().catch(() => {});
+    if (!this.#isOver) this.#renewLater();
+  }
+}

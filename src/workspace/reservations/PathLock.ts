@@ -1,0 +1,126 @@
+import type { Clock } from "../../internal/Clock.ts";
+import type { ProcessIdentity } from "../../storage/file/ProcessIdentity.ts";
+import type { ExpiryJudge } from "./ExpiryJudge.ts";
+import type { LockFolder } from "./LockFolder.ts";
+import { granted, type LockEntry, type LockState, mayHave, queued, renewed, without } from "./LockState.ts";
+import { processClaim } from "./ProcessClaim.ts";
+import type { ReservedFile } from "./Reservation.ts";
+import { waitFor } from "./waitFor.ts";
+
+/** Who waits says so again each half of this, or is passed over. */
+const waitingTtlMs = 10_000;
+const shortestWaitMs = 2;
+const longestWaitMs = 100;
+
+/** One call of `acquire`. */
+export interface LockRequest {
+  readonly id: string;
+  readonly owner: string;
+  readonly ttlMs: number;
+}
+
+/**
+ * What one request does to the locks of paths. Each action reads the state, decides, writes the next generation, and reads
+ * again, until what it reads is what it wants: only what was read after a write says that the write counted.
+ */
+export class PathLock {
+  readonly #folder: LockFolder;
+  readonly #judge: ExpiryJudge;
+  readonly #clock: Clock;
+  readonly #identity: ProcessIdentity;
+  readonly #request: LockRequest;
+
+  constructor(folder: LockFolder, judge: ExpiryJudge, clock: Clock, identity: ProcessIdentity, request: LockRequest) {
+    this.#folder = folder;
+    this.#judge = judge;
+    this.#clock = clock;
+    this.#identity = identity;
+    this.#request = request;
+  }
+
+  /** The deadline of what the request now holds; else the state that stood in its way when its time was up. */
+  async acquire(file: ReservedFile, giveUpAtMs: number, signal?: AbortSignal): Promise<number | LockState> {
+    try {
+      for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+        signal?.throwIfAborted();
+        const leftMs = giveUpAtMs - this.#clock.monotonic();
+        const state = await this.#settle(file.path, (now) => this.#ask(now, file, leftMs > 0));
+        const own = this.#ownOf(state);
+        if (own !== undefined) return own.deadlineMs ?? 0;
+        if (leftMs <= 0) return this.#refuse(file.path, state);
+        await waitFor(this.#clock, Math.min(waitMs, leftMs), signal);
+      }
+    } catch (error) {
+      await this.release(file.path);
+      throw error;
+    }
+  }
+
+  /** The new deadline; `undefined` when the file is no longer this request's. */
+  async renew(file: ReservedFile): Promise<number | undefined> {
+    const entry = this.#entry(file, this.#request.ttlMs);
+    const state = await this.#settle(file.path, (now) => {
+      const own = this.#ownOf(now);
+      if (own === undefined || own.deadlineMs === entry.deadlineMs) return undefined;
+      return renewed(now, { ...entry, since: own.since });
+    });
+    return this.#ownOf(state)?.deadlineMs;
+  }
+
+  async release(path: string): Promise<void> {
+    const { id } = this.#request;
+    await this.#settle(path, (now) => {
+      const isKnown = [...now.holders, ...now.waiting].some((entry) => entry.id === id);
+      return isKnown ? without(now, id) : undefined;
+    });
+  }
+
+  #ask(now: LockState, file: ReservedFile, waits: boolean): LockState | undefined {
+    const { id, ttlMs } = this.#request;
+    if (this.#ownOf(now) !== undefined) return undefined;
+    const current = this.#judge.current(now);
+    if (mayHave(current, id, file.operation)) return granted(current, this.#entry(file, ttlMs));
+    const own = now.waiting.find((entry) => entry.id === id);
+    const isFresh = own !== undefined && this.#judge.leftMs(file.path, own) > waitingTtlMs / 2;
+    return !waits || isFresh ? undefined : queued(current, this.#entry(file, waitingTtlMs, own?.since));
+  }
+
+  async #refuse(path: string, state: LockState): Promise<LockState> {
+    await this.release(path);
+    return this.#judge.current(state);
+  }
+
+  #ownOf({ holders }: LockState): LockEntry | undefined {
+    return holders.find(({ id }) => id === this.#request.id);
+  }
+
+  /** @param decide the next state; `undefined` when the state is as it is wanted. */
+  async #settle(path: string, decide: (state: LockState) => LockState | undefined): Promise<LockState> {
+    let hasWritten = false;
+    for (;;) {
+      const generation = await this.#folder.read(path);
+      const next = decide(generation.state);
+      if (next === undefined) {
+        if (hasWritten) await this.#folder.clean(path);
+        return generation.state;
+      }
+      await this.#folder.write(generation, next);
+      hasWritten = true;
+    }
+  }
+
+  #entry({ operation }: ReservedFile, ttlMs: number, since?: string): LockEntry {
+    const { id, owner } = this.#request;
+    const now = this.#clock.now();
+    return {
+      id,
+      owner,
+      operation,
+      since: since ?? new Date(now).toISOString(),
+      expiresAt: new Date(now + ttlMs).toISOString(),
+      ttlMs,
+      deadlineMs: this.#clock.monotonic() + ttlMs,
+      process: processClaim(this.#identity),
+    };
+  }
+}

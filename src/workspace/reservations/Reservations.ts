@@ -1,0 +1,116 @@
+import { join } from "node:path";
+import { FileReservedError } from "../../errors/FileReservedError.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { randomId } from "../../internal/randomId.ts";
+import { Disk } from "../../storage/file/Disk.ts";
+import { nodeFileSystem } from "../../storage/file/nodeFileSystem.ts";
+import { nodeProcessIdentity } from "../../storage/file/nodeProcessIdentity.ts";
+import type { ProcessIdentity } from "../../storage/file/ProcessIdentity.ts";
+import { relativePath } from "../files/relativePath.ts";
+import { HeldFiles } from "./HeldFiles.ts";
+import { LockFolder } from "./LockFolder.ts";
+import type { LockState } from "./LockState.ts";
+import { ExpiryJudge } from "./ExpiryJudge.ts";
+import { machineClock } from "./machineClock.ts";
+import { PathLock } from "./PathLock.ts";
+import type { Reservation, ReservedFile } from "./Reservation.ts";
+
+/** Where reservations are kept, and by which clock. */
+export interface ReservationsOptions {
+  /** The folder that holds `locks/`: the same for all who work on the same files. Default: `.agent-persistence`. */
+  readonly directory?: string;
+  /** Default: the clock of the machine. Its monotonic time must be one for all processes of the machine. */
+  readonly clock?: Clock;
+  /** Default: this process. */
+  readonly identity?: ProcessIdentity;
+}
+
+/** How to acquire. */
+export interface AcquireOptions {
+  /** Who reserves: shown to others. */
+  readonly owner: string;
+  /** Milliseconds until the reservation expires unless it is renewed. Default: 300,000, five minutes. */
+  readonly ttlMs?: number;
+  /** Milliseconds to wait for files that others have. Default: 0, do not wait. `Infinity` waits as long as it takes. */
+  readonly timeoutMs?: number;
+  /** Renews by itself, each third of `ttlMs`, until it is released or the process ends. Default: false. */
+  readonly keepAlive?: boolean;
+  /** Stops waiting; `acquire` rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Soft locks on files, for all who ask for them: many readers or one writer of each file. They bind nobody who does not
+ * ask. Any number of processes of a machine share them through `locks/` in a folder; what a process that was killed held
+ * gets free when it expires.
+ *
+ * Several files are acquired in one order, all or none, so that no two callers wait for each other. Who already has files
+ * and waits for more can still be waited for: acquire what you need in one call, or wait with a timeout. Who comes first
+ * is served first. A reservation belongs to one call: the same owner is a stranger to its other reservations.
+ */
+export class Reservations {
+  readonly #folder: LockFolder;
+  readonly #clock: Clock;
+  readonly #identity: ProcessIdentity;
+  readonly #judge: ExpiryJudge;
+
+  constructor(options: ReservationsOptions = {}) {
+    this.#clock = options.clock ?? machineClock;
+    this.#identity = options.identity ?? nodeProcessIdentity();
+    this.#folder = new LockFolder(
+      new Disk(nodeFileSystem, this.#clock),
+      join(options.directory ?? ".agent-persistence", "locks"),
+    );
+    this.#judge = new ExpiryJudge(this.#clock, this.#identity);
+  }
+
+  /**
+   * Reserves files. A path that is named twice is reserved once, to write it if either is.
+   *
+   * @throws FileReservedError when a file is not free in time; PathNotAllowedError. Nothing is reserved then.
+   */
+  async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
+    const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
+    const id = randomId();
+    const lock = new PathLock(this.#folder, this.#judge, this.#clock, this.#identity, { id, owner, ttlMs });
+    const held = new HeldFiles(lock, this.#clock, { owner, ttlMs, keepAlive });
+    const giveUpAt = this.#clock.monotonic() + timeoutMs;
+    try {
+      // In one order for all, so that no circle of callers waits for each other.
+      for (const file of eachOnce(files)) {
+        const acquired = await lock.acquire(file, giveUpAt, signal);
+        if (typeof acquired !== "number") throw reserved(file, acquired);
+        held.add(file, acquired);
+      }
+      return held.complete();
+    } catch (error) {
+      await held.release();
+      throw error;
+    }
+  }
+
+  /** Who has a file now; empty when it is free. */
+  async holders(path: string): Promise<FileReservedError["holders"]> {
+    const relative = relativePath(path);
+    return holdersOf(this.#judge.current((await this.#folder.read(relative)).state));
+  }
+}
+
+function eachOnce(files: readonly ReservedFile[]): ReservedFile[] {
+  const operations = new Map<string, ReservedFile["operation"]>();
+  for (const { path, operation } of files) {
+    const relative = relativePath(path);
+    operations.set(relative, operations.get(relative) === "write" ? "write" : operation);
+  }
+  return [...operations]
+    .map(([path, operation]) => ({ path, operation }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function reserved({ path, operation }: ReservedFile, state: LockState): FileReservedError {
+  return new FileReservedError(path, operation, holdersOf(state));
+}
+
+function holdersOf({ holders }: LockState): FileReservedError["holders"] {
+  return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
+}

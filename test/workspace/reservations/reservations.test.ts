@@ -1,0 +1,229 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { SimulatedClock } from "agent-persistence/testing";
+import {
+  FileReservedError,
+  PathNotAllowedError,
+  ReservationLostError,
+  Reservations,
+} from "agent-persistence/workspace";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeProcessIdentity } from "../../../src/storage/file/nodeProcessIdentity.ts";
+
+const minute = 60_000;
+let directory = "";
+let clock = new SimulatedClock();
+let ours = new Reservations({ directory, clock });
+let theirs = ours;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "reservations-"));
+  clock = new SimulatedClock();
+  ours = new Reservations({ directory, clock });
+  theirs = new Reservations({ directory, clock });
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const write = (path: string) => ({ path, operation: "write" }) as const;
+const read = (path: string) => ({ path, operation: "read" }) as const;
+
+/** Until so many wait for a file. */
+async function untilWaiting(path: string, count: number): Promise<void> {
+  for (;;) {
+    const names = readdirSync(join(directory, "locks")).filter((name) => /\.lock$/.test(name));
+    const newest =
+      names
+        .filter((name) => name.startsWith(nodeSha256.hex(path)))
+        .toSorted(byNumber)
+        .at(-1) ?? "";
+    const { waiting } = JSON.parse(readFileSync(join(directory, "locks", newest), "utf8")) as { waiting: unknown[] };
+    if (waiting.length === count) return;
+    await nextTurn();
+  }
+}
+
+const byNumber = (a: string, b: string) => Number(a.split(".")[1]) - Number(b.split(".")[1]);
+
+/** Lets time pass in small steps until something is settled. */
+async function inTime<Result>(promise: Promise<Result>): Promise<Result> {
+  let isSettled = false;
+  const settled = (): void => void (isSettled = true);
+  promise.then(settled, settled);
+  while (!isSettled) {
+    await nextTurn();
+    clock.advance(1);
+  }
+  return promise;
+}
+
+describe("reservations", () => {
+  it("gives a file to many readers or to one writer", async () => {
+    const reader = await ours.acquire([read("a.txt")], { owner: "Ann" });
+    const other = await theirs.acquire([read("./a.txt")], { owner: "Ben" });
+    await expect(theirs.acquire([write("a.txt")], { owner: "Cem" })).rejects.toThrow(FileReservedError);
+    await reader.release();
+    await other.release();
+    const writer = await theirs.acquire([write("a.txt")], { owner: "Cem" });
+    const refused = await ours.acquire([read("a.txt")], { owner: "Ann" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "file_reserved",
+      path: "a.txt",
+      operation: "read",
+      holders: [{ owner: "Cem", operation: "write", expiresAt: "2026-01-01T00:05:00.000Z" }],
+    });
+    expect(await ours.holders("a.txt")).toEqual((refused as FileReservedError).holders);
+    await writer.release();
+    expect(await ours.holders("a.txt")).toEqual([]);
+  });
+
+  it("says in the lock file who has the file, since when and until when", async () => {
+    await ours.acquire([write("src/a.txt")], { owner: "Ann" });
+    const [name = ""] = readdirSync(join(directory, "locks"));
+    expect(name).toBe(`${nodeSha256.hex("src/a.txt")}.1.lock`);
+    expect(JSON.parse(readFileSync(join(directory, "locks", name), "utf8"))).toMatchObject({
+      path: "src/a.txt",
+      owner: "Ann",
+      operation: "write",
+      acquired_at: "2026-01-01T00:00:00.000Z",
+      expires_at: "2026-01-01T00:05:00.000Z",
+    });
+  });
+
+  it("is over after five minutes, whatever the wall clock says", async () => {
+    const held = await ours.acquire([write("a.txt")], { owner: "Ann" });
+    clock.jump(24 * 60 * minute);
+    clock.advance(5 * minute - 1);
+    await expect(theirs.acquire([write("a.txt")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+    expect(held.held).toBe(true);
+    clock.advance(1);
+    expect(held.held).toBe(false);
+    const later = new Reservations({ directory, clock });
+    await later.acquire([write("a.txt")], { owner: "Ben" });
+    await expect(held.renew()).rejects.toThrow(ReservationLostError);
+    await held.release();
+    expect((await ours.holders("a.txt")).map(({ owner }) => owner)).toEqual(["Ben"]);
+  });
+
+  it("lasts as long again when it is renewed, and as long as its process when it is kept alive", async () => {
+    const renewed = await ours.acquire([write("a.txt")], { owner: "Ann" });
+    const kept = await ours.acquire([write("b.txt")], { owner: "Ann", keepAlive: true });
+    clock.advance(4 * minute);
+    await renewed.renew();
+    await inTime(ours.holders("b.txt"));
+    for (let minutes = 0; minutes < 4; minutes++) {
+      clock.advance(minute);
+      for (let turns = 0; turns < 50; turns++) await nextTurn();
+    }
+    for (const path of ["a.txt", "b.txt"])
+      await expect(theirs.acquire([write(path)], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+    expect([renewed.held, kept.held]).toEqual([true, true]);
+    await kept.release();
+    await theirs.acquire([write("b.txt")], { owner: "Ben" });
+  });
+
+  it("reserves all files or none, each once, in one order for all", async () => {
+    const held = await ours.acquire([read("b"), write("a"), write("b")], { owner: "Ann" });
+    expect(held.files).toEqual([write("a"), write("b")]);
+    await held.release();
+    const blocking = await theirs.acquire([read("b")], { owner: "Ben" });
+    await expect(ours.acquire([write("c"), write("b"), write("a")], { owner: "Ann" })).rejects.toMatchObject({
+      path: "b",
+    });
+    await theirs.acquire([write("a"), write("c")], { owner: "Ben" });
+    await blocking.release();
+  });
+
+  it("does not end in two that wait for each other", async () => {
+    const both = [
+      ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: minute }),
+      theirs.acquire([write("b"), write("a")], { owner: "Ben", timeoutMs: minute }),
+    ].map(async (acquiring) => (await acquiring).release());
+    await inTime(Promise.all(both));
+    expect(await ours.holders("a")).toEqual([]);
+  });
+
+  it("waits until the file is free, for the time it was given, or until it is told to stop", async () => {
+    const held = await ours.acquire([write("a")], { owner: "Ann" });
+    await expect(inTime(theirs.acquire([write("a")], { owner: "Ben", timeoutMs: 50 }))).rejects.toThrow(
+      FileReservedError,
+    );
+    const aborted = theirs.acquire([write("a")], {
+      owner: "Ben",
+      timeoutMs: minute,
+      signal: AbortSignal.abort("enough"),
+    });
+    await expect(aborted).rejects.toBe("enough");
+    const stop = new AbortController();
+    const stopped = theirs.acquire([write("a")], { owner: "Ben", timeoutMs: minute, signal: stop.signal });
+    await untilWaiting("a", 1);
+    stop.abort(new Error("enough"));
+    await expect(stopped).rejects.toThrow("enough");
+    const waiting = inTime(theirs.acquire([write("a")], { owner: "Ben", timeoutMs: Infinity }));
+    await held.release();
+    expect((await waiting).held).toBe(true);
+  });
+
+  it("serves first who comes first: readers do not pass a writer that waits", async () => {
+    const held = await ours.acquire([read("a")], { owner: "Ann" });
+    const order: string[] = [];
+    const wait = async (owner: string, file: ReturnType<typeof read | typeof write>) => {
+      const later = await theirs.acquire([file], { owner, timeoutMs: minute });
+      order.push(owner);
+      await later.release();
+    };
+    const writer = wait("writer", write("a"));
+    await untilWaiting("a", 1);
+    const reader = wait("reader", read("a"));
+    await expect(ours.acquire([read("a")], { owner: "hasty" })).rejects.toThrow(FileReservedError);
+    await held.release();
+    await inTime(Promise.all([writer, reader]));
+    expect(order).toEqual(["writer", "reader"]);
+  });
+
+  it("believes what another start of the machine wrote as long as it is seen to change", async () => {
+    const elsewhere = { ...nodeProcessIdentity(), bootId: "another", host: "other" };
+    const farClock = new SimulatedClock();
+    const far = new Reservations({ directory, clock: farClock, identity: elsewhere });
+    const held = await far.acquire([write("a")], { owner: "Ann", ttlMs: minute });
+    await expect(ours.acquire([write("a")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+    clock.advance(minute - 1);
+    farClock.advance(1);
+    await held.renew();
+    await expect(ours.acquire([write("a")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+    clock.advance(minute - 1);
+    await expect(ours.acquire([write("a")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+    clock.advance(1);
+    await ours.acquire([write("a")], { owner: "Ben" });
+  });
+
+  it.each([
+    ["what is no lock file", "{ no json", 5 * minute],
+    [
+      "the lock of another tool",
+      JSON.stringify({
+        owner: "tool",
+        operation: "write",
+        acquired_at: "2026-01-01T00:00:00Z",
+        expires_at: "2026-01-01T00:01:00Z",
+      }),
+      minute,
+    ],
+  ])("takes %s for held until it is over", async (_name, content, lastsMs) => {
+    await (await ours.acquire([write("a")], { owner: "Ann" })).release();
+    writeFileSync(join(directory, "locks", `${nodeSha256.hex("a")}.7.lock`), content);
+    await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
+    clock.advance(lastsMs - 1);
+    await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
+    clock.advance(1);
+    await ours.acquire([write("a")], { owner: "Ann" });
+  });
+
+  it("refuses paths that lead out of the workspace, and reserves nothing then", async () => {
+    for (const path of ["../a", "/etc/passwd", "", "a/../../b", "a\0b"])
+      await expect(ours.acquire([write("a"), write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
+    expect(await ours.holders("a")).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+const script = fileURLToPath(new URL("./reserveAgainAndAgain.ts", import.meta.url));
+const attempts = process.env["SOAK"] === "1" ? 5_000 : 500;
+
+let directory = "";
+beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "reservations-"))));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+it("never gives two processes the file to write, and lets each of them have it every time", async () => {
+  const [one, other] = await Promise.all([reserve("one", attempts, 60_000), reserve("other", attempts, 60_000)]);
+  expect([one.at(-1), other.at(-1)]).toEqual([`${attempts}`, `${attempts}`]);
+  expect(readdirSync(join(directory, "locks"))).toHaveLength(1);
+});
+
+it("gives the file on when the one that has it, or waits for it, is killed", async () => {
+  const survivor = reserve("survivor", 100, 60_000);
+  for (let kills = 0; kills < 5; kills++) {
+    const lines = await reserve(`victim ${kills}`, 1_000_000, 200, 5 + kills);
+    expect(lines.join()).not.toContain("together");
+  }
+  expect((await survivor).at(-1)).toBe("100");
+});
+
+/** @param killAfter kills the process with its so-and-so-many-th line, at which it has the file. */
+async function reserve(name: string, count: number, ttlMs: number, killAfter = Infinity): Promise<string[]> {
+  const child = spawn(process.execPath, ["--import", "tsx", script, directory, name, `${count}`, `${ttlMs}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  for await (const chunk of child.stdout) {
+    text += String(chunk);
+    if (text.split("\n").length > killAfter) child.kill("SIGKILL");
+  }
+  return text.trimEnd().split("\n");
+}
