@@ -1,3 +1,4 @@
+export { FileNotAcquiredError } from "./errors/FileNotAcquiredError.ts";
 export { FileReservedError, type FileHolder } from "./errors/FileReservedError.ts";
 export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
 export { ReservationLostError } from "./errors/ReservationLostError.ts";
@@ -13,3 +14,12 @@ export { FileConflictError, type ConflictingFile } from "./errors/FileConflictEr
 export type { FileOperation } from "./workspace/reservations/LockState.ts";
 export type { Reservation, ReservedFile } from "./workspace/reservations/Reservation.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
+export type { ContentConflict } from "./workspace/conflicts/ContentConflict.ts";
+export {
+  ConflictResolver,
+  type ConflictQuestion,
+  type ConflictResolverOptions,
+} from "./workspace/conflicts/ConflictResolver.ts";
+export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
+export type { CommitResult, FileVersion } from "./workspace/versions/FileVersion.ts";
+export { OptimisticLock, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";

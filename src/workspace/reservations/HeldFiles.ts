@@ -75,7 +75,11 @@ export class HeldFiles implements Reservation {
   }
 
   #renewLater(): void {
-    this.#cancelRenewal = this.#clock.after(this.#options.ttlMs / 3, () => (this.#renewal = this.#renewNow()), true);
+    this.#cancelRenewal = this.#clock.after(
+      this.#options.ttlMs / 3,
+      () => void (this.#renewal = this.#renewNow()),
+      true,
+    );
   }
 
   /** A failure of the storage is tried again; what is lost stays lost. */

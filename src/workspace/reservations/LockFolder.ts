@@ -67,15 +67,13 @@ export class LockFolder {
   /** Removes all generations of a path but the highest, and what a process that was killed had not yet made one. */
   async clean(path: string): Promise<void> {
     const names = await this.#names(path);
-    const highest = Math.max(...names.map(numberOf));
-    const superfluous = names.filter((name) => numberOf(name) < highest);
-    for (const name of superfluous) await this.#disk.unlink(join(this.#path, name));
+    const highest = highestOf(names);
+    for (const name of names) if (numberOf(name) < highest) await this.#disk.unlink(join(this.#path, name));
   }
 
   /** 0 when there is none. */
   async #highest(path: string): Promise<number> {
-    const locks = (await this.#names(path)).filter((name) => name.endsWith(".lock"));
-    return Math.max(0, ...locks.map(numberOf));
+    return highestOf(await this.#names(path));
   }
 
   async #names(path: string): Promise<readonly string[]> {
@@ -93,7 +91,12 @@ export class LockFolder {
   }
 }
 
-/** The generation in a name; 0 for a name that is none of ours. */
+/** What is not yet a lock file does not count. */
+function highestOf(names: readonly string[]): number {
+  return Math.max(0, ...names.filter((name) => name.endsWith(".lock")).map(numberOf));
+}
+
+/** The generation in a name, also in that of a file that is not yet a lock file; 0 for a name that is none of ours. */
 function numberOf(name: string): number {
   return Number(/^[0-9a-f]{64}\.([1-9][0-9]{0,14})\.lock/.exec(name)?.[1] ?? 0);
 }

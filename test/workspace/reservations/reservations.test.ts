@@ -33,7 +33,7 @@ const read = (path: string) => ({ path, operation: "read" }) as const;
 /** Until so many wait for a file. */
 async function untilWaiting(path: string, count: number): Promise<void> {
   for (;;) {
-    const names = readdirSync(join(directory, "locks")).filter((name) => /\.lock$/.test(name));
+    const names = readdirSync(join(directory, "locks")).filter((name) => name.endsWith(".lock"));
     const newest =
       names
         .filter((name) => name.startsWith(nodeSha256.hex(path)))

@@ -1,0 +1,15 @@
+/** A text that was changed on two sides, and what is known of why. */
+export interface ContentConflict {
+  /** Relative to the root. */
+  readonly path: string;
+  /** What both sides come from: the file at the checkpoint. */
+  readonly base: string;
+  /** The agent's. */
+  readonly ours: string;
+  /** The file as somebody else has left it. */
+  readonly theirs: string;
+  /** What the agent wants: what it was asked for and its last decision. Absent: not known. */
+  readonly agentIntent?: string;
+  /** What the other side wanted, such as the messages of its commits. Absent: not known; a model is asked to infer it. */
+  readonly externalIntent?: string;
+}
