@@ -23,6 +23,7 @@ export class RunState {
     this.history = new MessageHistory(seed.messages, seed.nextMessage);
     if (!seed.messages && defaults.systemPrompt !== undefined)
       this.history.append({ role: "system", content: defaults.systemPrompt });
+    this.history.append(...(seed.added ?? []));
     this.storage = new TypedStorage(seed.storage);
     this.iteration = seed.iteration ?? 0;
     this.#settings = seed.settings ?? defaults.settings;

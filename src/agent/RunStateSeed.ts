@@ -1,3 +1,4 @@
+import type { Message } from "../checkpoint/Message.ts";
 import type { NumberedMessage } from "../checkpoint/MessageHistory.ts";
 import type { Decision, Requirements } from "./AgentContext.ts";
 import type { RunSettings } from "./RunSettings.ts";
@@ -6,6 +7,8 @@ import type { RunSettings } from "./RunSettings.ts";
 export interface RunStateSeed {
   /** Absent: a fresh history, which begins with the agent's system prompt. */
   readonly messages?: readonly NumberedMessage[];
+  /** What comes after `messages` and is in no log yet. Absent: nothing. */
+  readonly added?: readonly Message[];
   /** The first message number that is free in the agent's log; default 1. */
   readonly nextMessage?: number;
   /** Stored values by key; each is checked when it is first read. Absent: none. */

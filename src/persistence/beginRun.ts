@@ -2,8 +2,10 @@ import type { AgentState } from "../checkpoint/AgentState.ts";
 import { firstVisitOf, nextVisitOf } from "../checkpoint/AgentState.ts";
 import type { AgentRecord, LaneRecord, RunRecord } from "../checkpoint/records.ts";
 import type { RunStart } from "../agent/RunStart.ts";
+import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import { closingMessage } from "./closingMessage.ts";
 import { eventCheckpoint } from "./AppendedEvents.ts";
 import type { CheckpointRestoredEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -58,11 +60,11 @@ export function newRun(
   };
   const structure = structureRecord(setup.graph, lane, journal);
   const [visitBase, visitOrdinal] = firstVisitOf(lane);
-  const kept = keep === "history" && before ? historyOf(before) : undefined;
+  const kept = keep === "history" && before ? keptHistory(before) : {};
   const start: RunStart = {
     nodeId: "start",
     input,
-    state: { ...(kept && { messages: kept }), nextMessage: journal.nextNumber },
+    state: { ...kept, nextMessage: journal.nextNumber },
     line: { agentId: journal.agentId, runId, lane },
     generation: journal.generation,
     visitBase,
@@ -130,7 +132,14 @@ export function restoredRun(
   });
 }
 
-function historyOf({ log, state }: StoredState) {
+/** The messages of the run before, and what closes them where it was ended in the middle. */
+function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
-  return state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const closing = closingMessage(
+    messages.map(({ message }) => message),
+    state.calls,
+    reader,
+  );
+  return { messages, ...(closing && { added: [closing] }) };
 }
