@@ -1,12 +1,11 @@
 export { FileNotAcquiredError } from "./errors/FileNotAcquiredError.ts";
 export { FileReservedError, type FileHolder } from "./errors/FileReservedError.ts";
-export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
 export { ReservationLostError } from "./errors/ReservationLostError.ts";
 export { merge, type MergeOptions } from "./workspace/merge/merge.ts";
 export type { ConflictRegion, ConflictSide, MergeResult } from "./workspace/merge/MergeResult.ts";
 export type { MergeLabels } from "./workspace/merge/renderChunks.ts";
 export type { Versions } from "./workspace/merge/Versions.ts";
-export { Workspace, type PreviewedFile, type WorkspaceOptions } from "./workspace/Workspace.ts";
+export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
 export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export { FileAccessError } from "./errors/FileAccessError.ts";
@@ -23,3 +22,5 @@ export {
 export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
 export type { CommitResult, FileVersion } from "./workspace/versions/FileVersion.ts";
 export { OptimisticLock, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
+export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
+export type { LeftOutFile } from "./workspace/files/FileNote.ts";

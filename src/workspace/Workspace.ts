@@ -9,12 +9,18 @@ import type {
   RollbackParticipant,
   StepRequest,
 } from "../journal/RollbackParticipant.ts";
+import type { AgentContext } from "../agent/AgentContext.ts";
+import { FileCapture } from "./capture/FileCapture.ts";
+import { IgnoreRules } from "./capture/IgnoreRules.ts";
+import { leftOutOf } from "./capture/Scan.ts";
+import type { LeftOutFile } from "./files/FileNote.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
 import { describeRestoreStep, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";
 
 const defaultMaximumFileBytes = 10 * 1024 * 1024;
+const defaultMaximumFiles = 20_000;
 
 /** What a workspace is made of. */
 export interface WorkspaceOptions {
@@ -27,6 +33,22 @@ export interface WorkspaceOptions {
   readonly onConflict?: ConflictHandler;
   /** Files of more bytes are not read, written or restored. Default 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number;
+  /**
+   * What `capture` passes over beside what `.gitignore` files say, in the form of a `.gitignore` in the root; a pattern with
+   * "!" takes back what those ignore. `.git` and `.agent-persistence` always are. Default: nothing.
+   */
+  readonly ignore?: readonly string[];
+  /** How many files `capture` keeps; those beyond are reported. Default 20,000. */
+  readonly maximumFiles?: number;
+}
+
+/** What `capture` would look at. */
+export interface ScannedFolder {
+  readonly files: number;
+  /** Of all contents together. */
+  readonly bytes: number;
+  /** Files that are not kept, with why; a rollback reports them when they changed. */
+  readonly leftOut: readonly LeftOutFile[];
 }
 
 /** What a rollback would do to a file. `conflict`: somebody else has changed it, and `onConflict` decides. */
@@ -47,17 +69,44 @@ export class Workspace implements RollbackParticipant {
   readonly tools: readonly AnyTool[];
   readonly #files: WorkspaceFiles;
   readonly #restore: FileRestore;
+  readonly #capture: FileCapture;
   #host: ParticipantHost | undefined;
 
-  constructor({ root, onConflict, maximumFileBytes = defaultMaximumFileBytes }: WorkspaceOptions) {
+  constructor(options: WorkspaceOptions) {
+    const { root, onConflict, ignore = [] } = options;
+    const { maximumFileBytes = defaultMaximumFileBytes, maximumFiles = defaultMaximumFiles } = options;
     this.#files = new WorkspaceFiles(root, maximumFileBytes);
     this.#restore = new FileRestore(this.#files, onConflict);
+    const rules = IgnoreRules.of(ignore);
+    this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles });
     this.tools = fileTools(this.#files, new Turns());
   }
 
   /** The folder, as an absolute path. */
   get root(): string {
     return this.#files.root;
+  }
+
+  /**
+   * Does something that changes files on its own, such as running a command, and notes what it changed, so that a rollback
+   * takes it back. For the body of a tool or node: `execute: (input, { context }) => workspace.capture(context, () => …)`.
+   * What else changes files meanwhile is taken for its work. Does nothing to files that are ignored.
+   *
+   * The first capture of a run reads every file of the folder and keeps its content in the agent's log; later ones read what
+   * changed since.
+   *
+   * @returns what `action` returns; what it throws is thrown after its changes are noted.
+   */
+  capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+    return this.#capture.around(context, action);
+  }
+
+  /** What `capture` would look at now. Keeps nothing. */
+  async scan(): Promise<ScannedFolder> {
+    const scan = await this.#capture.scan();
+    const states = [...scan.files.values()].flatMap(({ state }) => (state ? [state] : []));
+    const bytes = states.reduce((sum, state) => sum + (state.kind === "file" ? state.bytes : 0), 0);
+    return { files: states.length, bytes, leftOut: leftOutOf(scan) };
   }
 
   /**

@@ -9,6 +9,17 @@ export interface FileNote {
   readonly folders?: readonly string[];
   /** Files that changed and are not kept, with why. Absent: none. */
   readonly leftOut?: readonly LeftOutFile[];
+  /** A piece of work begins whose changes are found out at its end. A beginning without its end was cut short. */
+  readonly began?: string;
+  readonly ended?: string;
+}
+
+/** What notes say that a rollback cannot bring back. @param notes oldest first. */
+export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
+  const ended = new Set(notes.map((note) => note.ended));
+  const cutShort = notes.filter(({ began }) => began !== undefined && !ended.has(began));
+  const reason = "may hold changes of a command that was cut short";
+  return [...notes.flatMap(({ leftOut = [] }) => leftOut), ...cutShort.slice(0, 1).map(() => ({ path: ".", reason }))];
 }
 
 /** A file that a scan did not take in. */
@@ -24,11 +35,17 @@ export interface LeftOutFile {
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileNoteOf(value: unknown): FileNote {
-  const { changes, folders = [], leftOut = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { changes, folders = [], leftOut = [], began, ended } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(changes) || !changes.every(isFileChange) || !isListOf(folders, isText))
     throw new UnreadableValueError("a note of changed files has another form");
   for (const path of [...changes.map((change) => change.path), ...folders]) assertPath(path);
-  return { changes, folders, leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [] };
+  return {
+    changes,
+    folders,
+    leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [],
+    ...(isText(began) && { began }),
+    ...(isText(ended) && { ended }),
+  };
 }
 
 /** Only in the form in which paths are kept: another would be another key for the same file. */

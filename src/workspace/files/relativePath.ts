@@ -23,14 +23,21 @@ function problemOf(path: string, names: readonly string[]): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "it is not well-formed text";
   if (names.includes("..")) return 'it holds ".."';
   if (process.platform === "win32" && /[\\:]/.test(path)) return 'it holds "\\" or ":"';
-  return names.some(isGitFolder) ? "it leads into .git" : undefined;
+  if (names.some(isGitFolder)) return "it leads into .git";
+  return names.some((name) => plainName(name) === ".agent-persistence")
+    ? "it leads into .agent-persistence"
+    : undefined;
 }
 
 /** Also the spellings that other file systems take for `.git`. */
 function isGitFolder(name: string): boolean {
-  const plain = name
+  const plain = plainName(name);
+  return plain === ".git" || plain === "git~1";
+}
+
+function plainName(name: string): string {
+  return name
     .replace(ignorable, "")
     .replace(/[. ]+$/, "")
     .toLowerCase();
-  return plain === ".git" || plain === "git~1";
 }

@@ -2,7 +2,7 @@ import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
 import { FileConflictError, type ConflictingFile } from "../../errors/FileConflictError.ts";
 import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
-import { fileNoteOf } from "../files/FileNote.ts";
+import { fileNoteOf, unknownIn, type LeftOutFile } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { fileResolutions, type FileConflict, type FileResolution } from "./FileConflict.ts";
@@ -28,6 +28,8 @@ export class FileRestore {
     readonly files: readonly PlannedFile[];
     /** Folders that the agent made, innermost first. */
     readonly folders: readonly string[];
+    /** What changed and cannot be brought back. */
+    readonly unknown: readonly LeftOutFile[];
   }> {
     const noted = notes.map(({ value }) => fileNoteOf(value)).reverse();
     const histories = fileHistories(noted.flatMap(({ changes }) => changes));
@@ -39,7 +41,8 @@ export class FileRestore {
       const own = there.kind === "other" && there.folder && folders.has(path);
       found.set(path, own ? { kind: "missing" } : there);
     }
-    return { files: planRestore(histories, found), folders: [...folders].sort().reverse() };
+    const files = planRestore(histories, found);
+    return { files, folders: [...folders].sort().reverse(), unknown: unknownIn(noted) };
   }
 
   /**
@@ -48,7 +51,7 @@ export class FileRestore {
    * @throws FileConflictError when a conflict is not settled.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
-    const { files, folders } = await this.look(request);
+    const { files, folders, unknown } = await this.look(request);
     const settled = await this.#settle(files, request);
     const clean = files.filter((file) => file.kind === "restore").map(stepOf);
     const steps = [...clean, ...settled.steps];
@@ -58,6 +61,7 @@ export class FileRestore {
         ...steps.filter(removes),
         ...folders.map((path) => ({ kind: "folder", path })),
         ...steps.filter((step) => !removes(step)),
+        ...unknown.map((left) => ({ kind: "unknown", ...left })),
       ],
       contents: settled.contents,
     };
@@ -65,7 +69,7 @@ export class FileRestore {
 
   /** Takes a step again and again to the same end. @throws FileConflictError when the file changed since the plan. */
   async apply(step: RestoreStep, request: StepRequest): Promise<void> {
-    if (step.kind === "kept") return;
+    if (step.kind === "kept" || step.kind === "unknown") return;
     if (step.kind === "folder") return this.#files.removeEmptyFolder(step.path);
     const { path, before, after } = step;
     await this.#files.removeUnfinished(path);

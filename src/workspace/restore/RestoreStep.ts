@@ -11,11 +11,14 @@ export type RestoreStep =
   /** The file stays as it is, by choice. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
   /** A folder that the agent made goes, if it is empty. */
-  | { readonly kind: "folder"; readonly path: string };
+  | { readonly kind: "folder"; readonly path: string }
+  /** Nothing can be done: it is in the report. */
+  | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
 
 /** A step as it was stored, judged again. @throws UnreadableValueError, PathNotAllowedError */
 export function restoreStepOf(value: unknown): RestoreStep {
   const step = value as RestoreStep;
+  if (isFileChange(value) && step.kind === "unknown") return step;
   const known = isFileChange(value) && ["file", "kept", "folder"].includes(step.kind);
   if (!known || relativePath(step.path) !== step.path)
     throw new UnreadableValueError("a step of a rollback of files has another form");
@@ -26,6 +29,7 @@ export function restoreStepOf(value: unknown): RestoreStep {
 export function describeRestoreStep(step: RestoreStep): DescribedStep {
   const { path: subject } = step;
   if (step.kind === "folder") return { subject, change: "remove empty folder" };
+  if (step.kind === "unknown") return { subject, change: `not restored: ${step.reason}` };
   if (step.kind === "kept") return { subject, change: step.settled };
   const change = step.after ? "write" : "delete";
   return { subject, change: step.settled ? `${change} (${step.settled})` : change };

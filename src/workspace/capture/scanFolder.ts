@@ -1,0 +1,121 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
+import { relativePath } from "../files/relativePath.ts";
+import { isUnfinished } from "../files/replaceFile.ts";
+import type { IgnoreRules } from "./IgnoreRules.ts";
+import type { Scan, ScannedFile } from "./Scan.ts";
+
+/** How a folder is scanned. */
+export interface ScanOptions {
+  readonly root: string;
+  readonly rules: IgnoreRules;
+  readonly maximumFileBytes: number;
+  readonly maximumFiles: number;
+  /** Called with each content that was read, because its file is new or changed. */
+  readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
+}
+
+/** A file that changed this lately may change again without another time stamp: it is read again by the next scan. */
+const settledAfterMs = 100;
+/** After how many files others get a turn. */
+const filesPerTurn = 1_000;
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Looks at everything in a folder, and reads what is not as the scan before found it. Follows no link. */
+export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
+  const walk: Walk = { ...options, before, files: new Map(), folders: new Set() };
+  await scanInto(walk, "", options.rules);
+  return walk;
+}
+
+interface Walk extends ScanOptions {
+  readonly before: Scan;
+  readonly files: Map<string, ScannedFile>;
+  readonly folders: Set<string>;
+}
+
+async function scanInto(walk: Walk, folder: string, outer: IgnoreRules): Promise<void> {
+  const entries = entriesOf(join(walk.root, folder));
+  const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
+  const rules = gitignore ? outer.within(folder, readText(join(walk.root, folder, ".gitignore"))) : outer;
+  for (const entry of entries) {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    const isFolder = entry.isDirectory();
+    if (!isKept(entry.name, path) || rules.ignores(path, isFolder)) continue;
+    if (isFolder) {
+      walk.folders.add(path);
+      await scanInto(walk, path, rules);
+    } else await scanFile(walk, path);
+  }
+}
+
+/** Names that are nobody's work, and those that no tool could reach either. */
+function isKept(name: string, path: string): boolean {
+  if (isUnfinished(name)) return false;
+  try {
+    return relativePath(path) === path;
+  } catch {
+    return false;
+  }
+}
+
+async function scanFile(walk: Walk, path: string): Promise<void> {
+  if (walk.files.size % filesPerTurn === filesPerTurn - 1) await nextTurn();
+  const at = join(walk.root, path);
+  const found = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+  if (!found) return;
+  const settled = Date.now() - Number(found.ctimeMs) > settledAfterMs;
+  const stamp = [found.size, found.mtimeNs, found.ctimeNs, found.ino, found.mode].join(" ");
+  const known = walk.before.files.get(path);
+  if (known?.settled && known.stamp === stamp) return void walk.files.set(path, known);
+  const isBeyond = walk.files.size >= walk.maximumFiles;
+  const looked = isBeyond
+    ? { leftOut: `is beyond the ${walk.maximumFiles} files that are kept` }
+    : await lookAt(walk, at, found);
+  walk.files.set(path, { stamp, settled, ...looked });
+}
+
+async function lookAt(
+  { maximumFileBytes, onContent }: Walk,
+  at: string,
+  found: { isSymbolicLink(): boolean; isFile(): boolean; readonly size: bigint },
+): Promise<Pick<ScannedFile, "state" | "leftOut">> {
+  if (found.isSymbolicLink()) return { state: { kind: "link", target: readlinkSync(at) } };
+  if (!found.isFile()) return { leftOut: "is neither a file nor a link" };
+  if (found.size > BigInt(maximumFileBytes))
+    return { leftOut: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumFileBytes}` };
+  const read = readWhole(at);
+  if (!read) return { leftOut: "could not be read" };
+  const hash = nodeSha256.hex(read.content);
+  await onContent(hash, read.content);
+  return { state: { kind: "file", hash, bytes: read.content.length, mode: read.mode } };
+}
+
+function readWhole(at: string): { readonly content: Uint8Array; readonly mode: number } | undefined {
+  try {
+    const descriptor = openSync(at, flags);
+    try {
+      return { content: readFileSync(descriptor), mode: fstatSync(descriptor).mode & 0o777 };
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    // Gone since its folder was listed.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function readText(path: string): string {
+  return new TextDecoder().decode(readWhole(path)?.content);
+}

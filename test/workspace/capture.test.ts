@@ -1,0 +1,286 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  tool,
+  type LogPersistenceStorageProvider,
+} from "agent-persistence";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
+import { Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
+import { logStorages } from "../persistence/storages.ts";
+import { temporaryFolder, treeOf } from "./fixture.ts";
+
+function put(root: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+}
+
+/** An agent whose one tool does each piece of work in turn, within a capture. */
+class Shell {
+  readonly root: string;
+  readonly storage: LogPersistenceStorageProvider;
+  readonly #work: readonly (() => void)[];
+  readonly #options: Partial<WorkspaceOptions>;
+
+  constructor(
+    root: string,
+    work: readonly (() => void)[],
+    {
+      storage = new InMemoryPersistenceStorageProvider(),
+      ...options
+    }: Partial<WorkspaceOptions> & {
+      readonly storage?: LogPersistenceStorageProvider;
+    } = {},
+  ) {
+    this.root = root;
+    this.storage = storage;
+    this.#work = work;
+    this.#options = options;
+  }
+
+  build(storage = this.storage as Parameters<typeof crashAfter>[0]) {
+    const workspace = new Workspace({ root: this.root, ...this.#options });
+    const run = tool({
+      name: "run",
+      description: "",
+      inputSchema: z.object({ at: z.int() }),
+      effect: "idempotent",
+      execute: ({ at }, { context }) => workspace.capture(context, () => this.#work[at]?.()),
+    });
+    const turns = [...this.#work.map((_, at) => ({ toolCalls: [{ toolName: "run", input: { at } }] })), "done"];
+    const agent = new AIAgent({ id: "shell", llmModel: "m", promptExecutor: scriptedModel(turns), tools: [run] });
+    agent.install(Persistence, { storage, participants: [workspace] });
+    return { agent, workspace, saved: persistence(agent).agent() };
+  }
+
+  async run(): Promise<void> {
+    await this.build().agent.run("go");
+  }
+
+  async rollBack(turn: number) {
+    const { saved } = this.build();
+    const checkpoints = await saved.getCheckpoints({ nodeId: "callModel" });
+    return saved.rollbackToCheckpoint(checkpoints[turn]?.checkpointId ?? "");
+  }
+}
+
+const steps = (report: { readonly participants: readonly { readonly steps: readonly unknown[] }[] }) =>
+  report.participants.flatMap((participant) => participant.steps);
+
+describe.each(logStorages)("what a command changed, $name", ({ open }) => {
+  it("is taken back, step by step and byte for byte", async () => {
+    const root = temporaryFolder();
+    put(root, { "a.txt": "a", "b.bin": Buffer.from([0, 255]), "dir/c": "c", "dir/run": "#!", empty: "" });
+    chmodSync(join(root, "dir/run"), 0o755);
+    symlinkSync("a.txt", join(root, "link"));
+    const start = treeOf(root);
+    const shell = new Shell(
+      root,
+      [
+        () => put(root, { "a.txt": "b", "new/deep/x": "x", "b.bin": Buffer.from([255, 0, 10]) }),
+        () => {
+          rmSync(join(root, "empty"));
+          renameSync(join(root, "dir"), join(root, "moved"));
+          chmodSync(join(root, "a.txt"), 0o600);
+        },
+        () => {
+          rmSync(join(root, "link"));
+          symlinkSync("elsewhere", join(root, "link"));
+          rmSync(join(root, "new"), { recursive: true });
+          writeFileSync(join(root, "new"), "a file now");
+        },
+      ],
+      { storage: (await open())() },
+    );
+    await shell.run();
+    const { saved } = shell.build();
+    const changed = (await saved.getCheckpoints({ nodeId: "callModel" })).map(({ fileChanges }) =>
+      Object.values(fileChanges).map((list: readonly { readonly path: string }[]) => list.map(({ path }) => path)),
+    );
+    expect(changed.slice(1)).toEqual([
+      [["a.txt", "b.bin"], ["new/deep/x"], []],
+      [["a.txt"], ["moved/c", "moved/run"], ["dir/c", "dir/run", "empty"]],
+      [["link"], ["new"], ["new/deep/x"]],
+    ]);
+    await shell.rollBack(1);
+    expect(treeOf(root)).toMatchObject({
+      "a.txt": "644 b",
+      "new/deep/x": "644 x",
+      "dir/run": "755 #!",
+      link: "link to a.txt",
+    });
+    await shell.rollBack(0);
+    expect(treeOf(root)).toEqual(start);
+  });
+});
+
+describe("a capture", () => {
+  it("notes what was changed before a command failed, and tells the failure", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1" });
+    const shell = new Shell(root, [
+      () => {
+        put(root, { a: "2" });
+        throw new RangeError("it failed");
+      },
+    ]);
+    await shell.run();
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("2");
+    await shell.rollBack(0);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
+  });
+
+  it("leaves to others what they changed between two captures", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1", b: "1" });
+    const shell = new Shell(root, [() => put(root, { a: "2" }), () => put(root, { c: "1" })]);
+    await shell
+      .build(crashAfter(shell.storage, 6))
+      .agent.run("go")
+      .catch(() => undefined);
+    put(root, { b: "a person's" });
+    await shell
+      .build()
+      .agent.run("go")
+      .catch(() => undefined);
+    await shell.rollBack(0);
+    expect(treeOf(root)).toEqual({ a: "644 1", b: "644 a person's" });
+  });
+
+  it("sees a change that keeps size and times", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1" });
+    const then = new Date(2020, 1);
+    utimesSync(join(root, "a"), then, then);
+    const shell = new Shell(root, [
+      () => {
+        put(root, { a: "2" });
+        utimesSync(join(root, "a"), then, then);
+      },
+      () => put(root, { a: "3" }),
+      () => put(root, { a: "4" }),
+    ]);
+    await shell.run();
+    await shell.rollBack(2);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("3");
+    await shell.rollBack(0);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
+  });
+
+  it("passes over what .gitignore files and own rules say, links, and its own storage", async () => {
+    const root = temporaryFolder();
+    const ignored = {
+      "node_modules/x/index.js": "1",
+      "sub/build/out": "1",
+      "sub/a.log": "1",
+      ".git/config": "1",
+      ".agent-persistence/tasks/x": "1",
+      "own/secret": "1",
+    };
+    const kept = { "sub/keep.log": "1", "sub/inner/a.log2": "1", "own/public": "1", "Build/x": "1", "wanted.tmp": "1" };
+    put(root, {
+      ".gitignore": "node_modules/\n*.log\nbuild\n*.tmp\n",
+      "sub/.gitignore": "!keep.log\n/build\n",
+      ...ignored,
+      ...kept,
+    });
+    const outside = temporaryFolder();
+    put(outside, { file: "1" });
+    symlinkSync(outside, join(root, "way"));
+    const shell = new Shell(
+      root,
+      [() => put(root, Object.fromEntries(Object.keys({ ...ignored, ...kept }).map((path) => [path, "2"])))],
+      {
+        ignore: ["own/secret", "!wanted.tmp"],
+      },
+    );
+    const { workspace } = shell.build();
+    expect(await workspace.scan()).toEqual({ files: 8, bytes: expect.any(Number) as number, leftOut: [] });
+    await shell.run();
+    expect(steps(await shell.rollBack(0)).length).toBe(Object.keys(kept).length);
+    const contents = (paths: object) => Object.keys(paths).map((path) => readFileSync(join(root, path), "utf8"));
+    expect(contents(ignored)).toEqual(Object.values(ignored).map(() => "2"));
+    expect(contents(kept)).toEqual(Object.values(kept));
+  });
+
+  it("says what it does not keep, and a rollback says what of that changed", async () => {
+    const root = temporaryFolder();
+    put(root, { big: "x".repeat(101), large: "x".repeat(102), small: "1" });
+    const shell = new Shell(root, [() => put(root, { big: "y".repeat(101), small: "2" })], { maximumFileBytes: 100 });
+    const { workspace } = shell.build();
+    const reason = (bytes: number) => `has ${bytes} bytes, and the workspace keeps files of at most 100`;
+    expect(await workspace.scan()).toEqual({
+      files: 1,
+      bytes: 1,
+      leftOut: [
+        { path: "big", reason: reason(101) },
+        { path: "large", reason: reason(102) },
+      ],
+    });
+    await shell.run();
+    expect(steps(await shell.rollBack(0))).toEqual([
+      { subject: "small", change: "write" },
+      { subject: "big", change: `not restored: ${reason(101)}` },
+    ]);
+  });
+
+  it("keeps at most as many files as it may", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1", b: "1", c: "1" });
+    const { leftOut } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
+    expect(leftOut).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
+  });
+
+  it("that a crash cut short is in the report of the rollback", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1" });
+    const shell = new Shell(root, [() => put(root, { a: "2" })]);
+    // The input, the answer, the intent, the beginning of the capture.
+    await shell
+      .build(crashAfter(shell.storage, 4))
+      .agent.run("go")
+      .catch(() => undefined);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("2");
+    const { saved } = shell.build();
+    const [first] = await saved.getCheckpoints();
+    const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(steps(report)).toEqual([
+      { subject: ".", change: "not restored: may hold changes of a command that was cut short" },
+    ]);
+  });
+
+  it("stores each content once, and after the first only what changed", async () => {
+    const root = temporaryFolder();
+    put(root, Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `content ${at}`])));
+    const shell = new Shell(root, [
+      () => put(root, { f1: "changed" }),
+      () => put(root, { f2: "changed", f3: "content 4" }),
+    ]);
+    await shell.run();
+    const packed: string[] = [];
+    for await (const { records } of shell.storage.log.read("shell"))
+      for (const record of records as readonly {
+        readonly packs?: readonly { readonly contents: [string, number][] }[];
+      }[])
+        for (const { contents } of record.packs ?? []) packed.push(...contents.map(([hash]) => hash));
+    expect([packed.length, new Set(packed).size]).toEqual([21, 21]);
+    expect(lstatSync(root).isDirectory()).toBe(true);
+  });
+});
