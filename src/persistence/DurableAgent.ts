@@ -9,16 +9,14 @@ import { MessageHistory } from "../checkpoint/MessageHistory.ts";
 import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
-import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
-import { NothingToCancelError } from "../errors/NothingToCancelError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./answerRequests.ts";
 import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
-import { endRun } from "./endRun.ts";
+import { cancelRun } from "./cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
@@ -176,26 +174,7 @@ export class DurableAgent {
     reason?: string,
     { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number } = {},
   ): Promise<void> {
-    await using journal = await this.#stop(reason ?? "cancelled", timeoutMs);
-    const { head } = journal;
-    if (!head?.state || !head.log.index.run) throw new NothingToCancelError(this.agentId, "it has not run");
-    if (!head.log.index.unfinished) throw new NothingToCancelError(this.agentId, "its last run has ended");
-    endRun(
-      journal,
-      { log: head.log, state: head.state },
-      { status: "cancelled", ...(reason !== undefined && { reason }) },
-    );
-    await journal.durable();
-  }
-
-  async #stop(reason: string, timeoutMs: number): Promise<Journal> {
-    try {
-      return await this.#setup.openJournal(this.agentId);
-    } catch (error) {
-      if (!(error instanceof AgentBusyError)) throw error;
-      await this.#setup.log.requestStop(this.agentId, reason);
-      return openWhenFree(this.#setup, this.agentId, timeoutMs);
-    }
+    await cancelRun(this.#setup, this.agentId, reason, timeoutMs);
   }
 
   async #rollBack(
