@@ -76,6 +76,7 @@ export type {
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
 export type { ParticipantReport } from "./persistence/applyParticipants.ts";
+export type { CheckpointValidation, ValidationCheck } from "./persistence/CheckpointValidation.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {

@@ -59,7 +59,8 @@ export class SlotReader {
     const reference = Array.isArray(content) ? (content[0] as unknown) : undefined;
     const text = typeof reference === "string" ? this.#blobs.get(reference) : undefined;
     if (typeof text === "object") throw text;
-    if (text === undefined) throw new UnreadableValueError(`its blob ${String(reference)} is missing`);
+    if (text === undefined)
+      throw new UnreadableValueError(`its blob ${String(reference)} is missing`, { blob: String(reference) });
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? parsed : { $plain: parsed };
   }

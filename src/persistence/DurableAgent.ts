@@ -15,6 +15,7 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./answerRequests.ts";
 import { assertStorableHistory } from "./assertStorableHistory.ts";
+import type { CheckpointValidation } from "./CheckpointValidation.ts";
 import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { cancelRun } from "./cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
@@ -31,6 +32,7 @@ import type { RollbackOptions } from "./RunPersistence.ts";
 import { settleFromOutside } from "./settleFromOutside.ts";
 import type { ToolCallInDoubt } from "./ToolCallInDoubt.ts";
 import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+import { validateCheckpoint } from "./validateCheckpoint.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage: its owner learns of a stop with its next renewal. */
@@ -114,6 +116,17 @@ export class DurableAgent {
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return readLatestCheckpoint(this.#setup.provider, this.agentId);
+  }
+
+  /**
+   * Looks at a stored checkpoint as an agent that goes on from it would, and says what is wrong with it. Damage is
+   * reported, not thrown; a storage that fails is thrown. Where the newest checkpoint is asked for and cannot be read, an
+   * older one is never looked at in its place.
+   *
+   * @param checkpointId default: the newest.
+   */
+  async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
+    return validateCheckpoint(this.#setup, this.agentId, checkpointId);
   }
 
   /**

@@ -4,13 +4,15 @@ import type { BlobCell, BlobCells } from "../checkpoint/BlobCell.ts";
 import { checkpointData } from "../checkpoint/checkpointData.ts";
 import { LogIndex, type CheckpointPoint } from "../checkpoint/LogIndex.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
+import { recordDefect } from "../checkpoint/recordDefect.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
 import { stateReferences } from "../checkpoint/stateReferences.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { readBlob } from "./readBlob.ts";
-import type { RecordLog } from "./RecordLog.ts";
+import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 import { withLastCheckpoint } from "./withLastCheckpoint.ts";
 
 /** One agent's log as read: indexed, with the blobs that it refers to. */
@@ -27,11 +29,11 @@ export class AgentLog {
     this.#checksums = checksums;
   }
 
-  /** Reads the whole log, or what follows its newest snapshot. Owns and writes nothing. */
+  /** Reads the whole log, what follows its newest snapshot, or what comes up to a position. Owns and writes nothing. */
   static async read(
     log: RecordLog,
     agentId: string,
-    options: { readonly sinceSnapshot?: boolean } = {},
+    options: Pick<ReadOptions, "sinceSnapshot" | "upTo"> = {},
   ): Promise<AgentLog> {
     const references = new Map<string, BlobCell>();
     const { index, checksums } = await readEntries(log, agentId, options, (record) => {
@@ -87,7 +89,7 @@ interface ReadEntries {
 type ReadArguments = readonly [
   log: RecordLog,
   agentId: string,
-  options: { readonly sinceSnapshot?: boolean },
+  options: Pick<ReadOptions, "sinceSnapshot" | "upTo">,
   visit?: (record: AgentRecord) => void,
 ];
 
@@ -105,6 +107,9 @@ async function indexEntries(...[log, agentId, options, visit]: ReadArguments): P
   const index = new LogIndex();
   const checksums = new Map<number, string>();
   for await (const entry of log.read(agentId, options)) {
+    // What stands before a snapshot in its append counts from there: its versions are checked with those that follow.
+    const defect = recordDefect(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
+    if (defect !== undefined) throw new UnreadableValueError(defect);
     index.add(entry);
     checksums.set(entry.position, entry.checksum);
     if (visit) for (const record of entry.records) visit(record as AgentRecord);

@@ -71,6 +71,8 @@ export class LogReader {
         const defect = chain.accept(found.entry);
         if (defect !== undefined) throw this.#scan.corrupt(part.segment, found.start, defect);
         if (!chain.isPruned(found.entry.position)) yield found.entry;
+        // What comes after is nobody's concern, be it damaged.
+        if (found.entry.position === upTo) return;
       }
     }
   }

@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+const message = z.looseObject({
+  role: z.enum(["system", "user", "assistant", "tool"]),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+});
+
+const toolCall = z.looseObject({
+  toolCallId: z.string(),
+  toolName: z.string(),
+  effect: z.string(),
+  status: z.enum(["succeeded", "failed", "moved", "lost", "unknown"]),
+});
+
+/** What a checkpoint has whatever its run did. */
+export const requiredFields = [
+  "checkpointId",
+  "agentId",
+  "runId",
+  "version",
+  "createdAt",
+  "nodeId",
+  "lastInput",
+  "messageHistory",
+  "storage",
+  "tools",
+  "iteration",
+  "status",
+  "toolCalls",
+  "decisions",
+  "recoveryInfo",
+  "formatVersion",
+] as const;
+
+/** The fields of a stored checkpoint by what they may hold, decoded. Values of users may be anything. */
+export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
+  checkpointId: z.string(),
+  agentId: z.string(),
+  runId: z.string(),
+  parentId: z.string().optional(),
+  version: z.int().positive(),
+  createdAt: z.iso.datetime(),
+  nodeId: z.string(),
+  lastInputType: z.string().optional(),
+  unresolved: z.boolean().optional(),
+  messageHistory: z.array(message),
+  storage: z.record(z.string(), z.unknown()),
+  model: z.string().optional(),
+  modelParameters: z.record(z.string(), z.unknown()).optional(),
+  tools: z.array(z.string()),
+  iteration: z.int().nonnegative(),
+  status: z.enum(["in_progress", "completed", "cancelled"]),
+  progress: z.number().min(0).max(100).optional(),
+  progressSummary: z.string().optional(),
+  toolCalls: z.array(toolCall),
+  decisions: z.array(z.looseObject({ decision: z.string(), nodeId: z.string(), decidedAt: z.string() })),
+  recoveryInfo: z.looseObject({
+    resumePoint: z.string(),
+    requiredContext: z.array(z.string()),
+    environment: z.record(z.string(), z.string()),
+  }),
+  formatVersion: z.int().positive(),
+};
