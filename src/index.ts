@@ -1,5 +1,6 @@
 export type { Sha256 } from "./internal/Sha256.ts";
 export type { StrategyGraph } from "./agent/StrategyGraph.ts";
+export type { RecordedRequirements } from "./agent/RecordedRequirements.ts";
 export type { RunState } from "./agent/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
@@ -76,6 +77,8 @@ export type {
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
 export type { ParticipantReport } from "./persistence/applyParticipants.ts";
+export type { Environment, EnvironmentAnswer } from "./persistence/Environment.ts";
+export type { EnvironmentMismatch } from "./persistence/EnvironmentMismatch.ts";
 export type { CheckpointValidation, ValidationCheck } from "./persistence/CheckpointValidation.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";

@@ -12,3 +12,4 @@ export {
   type TaskManagerOptions,
 } from "./task/TaskManager.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
+export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";

@@ -1,6 +1,7 @@
 import { MessageHistory } from "../checkpoint/MessageHistory.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { Decision, Requirements } from "./AgentContext.ts";
+import type { RecordedRequirements } from "./RecordedRequirements.ts";
 import type { RunSettings } from "./RunSettings.ts";
 import type { RunStateSeed } from "./RunStateSeed.ts";
 import { TypedStorage } from "./TypedStorage.ts";
@@ -14,7 +15,7 @@ export class RunState {
   #settings: RunSettings;
   #progress: number | undefined;
   #progressSummary: string | undefined;
-  #requirements: Requirements;
+  #requirements: RecordedRequirements;
   readonly #decisions: Decision[];
   #decisionsTaken: number;
 
@@ -49,7 +50,7 @@ export class RunState {
   }
 
   /** Another object after each change. */
-  get requirements(): Requirements {
+  get requirements(): RecordedRequirements {
     return this.#requirements;
   }
 
@@ -85,8 +86,19 @@ export class RunState {
     const freshNames = Object.entries(environment).some(([name, wanted]) => known.environment?.[name] !== wanted);
     if (freshFiles.length === 0 && !freshNames) return;
     this.#requirements = isolate({
+      ...known,
       files: [...new Set([...(known.files ?? []), ...freshFiles])],
       environment: { ...known.environment, ...environment },
     });
+  }
+
+  /** Takes down what was found of what is required. */
+  noteEnvironment(found: Required<Pick<RecordedRequirements, "workingDirectory" | "hashes">>): void {
+    const { workingDirectory, hashes = {} } = this.#requirements;
+    const paths = Object.keys(found.hashes);
+    const same =
+      paths.length === Object.keys(hashes).length && paths.every((path) => hashes[path] === found.hashes[path]);
+    if (same && workingDirectory === found.workingDirectory) return;
+    this.#requirements = isolate({ ...this.#requirements, ...found });
   }
 }

@@ -1,6 +1,7 @@
 import type { Message } from "../checkpoint/Message.ts";
 import type { NumberedMessage } from "../checkpoint/MessageHistory.ts";
-import type { Decision, Requirements } from "./AgentContext.ts";
+import type { Decision } from "./AgentContext.ts";
+import type { RecordedRequirements } from "./RecordedRequirements.ts";
 import type { RunSettings } from "./RunSettings.ts";
 
 /** Plain data that a run's state is made from. */
@@ -22,5 +23,5 @@ export interface RunStateSeed {
   readonly progressSummary?: string;
   /** Decisions already recorded; default none. */
   readonly decisions?: readonly Decision[];
-  readonly requirements?: Requirements;
+  readonly requirements?: RecordedRequirements;
 }

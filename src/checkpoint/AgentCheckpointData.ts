@@ -101,6 +101,9 @@ export interface AgentCheckpointData {
     readonly resumePoint: string;
     /** Files that must be there, relative to the working directory. */
     readonly requiredContext: readonly string[];
+    /** SHA-256 of each of them in hex, when the checkpoint was saved; `null`: it was not there. Absent: nobody looked. */
+    readonly fileHashes?: Readonly<Record<string, string | null>>;
+    /** Where the run worked. Absent: there was no `environment` to ask. */
     readonly workingDirectory?: string;
     /** Name to what it must be, such as `{ node: ">=20.19" }`. */
     readonly environment: Readonly<Record<string, string>>;

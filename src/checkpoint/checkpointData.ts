@@ -3,6 +3,7 @@ import { fileChangesIn, fileNoteKey, summarizeFileChanges, type FileChanges } fr
 import { formatVersion } from "./formatVersion.ts";
 import { stateAt, type AgentState } from "./AgentState.ts";
 import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
+import { recoveryInfo } from "./recoveryInfo.ts";
 import { SlotReader, type BlobTexts } from "./SlotReader.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
@@ -62,11 +63,7 @@ export function checkpointData(
         nodeId: node,
         decidedAt: new Date(at).toISOString(),
       })),
-    recoveryInfo: () => ({
-      resumePoint: record.node,
-      requiredContext: opened().state.requirements?.files ?? [],
-      environment: opened().state.requirements?.environment ?? {},
-    }),
+    recoveryInfo: () => recoveryInfo(record.node, opened().state.requirements),
     strategyFingerprint: () => opened().state.structure?.fingerprint,
   }) as unknown as AgentCheckpointData;
 }

@@ -58,6 +58,8 @@ export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
     resumePoint: z.string(),
     requiredContext: z.array(z.string()),
     environment: z.record(z.string(), z.string()),
+    workingDirectory: z.string().optional(),
+    fileHashes: z.record(z.string(), z.string().nullable()).optional(),
   }),
   formatVersion: z.int().positive(),
 };

@@ -5,6 +5,7 @@ import { historyRecords, storageRecords } from "./changeRecords.ts";
 import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
 import { MessageHistory } from "./MessageHistory.ts";
 import type { AgentRecord, LaneRecord, Visit } from "./records.ts";
+import { recoveryInfo } from "./recoveryInfo.ts";
 import { SlotReader, type BlobTexts } from "./SlotReader.ts";
 import type { SlotWriter } from "./SlotWriter.ts";
 
@@ -96,14 +97,20 @@ function changesFrom(
     tools: data.tools,
     ...(data.modelParameters && { parameters: writer.value(data.modelParameters, "the model parameters") }),
   };
-  const { requiredContext: files, environment } = data.recoveryInfo;
+  const { requiredContext: files, environment, workingDirectory: directory, fileHashes: hashes } = data.recoveryInfo;
+  const requirements = {
+    kind: "requirements",
+    lane,
+    files,
+    environment,
+    ...(directory !== undefined && { directory }),
+    ...(hashes && { hashes }),
+  } as const;
   return [
     ...historyRecords(history.takeChanges(), lane, writer),
     ...storageRecords(storageChanges(state, data, reader), lane, writer),
     ...(same(state?.settings, settings) ? [] : [settings]),
-    ...(same([state?.requirements?.files ?? [], state?.requirements?.environment ?? {}], [files, environment])
-      ? []
-      : [{ kind: "requirements", lane, files, environment } as const]),
+    ...(same(recoveryInfo("", state?.requirements), recoveryInfo("", requirements)) ? [] : [requirements]),
     ...(data.strategyFingerprint === undefined || data.strategyFingerprint === state?.structure?.fingerprint
       ? []
       : [{ kind: "structure", lane, fingerprint: data.strategyFingerprint } as const]),

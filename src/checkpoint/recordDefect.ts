@@ -44,6 +44,8 @@ const settings: Shape = [
 const requirements: Shape = [
   ["files", listOf(text)],
   ["environment", mapOf(text)],
+  ["directory", optional(text)],
+  ["hashes", optional(mapOf((value) => value === null || text(value)))],
 ];
 const decision: Shape = [
   ["at", time],

@@ -76,6 +76,10 @@ export interface RequirementsRecord {
   readonly lane: number;
   readonly files: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Where relative paths begin. Absent: nobody has looked at the environment. */
+  readonly directory?: string;
+  /** SHA-256 in hex of each file that was looked at, by path; `null`: it was not there. Absent: none was. */
+  readonly hashes?: Readonly<Record<string, string | null>>;
 }
 
 export interface DecisionRecord {

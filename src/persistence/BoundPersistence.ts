@@ -18,6 +18,7 @@ import { checkNewCheckpoint } from "./checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { liveCheckpointData } from "./liveCheckpointData.ts";
+import { noteEnvironment } from "./noteEnvironment.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -44,6 +45,7 @@ export class BoundPersistence implements RunPersistence {
     const { run, session } = this.#at(context);
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
+    await noteEnvironment(this.#setup.environment, run.state);
     checkNewCheckpoint(session.journal, options);
     if (beginning && session.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = {

@@ -1,3 +1,5 @@
+import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
+
 /** What one look came to. */
 export type ValidationCheck =
   | {
@@ -25,4 +27,14 @@ export interface CheckpointValidation {
     /** The large values that it refers to are there and intact. */
     readonly blobsAccessible: ValidationCheck;
   };
+  /** Nothing of it is looked at without the `environment` of PersistenceConfig. */
+  readonly environmental: {
+    readonly workingDirectoryExists: ValidationCheck;
+    /** Required files are there, and hold what they held when the checkpoint was saved. */
+    readonly filesUnchanged: ValidationCheck;
+    /** Required versions and variables. */
+    readonly dependenciesAvailable: ValidationCheck;
+  };
+  /** What the environmental checks found, one by one. */
+  readonly mismatches: readonly EnvironmentMismatch[];
 }

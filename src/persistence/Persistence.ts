@@ -11,6 +11,7 @@ import { journalInputRequest } from "./journalInputRequest.ts";
 import { journalModelRequest } from "./journalModelRequest.ts";
 import { journalToolCall } from "./journalToolCall.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
+import { noteEnvironment } from "./noteEnvironment.ts";
 import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordFailure } from "./recordFailure.ts";
@@ -55,11 +56,15 @@ export function withPersistence<Result>(
 }
 
 function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessions: RunSessions): void {
-  pipeline.onStrategyStarting(({ run, next }) => sessions.of(run).begin(run, next));
+  pipeline.onStrategyStarting(async ({ run, next }) => {
+    await noteEnvironment(setup.environment, run.state);
+    await sessions.of(run).begin(run, next);
+  });
   pipeline.onRunMoved(({ run, next }) => sessions.of(run).begin(run, next));
   pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
   pipeline.onNodeCompleted(async ({ run, next }) => {
     await trimHistory(setup, run);
+    await noteEnvironment(setup.environment, run.state);
     await sessions.of(run).leaveNode(run, next);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {

@@ -1,6 +1,7 @@
 import type { Clock } from "../internal/Clock.ts";
 import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { Environment } from "./Environment.ts";
 import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import type { ListenerErrorHandler } from "./tellListener.ts";
@@ -47,6 +48,11 @@ export interface PersistenceConfig {
   readonly maxCheckpointBytes?: number;
   /** Keeps the live history short at the end of each node; what is taken out stays in the log. Default: nothing is trimmed. */
   readonly trimming?: TrimmingPolicy;
+  /**
+   * What `context.require` is held against: the files' hashes and the working directory are recorded with each checkpoint,
+   * and `validateCheckpoint` and `recover` look at them. Default: nothing is recorded or looked at.
+   */
+  readonly environment?: Environment;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

@@ -17,6 +17,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { AskedSchemas } from "./AskedSchemas.ts";
 import { AppendedEvents } from "./AppendedEvents.ts";
+import type { Environment } from "./Environment.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { participantHost } from "./participantHost.ts";
@@ -35,6 +36,7 @@ export class PersistenceSetup {
   readonly provider: PersistenceStorageProvider<never>;
   readonly log: RecordLog;
   readonly automatic: boolean;
+  readonly environment: Environment | undefined;
   readonly registry: RollbackToolRegistry;
   readonly participants: readonly RollbackParticipant[];
   /** The tools whose effects participants take back. */
@@ -56,6 +58,7 @@ export class PersistenceSetup {
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
     this.log = logOf(this.provider);
     this.automatic = config.enableAutomaticPersistence ?? true;
+    this.environment = config.environment;
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));

@@ -1,4 +1,5 @@
-import type { Decision, Requirements } from "../agent/AgentContext.ts";
+import type { Decision } from "../agent/AgentContext.ts";
+import type { RecordedRequirements } from "../agent/RecordedRequirements.ts";
 import type { RunSettings } from "../agent/RunSettings.ts";
 import type { RunState } from "../agent/RunState.ts";
 import { historyRecords, storageRecords } from "../checkpoint/changeRecords.ts";
@@ -23,7 +24,7 @@ export class StateWriter {
   #storage = new Map<string, { readonly value: unknown } | undefined>();
   #decisions: { readonly decision: Decision; readonly node: string; readonly at: number }[] = [];
   #settings: RunSettings | undefined;
-  #requirements: Requirements | undefined;
+  #requirements: RecordedRequirements | undefined;
   /** Every decision of the run. */
   readonly decisions: DecisionRecord[];
 
@@ -92,11 +93,23 @@ export class StateWriter {
     };
   }
 
-  requirementsRecord({ files = [], environment = {} }: Requirements): RequirementsRecord {
-    return { kind: "requirements", lane: this.#lane, files, environment };
+  requirementsRecord(requirements: RecordedRequirements): RequirementsRecord {
+    const { files = [], environment = {}, workingDirectory: directory, hashes } = requirements;
+    return {
+      kind: "requirements",
+      lane: this.#lane,
+      files,
+      environment,
+      ...(directory !== undefined && { directory }),
+      ...(hashes && Object.keys(hashes).length > 0 && { hashes }),
+    };
   }
 }
 
-function isEmpty(requirements: Requirements, saved: Requirements | undefined): boolean {
-  return saved === undefined && !requirements.files?.length && Object.keys(requirements.environment ?? {}).length === 0;
+function isEmpty(
+  { files = [], environment = {}, workingDirectory }: RecordedRequirements,
+  saved: RecordedRequirements | undefined,
+): boolean {
+  const stated = files.length > 0 || Object.keys(environment).length > 0 || workingDirectory !== undefined;
+  return saved === undefined && !stated;
 }

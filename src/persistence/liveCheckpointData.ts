@@ -1,6 +1,7 @@
 import type { AgentRun } from "../agent/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../checkpoint/FileChange.ts";
+import { recoveryInfo } from "../checkpoint/recoveryInfo.ts";
 import { formatVersion } from "../checkpoint/formatVersion.ts";
 import type { CheckpointRecord } from "../checkpoint/records.ts";
 import type { RunSession } from "./RunSession.ts";
@@ -33,7 +34,7 @@ export function liveCheckpointData({
 }: LiveCheckpoint): AgentCheckpointData {
   const { state } = run;
   const { model, parameters, tools } = state.settings;
-  const { files = [], environment = {} } = state.requirements;
+  const { workingDirectory: directory, ...required } = state.requirements;
   return Object.freeze({
     checkpointId: record.id ?? `${session.journal.generation}-${record.version}`,
     agentId: session.journal.agentId,
@@ -64,7 +65,7 @@ export function liveCheckpointData({
       decidedAt: new Date(at).toISOString(),
     })),
     fileChanges: summarizeFileChanges(fileChanges),
-    recoveryInfo: { resumePoint: record.node, requiredContext: files, environment },
+    recoveryInfo: recoveryInfo(record.node, { ...required, ...(directory !== undefined && { directory }) }),
     strategyFingerprint: session.fingerprint,
     formatVersion,
     checksum: "",

@@ -1,8 +1,10 @@
+import type { RecordedRequirements } from "../agent/RecordedRequirements.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import type { Message } from "../checkpoint/Message.ts";
+import type { RequirementsRecord } from "../checkpoint/records.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 import { adopt } from "../internal/isolate.ts";
 
@@ -68,6 +70,15 @@ function seedOf(state: AgentState, reader: SlotReader, nextMessage: number): Run
     ...(progress !== undefined && { progress }),
     ...(summary !== undefined && { progressSummary: summary }),
     decisions: decisions.map(({ decision, reason }) => ({ decision, ...(reason !== undefined && { reason }) })),
-    ...(requirements && { requirements: { files: requirements.files, environment: requirements.environment } }),
+    ...(requirements && { requirements: requirementsOf(requirements) }),
+  };
+}
+
+function requirementsOf({ files, environment, directory, hashes }: RequirementsRecord): RecordedRequirements {
+  return {
+    files,
+    environment,
+    ...(directory !== undefined && { workingDirectory: directory }),
+    ...(hashes && { hashes }),
   };
 }

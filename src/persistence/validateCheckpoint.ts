@@ -4,10 +4,14 @@ import { CorruptBlobError } from "../errors/CorruptBlobError.ts";
 import { CorruptLogError } from "../errors/CorruptLogError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
+import type { Environment } from "./Environment.ts";
+import { describeMismatch, type EnvironmentMismatch } from "./EnvironmentMismatch.ts";
+import { judgeEnvironment, readEnvironment } from "./judgeEnvironment.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { isDamage, readStored } from "./readStored.ts";
 
-type Parts = Pick<CheckpointValidation, "structural" | "integrity">;
+type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
+type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
 
 const good: ValidationCheck = { ok: true };
 
@@ -18,19 +22,59 @@ export async function validateCheckpoint(
   checkpointId: string | undefined,
 ): Promise<CheckpointValidation> {
   const { data, damage } = await readStored(setup, agentId, checkpointId);
-  if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage));
-  if (data === undefined) return validation(agentId, checkpointId, nothingThere(checkpointId));
-  return validation(agentId, data.checkpointId, judgeData(data));
+  if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage), unknownEnvironment);
+  if (data === undefined) return validation(agentId, checkpointId, nothingThere(checkpointId), unknownEnvironment);
+  const stored = judgeData(data);
+  const around = allPass(stored) ? await lookAround(data, setup.environment) : unknownEnvironment;
+  return validation(agentId, data.checkpointId, stored, around);
 }
 
-function validation(agentId: string, checkpointId: string | undefined, parts: Parts): CheckpointValidation {
-  const checks = Object.values(parts).flatMap((part) => Object.values(part as Record<string, ValidationCheck>));
-  const valid = checks.every(({ ok }) => ok);
-  return { agentId, ...(checkpointId !== undefined && { checkpointId }), valid, ...parts };
+function validation(
+  agentId: string,
+  checkpointId: string | undefined,
+  stored: Stored,
+  around: Around,
+): CheckpointValidation {
+  const valid = allPass(stored) && around.mismatches.length === 0;
+  return { agentId, ...(checkpointId !== undefined && { checkpointId }), valid, ...stored, ...around };
+}
+
+function allPass({ structural, integrity }: Stored): boolean {
+  return [...Object.values(structural), ...Object.values(integrity)].every(({ ok }: ValidationCheck) => ok);
+}
+
+const unknownEnvironment = notLookedAt("the checkpoint does not say what it needs");
+
+function notLookedAt(notChecked: string): Around {
+  const check: ValidationCheck = { ok: true, notChecked };
+  return {
+    environmental: { workingDirectoryExists: check, filesUnchanged: check, dependenciesAvailable: check },
+    mismatches: [],
+  };
+}
+
+async function lookAround(
+  { recoveryInfo }: AgentCheckpointData,
+  environment: Environment | undefined,
+): Promise<Around> {
+  if (environment === undefined) return notLookedAt("no environment is configured");
+  const mismatches = judgeEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment));
+  const about = (...kinds: readonly EnvironmentMismatch["kind"][]) =>
+    checkOf(mismatches.filter(({ kind }) => kinds.includes(kind)).map(describeMismatch));
+  const directory = about("working_directory_missing");
+  return {
+    environmental: {
+      workingDirectoryExists:
+        recoveryInfo.workingDirectory === undefined ? { ok: true, notChecked: "none was recorded" } : directory,
+      filesUnchanged: about("file_modified_externally", "file_deleted"),
+      dependenciesAvailable: about("environment_not_satisfied"),
+    },
+    mismatches,
+  };
 }
 
 /** What cannot be read is named by the check that found it; the others have nothing to look at. */
-function judgeDamage(damage: unknown): Parts {
+function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));
   const byLog = damage instanceof CorruptLogError;
@@ -41,7 +85,7 @@ function judgeDamage(damage: unknown): Parts {
   };
 }
 
-function nothingThere(checkpointId: string | undefined): Parts {
+function nothingThere(checkpointId: string | undefined): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "there is nothing to look at" };
   const reason = checkpointId === undefined ? "there is no checkpoint" : `there is no checkpoint "${checkpointId}"`;
   return {
@@ -51,7 +95,7 @@ function nothingThere(checkpointId: string | undefined): Parts {
 }
 
 /** What was read has the checksums that its storage keeps; values are decoded here, each on its own. */
-function judgeData(data: AgentCheckpointData): Parts {
+function judgeData(data: AgentCheckpointData): Stored {
   const values = new Map<string, unknown>();
   const problems: unknown[] = [];
   for (const field of Object.keys(data)) {

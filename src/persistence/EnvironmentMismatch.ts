@@ -1,0 +1,36 @@
+/** Something that is not as a checkpoint says that it was, or must be. */
+export type EnvironmentMismatch =
+  | { readonly kind: "working_directory_missing"; readonly path: string }
+  /** Another content than when the checkpoint was saved; both are SHA-256 in hex. */
+  | {
+      readonly kind: "file_modified_externally";
+      readonly path: string;
+      readonly expected: string;
+      readonly found: string;
+    }
+  | { readonly kind: "file_deleted"; readonly path: string }
+  /** `found` is a version; absent: there is none. */
+  | {
+      readonly kind: "environment_not_satisfied";
+      readonly name: string;
+      readonly wanted: string;
+      readonly found?: string;
+    }
+  /** Told by a participant of the recovery. */
+  | { readonly kind: "new_commits_upstream"; readonly detail: string };
+
+/** One line for people. */
+export function describeMismatch(mismatch: EnvironmentMismatch): string {
+  switch (mismatch.kind) {
+    case "working_directory_missing":
+      return `the working directory ${mismatch.path} is missing`;
+    case "file_modified_externally":
+      return `${mismatch.path} was changed since the checkpoint was saved`;
+    case "file_deleted":
+      return `${mismatch.path} is missing`;
+    case "environment_not_satisfied":
+      return `${mismatch.name} must be ${mismatch.wanted} and is ${mismatch.found ?? "not"}`;
+    case "new_commits_upstream":
+      return mismatch.detail;
+  }
+}
