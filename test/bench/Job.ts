@@ -2,4 +2,5 @@
 export type Job =
   | { readonly kind: "times" | "heap"; readonly contestant: string; readonly steps: number }
   | { readonly kind: "load"; readonly steps: number; readonly messages: number }
-  | { readonly kind: "merge" };
+  | { readonly kind: "merge" }
+  | { readonly kind: "capture" };

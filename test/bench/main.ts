@@ -4,10 +4,11 @@ import type { Figures } from "./Figures.ts";
 import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
+import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import { table, targetLine, type Row } from "./report.ts";
-import { fileTargets, loadTargets, memoryTargets, mergeTargets, type Target } from "./targets.ts";
+import { captureTargets, fileTargets, loadTargets, memoryTargets, mergeTargets, type Target } from "./targets.ts";
 
 /**
  * `--full` adds LangGraph's full channels at 3,000 steps (9 GB, minutes); `--only ours` leaves out what it names
@@ -44,6 +45,8 @@ for (const [steps, messages] of [
 }
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

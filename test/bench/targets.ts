@@ -1,4 +1,5 @@
 import type { Figures } from "./Figures.ts";
+import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 
@@ -45,5 +46,13 @@ export function mergeTargets({ realMs, alikeMs }: MergeFigures): Target[] {
   return [
     { name: "merge of 10,000 lines of code, 1 % edited on each side", found: realMs, atMost: 100, unit: " ms" },
     { name: "merge of 4,000 lines that are all alike", found: alikeMs, atMost: 500, unit: " ms" },
+  ];
+}
+
+export function captureTargets({ firstMs, stepMs, growth }: CaptureFigures): Target[] {
+  const folder = `capture of 10 changed files among 10,000 (the first: ${firstMs.toFixed(0)} ms)`;
+  return [
+    { name: folder, found: stepMs, atMost: 150, unit: " ms" },
+    { name: "capture: growth of the storage ÷ what was written", found: growth, atMost: 1.25, unit: "×" },
   ];
 }

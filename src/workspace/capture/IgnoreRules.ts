@@ -13,28 +13,36 @@ interface FolderRules {
  * looked at.
  */
 export class IgnoreRules {
-  readonly #own: FolderRules;
   readonly #folders: readonly FolderRules[];
+  readonly #own: readonly FolderRules[];
+  /** Parsed rules by their text: they remember what they said of a path, and most are the same in the next scan. */
+  readonly #parsed: Map<string, Ignore>;
 
-  private constructor(own: FolderRules, folders: readonly FolderRules[]) {
-    this.#own = own;
+  private constructor(folders: readonly FolderRules[], own: readonly FolderRules[], parsed: Map<string, Ignore>) {
     this.#folders = folders;
+    this.#own = own;
+    this.#parsed = parsed;
   }
 
   /** @param own patterns in the form of a `.gitignore` in the root. */
   static of(own: readonly string[]): IgnoreRules {
-    return new IgnoreRules({ offset: 0, rules: rulesOf([...own]) }, []);
+    const rules = own.length > 0 ? [{ offset: 0, rules: rulesOf(own.join("\n")) }] : [];
+    return new IgnoreRules([], rules, new Map());
   }
 
   /** The rules below a folder that has a `.gitignore`. @param folder its path; empty for the root. */
   within(folder: string, gitignore: string): IgnoreRules {
+    const key = `${folder}\0${gitignore}`;
+    const rules = this.#parsed.get(key) ?? rulesOf(gitignore);
+    this.#parsed.set(key, rules);
     const offset = folder === "" ? 0 : folder.length + 1;
-    return new IgnoreRules(this.#own, [...this.#folders, { offset, rules: rulesOf(gitignore) }]);
+    return new IgnoreRules([...this.#folders, { offset, rules }], this.#own, this.#parsed);
   }
 
   ignores(path: string, isFolder: boolean): boolean {
+    const judges = this.#own.length > 0 ? [...this.#folders, ...this.#own] : this.#folders;
     let ignored = false;
-    for (const { offset, rules } of [...this.#folders, this.#own]) {
+    for (const { offset, rules } of judges) {
       const { ignored: leaves, unignored: keeps } = rules.test(`${path.slice(offset)}${isFolder ? "/" : ""}`);
       if (leaves) ignored = true;
       if (keeps) ignored = false;
@@ -43,6 +51,6 @@ export class IgnoreRules {
   }
 }
 
-function rulesOf(patterns: string | readonly string[]): Ignore {
+function rulesOf(patterns: string): Ignore {
   return ignore({ ignorecase: false }).add(patterns);
 }

@@ -1,6 +1,6 @@
 import { isSameFile, type FileChange } from "../../checkpoint/FileChange.ts";
 import type { FileNote, LeftOutFile } from "../files/FileNote.ts";
-import type { Scan, ScannedFile } from "./Scan.ts";
+import { isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 
 /** What became of files between two scans, and which of those that are not kept changed too. */
 export function changesBetween(before: Scan, after: Scan): Required<Pick<FileNote, "changes" | "folders" | "leftOut">> {
@@ -11,7 +11,7 @@ export function changesBetween(before: Scan, after: Scan): Required<Pick<FileNot
     const [was, is] = [before.files.get(path), after.files.get(path)];
     const reason = was?.leftOut ?? is?.leftOut;
     if (reason === undefined) changes.push(...changeOf(path, was, is));
-    else if (was?.stamp !== is?.stamp) leftOut.push({ path, reason });
+    else if (!was || !is || !isSameStamp(was.stamp, is.stamp)) leftOut.push({ path, reason });
   }
   return { changes, leftOut, folders: [...after.folders].filter((folder) => !before.folders.has(folder)) };
 }

@@ -1,11 +1,10 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
-import type { Scan, ScannedFile } from "./Scan.ts";
+import { isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 
 /** How a folder is scanned. */
 export interface ScanOptions {
@@ -21,6 +20,8 @@ export interface ScanOptions {
 const settledAfterMs = 100;
 /** After how many files others get a turn. */
 const filesPerTurn = 1_000;
+/** Names that need no closer look. */
+const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Looks at everything in a folder, and reads what is not as the scan before found it. Follows no link. */
@@ -37,9 +38,9 @@ interface Walk extends ScanOptions {
 }
 
 async function scanInto(walk: Walk, folder: string, outer: IgnoreRules): Promise<void> {
-  const entries = entriesOf(join(walk.root, folder));
+  const entries = entriesOf(`${walk.root}/${folder}`);
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
-  const rules = gitignore ? outer.within(folder, readText(join(walk.root, folder, ".gitignore"))) : outer;
+  const rules = gitignore ? outer.within(folder, readText(`${walk.root}/${folder}/.gitignore`)) : outer;
   for (const entry of entries) {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
     const isFolder = entry.isDirectory();
@@ -53,6 +54,7 @@ async function scanInto(walk: Walk, folder: string, outer: IgnoreRules): Promise
 
 /** Names that are nobody's work, and those that no tool could reach either. */
 function isKept(name: string, path: string): boolean {
+  if (ordinaryName.test(name)) return true;
   if (isUnfinished(name)) return false;
   try {
     return relativePath(path) === path;
@@ -63,13 +65,14 @@ function isKept(name: string, path: string): boolean {
 
 async function scanFile(walk: Walk, path: string): Promise<void> {
   if (walk.files.size % filesPerTurn === filesPerTurn - 1) await nextTurn();
-  const at = join(walk.root, path);
-  const found = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+  const at = `${walk.root}/${path}`;
+  const found = lstatSync(at, { throwIfNoEntry: false });
   if (!found) return;
-  const settled = Date.now() - Number(found.ctimeMs) > settledAfterMs;
-  const stamp = [found.size, found.mtimeNs, found.ctimeNs, found.ino, found.mode].join(" ");
   const known = walk.before.files.get(path);
-  if (known?.settled && known.stamp === stamp) return void walk.files.set(path, known);
+  if (known?.settled && isSameStamp(known.stamp, found)) return void walk.files.set(path, known);
+  const { size, mtimeMs, ctimeMs, ino, mode } = found;
+  const stamp = { size, mtimeMs, ctimeMs, ino, mode };
+  const settled = Date.now() - ctimeMs > settledAfterMs;
   const isBeyond = walk.files.size >= walk.maximumFiles;
   const looked = isBeyond
     ? { leftOut: `is beyond the ${walk.maximumFiles} files that are kept` }
@@ -80,11 +83,11 @@ async function scanFile(walk: Walk, path: string): Promise<void> {
 async function lookAt(
   { maximumFileBytes, onContent }: Walk,
   at: string,
-  found: { isSymbolicLink(): boolean; isFile(): boolean; readonly size: bigint },
+  found: { isSymbolicLink(): boolean; isFile(): boolean; readonly size: number },
 ): Promise<Pick<ScannedFile, "state" | "leftOut">> {
   if (found.isSymbolicLink()) return { state: { kind: "link", target: readlinkSync(at) } };
   if (!found.isFile()) return { leftOut: "is neither a file nor a link" };
-  if (found.size > BigInt(maximumFileBytes))
+  if (found.size > maximumFileBytes)
     return { leftOut: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumFileBytes}` };
   const read = readWhole(at);
   if (!read) return { leftOut: "could not be read" };
