@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { FileSystem } from "agent-persistence/file";
 import { agentFolderName, segmentGenerations } from "../../src/storage/file/AgentFolder.ts";
 import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
@@ -15,11 +15,11 @@ export const blindToSuccessors: Wrap = (fileSystem) => {
   return delegating(fileSystem, {
     link: async (existing, path) => {
       await fileSystem.link(existing, path);
-      own = Number.parseInt(path.slice(checkpoints.length + 1), 10);
+      own = Number.parseInt(basename(path), 10);
     },
     readdir: async (path) => {
       const names = await fileSystem.readdir(path);
-      if (path !== checkpoints || own === Number.POSITIVE_INFINITY) return names;
+      if (basename(path) !== "checkpoints" || own === Number.POSITIVE_INFINITY) return names;
       return [...names.filter((name) => Number.parseInt(name, 10) < own), `${own}.jsonl`];
     },
   });

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { AgentBusyError, OwnershipLostError, type OwnedLog } from "agent-persistence";
+import { FileRecordLog, type FileSystem } from "agent-persistence/file";
+import { SimulatedFileSystem } from "agent-persistence/testing";
+import { collect } from "../storage/file/fixture.ts";
+import { HastyClock } from "../storage/file/TestClock.ts";
+import { GatedProcess, settled } from "./GatedProcess.ts";
+import { normalized } from "./normalized.ts";
+
+const agentId = "contended";
+
+let executions = 0;
+
+/** Whom a process believes to be dead: those that are, or everybody else, themselves aside. */
+export type Belief = "the first owner" | "everybody else";
+
+/** How the processes of a contention see their files; the same for all. */
+export type Wrap = (fileSystem: FileSystem) => FileSystem;
+
+/** One execution of several processes on one log: in which order they make their calls is somebody else's choice. */
+export class Contention {
+  readonly fileSystem = new SimulatedFileSystem();
+  readonly processes: GatedProcess[] = [];
+  readonly #wrap: Wrap;
+  readonly #believedDead: Belief;
+  /** Owners in this process that failed are remembered by their folder, so each execution has its own. */
+  readonly #directory = `/store-${++executions}`;
+  readonly #acknowledged: string[] = [];
+  readonly #errors: unknown[] = [];
+
+  constructor(believedDead: Belief, wrap: Wrap = (fileSystem) => fileSystem) {
+    this.#believedDead = believedDead;
+    this.#wrap = wrap;
+  }
+
+  /** A process, and what it does from now on, call by call; being busy and losing the log end it. */
+  async start(
+    name: string,
+    prepare: (log: FileRecordLog) => Promise<OwnedLog | undefined>,
+    act: (log: FileRecordLog, owned: OwnedLog) => Promise<void>,
+  ): Promise<void> {
+    const process = new GatedProcess(name, this.#wrap(this.fileSystem));
+    this.processes.push(process);
+    const log = this.#log(name, process.fileSystem);
+    const owned = await prepare(log);
+    process.close();
+    const done = async (): Promise<void> => act(log, owned ?? (await log.open(agentId, ownerNamed(name))));
+    void done().catch((error: unknown) => {
+      if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) this.#errors.push(error);
+    });
+    await settled();
+  }
+
+  open(log: FileRecordLog, name: string): Promise<OwnedLog> {
+    return log.open(agentId, ownerNamed(name));
+  }
+
+  /** Appends, and notes where, once it is acknowledged. */
+  async append(owned: OwnedLog, text: string): Promise<void> {
+    const entry = { id: text, records: [{ kind: "test", text } as never] };
+    const position = await owned.append(entry, owned.position);
+    this.#acknowledged.push(`${position} ${text}`);
+  }
+
+  /** What must not be: something acknowledged that a reader does not find at its place, or two at one place. */
+  async violations(fileSystem: FileSystem = this.fileSystem): Promise<readonly string[]> {
+    const entries = await collect(this.#log("reader", fileSystem).read(agentId)).catch((error: unknown) =>
+      String(error),
+    );
+    if (typeof entries === "string") return [entries];
+    const found = entries.map(
+      ({ position, records: [record] }) => `${position} ${(record as unknown as { text: string }).text}`,
+    );
+    const lost = this.#acknowledged
+      .filter((one) => !found.includes(one))
+      .map((one) => `${one} was acknowledged and is gone`);
+    return [...lost, ...this.#errors.map(String)];
+  }
+
+  /** What is on the device for certain. */
+  durable(): SimulatedFileSystem {
+    const [amnesia] = this.fileSystem.crashStates(this.fileSystem.position, { models: ["amnesia"] });
+    return amnesia?.restart() ?? this.fileSystem;
+  }
+
+  /** The same for any two executions from which the same can follow. */
+  state(durable: SimulatedFileSystem): string {
+    const hash = createHash("sha1");
+    for (const files of [this.fileSystem, durable]) {
+      for (const [path, bytes] of files.files()) hash.update(`${normalized(path)} ${bytes.length}\n`).update(bytes);
+      hash.update("\n\n");
+    }
+    for (const { told } of this.processes) hash.update(`${told} `);
+    return hash.digest("base64");
+  }
+
+  #log(name: string, fileSystem: FileSystem): FileRecordLog {
+    const isRunning = (processId: number): boolean =>
+      this.#believedDead === "the first owner" && processId !== numberOf("first");
+    return new FileRecordLog({
+      directory: this.#directory,
+      fileSystem,
+      clock: new HastyClock(),
+      processIdentity: {
+        host: "one",
+        bootId: "boot",
+        pidNamespace: "ns",
+        processId: numberOf(name),
+        processStart: "start",
+        isRunning,
+      },
+    });
+  }
+}
+
+const ownerNamed = (name: string) => ({ host: "one", processId: numberOf(name), nonce: name });
+
+const names = ["first", "second", "third"];
+const numberOf = (name: string): number => names.indexOf(name) + 1;
