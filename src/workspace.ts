@@ -1,3 +1,4 @@
+export { GitError } from "./errors/GitError.ts";
 export { FileNotAcquiredError } from "./errors/FileNotAcquiredError.ts";
 export { FileReservedError, type FileHolder } from "./errors/FileReservedError.ts";
 export { ReservationLostError } from "./errors/ReservationLostError.ts";
@@ -24,3 +25,20 @@ export type { CommitResult, FileVersion } from "./workspace/versions/FileVersion
 export { OptimisticLock, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
 export { PathNotAllowedError } from "./errors/PathNotAllowedError.ts";
 export type { LeftOutFile } from "./workspace/files/FileNote.ts";
+export type { DriftReport } from "./workspace/drift/DriftReport.ts";
+export { driftResponse, type DriftResponse } from "./workspace/drift/driftResponse.ts";
+export type { DriftSeverity } from "./workspace/drift/driftSeverity.ts";
+export {
+  Drift,
+  type DriftNotice,
+  type DriftTrigger,
+  type DriftWatch,
+  type DriftWatchConfig,
+} from "./workspace/drift/DriftWatch.ts";
+export { recommendRestart, type RestartAdvice } from "./workspace/drift/recommendRestart.ts";
+export {
+  versionTrackerKey,
+  type DriftEvent,
+  type DriftResolution,
+  type VersionTracker,
+} from "./workspace/drift/VersionTracker.ts";

@@ -1,0 +1,136 @@
+import { z } from "zod";
+import type { AgentContext } from "../../agent/AgentContext.ts";
+import type { AgentFeature } from "../../agent/AgentFeature.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { checkDrift } from "./checkDrift.ts";
+import type { DriftReport } from "./DriftReport.ts";
+import { driftResponse, type DriftResponse } from "./driftResponse.ts";
+import { leftFilesOf } from "./LeftFiles.ts";
+import { trackVersions, versionTrackerKey } from "./VersionTracker.ts";
+
+/** When a drift was looked for. */
+export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic";
+
+/** What is told of each check. */
+export interface DriftNotice {
+  readonly agentId: string;
+  readonly trigger: DriftTrigger;
+  readonly report: DriftReport;
+  readonly response: DriftResponse;
+}
+
+/** How drift is watched. */
+export interface DriftWatchConfig {
+  /** The folder of the repository's work tree. */
+  readonly root: string;
+  /** Default: the upstream of the branch that is checked out, else `origin/main`. */
+  readonly upstream?: string;
+  /** Brings the upstream's commits here, such as your own `git fetch`. Default: what somebody fetched last counts. */
+  readonly fetch?: (signal: AbortSignal) => PromiseLike<void>;
+  /** Told of each check before anything follows from it; what it throws fails the run. */
+  readonly onDrift?: (notice: DriftNotice) => PromiseLike<void> | void;
+  /** Milliseconds between checks within a run, at the start of a node. Default: 600,000, ten minutes. */
+  readonly intervalMs?: number;
+  readonly clock?: Clock;
+}
+
+/** The answers to a run that waits because of a drift. */
+export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
+  "user_handled",
+  "ignored",
+]);
+
+const defaultIntervalMs = 600_000;
+
+/** Looks for drift on behalf of one agent definition. */
+export class DriftWatch {
+  readonly #config: DriftWatchConfig;
+  readonly #files: WorkspaceFiles;
+  readonly #clock: Clock;
+  /** When each run was last looked at by this process. */
+  readonly #checked = new Map<string, number>();
+
+  constructor(config: DriftWatchConfig) {
+    this.#config = config;
+    this.#files = new WorkspaceFiles(config.root, 10 * 1024 * 1024);
+    this.#clock = config.clock ?? systemClock;
+  }
+
+  /** Checks if it is time to: at the first node that this process runs of a run, and then in the interval. */
+  async checkWhenDue(context: AgentContext): Promise<void> {
+    const last = this.#checked.get(context.runId);
+    const { intervalMs = defaultIntervalMs } = this.#config;
+    if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return;
+    await this.check(context, last === undefined ? "before_task_resume" : "periodic");
+    this.#checked.set(context.runId, this.#clock.monotonic());
+  }
+
+  /**
+   * Checks now, keeps what was found in the agent's storage, and asks somebody when the task has to stop for it: the run
+   * then ends as `waiting` until it is answered with `user_handled` or `ignored`. What the agent's workspace has changed
+   * up to the last checkpoint does not count as a local change.
+   *
+   * @throws GitError
+   */
+  async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
+    await this.#config.fetch?.(context.signal);
+    const known = context.storage.get(versionTrackerKey);
+    const { upstream, onDrift } = this.#config;
+    const saved = await persistence(context).getLatestCheckpoint();
+    const report = await checkDrift({
+      files: this.#files,
+      ...(upstream !== undefined && { upstream }),
+      ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
+      ...(saved && { left: leftFilesOf(saved.fileChanges) }),
+      signal: context.signal,
+    });
+    const response = driftResponse(report);
+    await onDrift?.({ agentId: context.agentId, trigger, report, response });
+    const isSettled = known?.upstream_head === report.upstreamHead && known?.current_head === report.head;
+    const resolution =
+      response.action === "go_on" || isSettled ? "ignored" : await ask(context, report, response.advice);
+    const at = new Date(this.#clock.now()).toISOString();
+    context.storage.set(versionTrackerKey, trackVersions(known, report, { taskId: context.agentId, at, resolution }));
+    return report;
+  }
+
+  /** Forgets a run that has ended here. */
+  forget(runId: string): void {
+    this.#checked.delete(runId);
+  }
+}
+
+/**
+ * Watches for drift before a run goes on and every ten minutes of it: `agent.install(Drift, { root: "." })`, after
+ * Persistence. Low and medium drift is told to `onDrift`; high drift and rewritten history make the run wait for an answer.
+ */
+export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
+  key: "drift",
+  install(pipeline, config) {
+    const watch = new DriftWatch(config);
+    pipeline.aroundNode(async (event, next) => {
+      await watch.checkWhenDue(event.context);
+      return next(event);
+    });
+    pipeline.onAgentCompleted(({ run }) => watch.forget(run.runId));
+    pipeline.onAgentFailed(({ run }) => watch.forget(run.runId));
+    pipeline.onAgentWaiting(({ run }) => watch.forget(run.runId));
+    return watch;
+  },
+};
+
+/** Asked under the heads that it is about, so that an answer settles these and no later ones. */
+function ask(
+  context: AgentContext,
+  { head, upstreamHead }: DriftReport,
+  advice: string,
+): Promise<"user_handled" | "ignored"> {
+  return context.requestInput({
+    id: `drift ${head} ${upstreamHead}`,
+    prompt: advice,
+    schema: driftAnswerSchema,
+    waitingFor: "user_input",
+  });
+}

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { storageKey, type StorageKey } from "../../agent/StorageKey.ts";
+import type { DriftReport } from "./DriftReport.ts";
+
+/** Something that others did while a task was at work, and what came of it. */
+export interface DriftEvent {
+  /** ISO 8601. */
+  readonly detected_at: string;
+  readonly type: "upstream_change" | "local_change" | "force_push";
+  readonly details: {
+    readonly commits_behind?: number;
+    readonly conflicting_files?: readonly string[];
+    readonly old_head?: string;
+    readonly new_head?: string;
+  };
+  /** Absent: nothing yet. */
+  readonly resolution?: DriftResolution;
+}
+
+/** How a drift was settled. */
+export type DriftResolution = "ignored" | "rebased" | "task_restarted" | "user_handled";
+
+/** Which versions a task has worked on. It is kept in the agent's storage, and so in its log and in each checkpoint. */
+export interface VersionTracker {
+  readonly task_id: string;
+  /** The commit that was checked out when the task began; empty when there was none. */
+  readonly started_at_commit: string;
+  readonly current_head: string;
+  /** As it was last fetched; empty when there was none. */
+  readonly upstream_head: string;
+  /** Oldest first. */
+  readonly drift_events: readonly DriftEvent[];
+}
+
+const eventSchema = z.object({
+  detected_at: z.string(),
+  type: z.enum(["upstream_change", "local_change", "force_push"]),
+  details: z.object({
+    commits_behind: z.number().exactOptional(),
+    conflicting_files: z.array(z.string()).readonly().exactOptional(),
+    old_head: z.string().exactOptional(),
+    new_head: z.string().exactOptional(),
+  }),
+  resolution: z.enum(["ignored", "rebased", "task_restarted", "user_handled"]).exactOptional(),
+});
+
+/** Where an agent's storage has it. */
+export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
+  "drift",
+  z.object({
+    task_id: z.string(),
+    started_at_commit: z.string(),
+    current_head: z.string(),
+    upstream_head: z.string(),
+    drift_events: z.array(eventSchema).readonly(),
+  }),
+);
+
+/** The tracker after a check: heads as they are now, and what is new since the check before as events. */
+export function trackVersions(
+  known: VersionTracker | undefined,
+  report: DriftReport,
+  { taskId, at, resolution }: { readonly taskId: string; readonly at: string; readonly resolution: DriftResolution },
+): VersionTracker {
+  const { head = "", upstreamHead = "" } = report;
+  return {
+    task_id: taskId,
+    started_at_commit: known?.started_at_commit ?? head,
+    current_head: head,
+    upstream_head: upstreamHead,
+    drift_events: [...(known?.drift_events ?? []), ...newEvents(known, report, at, resolution)],
+  };
+}
+
+function newEvents(
+  known: VersionTracker | undefined,
+  { upstreamHead = "", commitsBehind, conflictingFiles, localFiles, rewritten }: DriftReport,
+  at: string,
+  resolution: DriftResolution,
+): readonly DriftEvent[] {
+  const events: DriftEvent[] = [];
+  const add = (type: DriftEvent["type"], details: DriftEvent["details"]): void =>
+    void events.push({ detected_at: at, type, details, resolution });
+  const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
+  const hasMoved = known === undefined ? commitsBehind > 0 : known.upstream_head !== upstreamHead;
+  if (rewritten) add("force_push", heads);
+  else if (hasMoved && commitsBehind > 0)
+    add("upstream_change", { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads });
+  const last = known?.drift_events.findLast(({ type }) => type === "local_change")?.details.conflicting_files;
+  if (localFiles.length > 0 && last?.join("\n") !== localFiles.join("\n"))
+    add("local_change", { conflicting_files: localFiles });
+  return events;
+}

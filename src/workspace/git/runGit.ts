@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { GitError } from "../../errors/GitError.ts";
+import { gitEnvironment, safeSettings } from "./gitEnvironment.ts";
+
+const timeoutMs = 60_000;
+const maximumBytes = 64 * 1024 * 1024;
+
+/** One call of git. */
+export interface GitCall {
+  /** The command and its arguments. What comes from outside stands behind `--end-of-options` or `--`, or was checked. */
+  readonly args: readonly string[];
+  /** The folder to run in: one that nobody else writes to. */
+  readonly directory: string;
+  /** Added to an environment that has nothing of the caller's but PATH. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What git reads from its standard input. Default: nothing. */
+  readonly input?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+/** What git ended with. */
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly output: Buffer;
+}
+
+/**
+ * Runs git without a shell, for at most a minute and 64 MB of output. An exit code other than those that are `expected` is
+ * an error.
+ *
+ * @throws GitError
+ */
+export function runGit(call: GitCall, expected: readonly number[] = [0]): Promise<GitAnswer> {
+  const [command = ""] = call.args;
+  const options = {
+    cwd: call.directory,
+    env: { ...gitEnvironment(process.env), ...call.environment },
+    encoding: "buffer",
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+    maxBuffer: maximumBytes,
+    windowsHide: true,
+    ...(call.signal && { signal: call.signal }),
+  } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile("git", [...safeSettings, ...call.args], options, (error, output, complaint) => {
+      const exitCode = error === null ? 0 : error.code;
+      if (call.signal?.aborted) reject(call.signal.reason as Error);
+      else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
+      else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
+    });
+    // A git that ends early closes its input; its exit code says why.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(call.input);
+  });
+}
+
+function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } | null, complaint: Buffer): string {
+  if (error?.code === "ENOENT") return "git is not installed, or not in PATH";
+  if (error?.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return `it wrote more than ${maximumBytes} bytes`;
+  if (error?.killed) return `it did not end within ${timeoutMs} ms`;
+  const text = complaint.toString().trim();
+  return text === "" ? `it ended with ${String(error?.code)}` : text.slice(0, 500);
+}

@@ -1,0 +1,128 @@
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
+import { SimulatedClock, scriptedModel } from "agent-persistence/testing";
+import { Drift, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
+import { describe, expect, it } from "vitest";
+import { lines, TestRepository } from "../git/repositories.ts";
+
+function pair() {
+  const origin = TestRepository.create();
+  origin.commit({ "a.txt": lines(), "b.txt": lines() });
+  return { origin, ours: origin.clone() };
+}
+
+/** An agent of three nodes, each of which takes as long as it is told. */
+class Watched {
+  readonly notices: DriftNotice[] = [];
+  readonly clock = new SimulatedClock();
+  readonly storage = new InMemoryPersistenceStorageProvider();
+  readonly visited: string[] = [];
+  atNode: (name: string) => void = () => {};
+
+  build(ours: TestRepository, config: Partial<DriftWatchConfig> = {}) {
+    const { visited, clock, notices } = this;
+    const visit = (name: string) => (input: string) => {
+      visited.push(name);
+      this.atNode(name);
+      return Promise.resolve(input);
+    };
+    const work = strategy<string, string>("work", (graph) => {
+      const nodes = ["one", "two", "three"].map((name) => graph.node(name, visit(name)));
+      const [one, two, three] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
+      graph.edge(graph.start, one);
+      graph.edge(one, two);
+      graph.edge(two, three);
+      graph.edge(three, graph.finish);
+    });
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+      .install(Persistence, { storage: this.storage })
+      .install(Drift, { root: ours.root, clock, onDrift: (notice) => void notices.push(notice), ...config });
+    return { agent, saved: persistence(agent).agent() };
+  }
+}
+
+describe("Drift", () => {
+  it("looks before a run goes on, and every ten minutes of it", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    watched.atNode = (name) => {
+      if (name === "one") watched.clock.advance(600_000);
+      if (name === "two") watched.clock.advance(599_999);
+    };
+    const fetched: string[] = [];
+    const fetch = () => {
+      fetched.push(ours.git("fetch", "--quiet"));
+      return Promise.resolve();
+    };
+    const { agent, saved } = watched.build(ours, { fetch });
+    origin.commit({ "b.txt": "theirs" });
+    expect(await agent.run("go")).toMatchObject({ status: "completed" });
+    expect(watched.notices.map(({ trigger, response }) => [trigger, response])).toEqual([
+      ["before_task_resume", { action: "go_on", rebase: "at_end" }],
+      ["periodic", { action: "go_on", rebase: "at_end" }],
+    ]);
+    expect(fetched).toHaveLength(2);
+    const head = ours.git("rev-parse", "HEAD");
+    expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
+      drift: {
+        task_id: "task",
+        started_at_commit: head,
+        current_head: head,
+        upstream_head: origin.git("rev-parse", "HEAD"),
+        drift_events: [{ type: "upstream_change", resolution: "ignored" }],
+      },
+    });
+  });
+
+  it("makes the task wait for a high drift, and goes on with the answer in another process", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    ours.write("a.txt", lines({ 3: "ours" }));
+    origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+    ours.git("fetch", "--quiet");
+    const result = await watched.build(ours).agent.run("go");
+    expect(result).toMatchObject({
+      status: "waiting",
+      requests: [{ prompt: expect.stringContaining("a.txt") as string }],
+    });
+    expect(watched.visited).toEqual([]);
+    const { agent, saved } = watched.build(ours);
+    const [request] = result.status === "waiting" ? result.requests : [];
+    await saved.answer(request?.requestId ?? "", "user_handled");
+    expect(await agent.resume()).toMatchObject({ status: "completed" });
+    expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
+      drift: {
+        drift_events: [
+          { type: "upstream_change", details: { conflicting_files: ["a.txt"] }, resolution: "user_handled" },
+          { type: "local_change", details: { conflicting_files: ["a.txt"] } },
+        ],
+      },
+    });
+  });
+
+  it("stops for rewritten history, with advice", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    origin.commit({ "b.txt": "1" });
+    ours.git("fetch", "--quiet");
+    watched.atNode = (name) => {
+      if (name !== "one") return;
+      watched.clock.advance(600_000);
+      origin.git("reset", "--quiet", "--hard", "HEAD~1");
+      origin.commit({ "b.txt": "2" });
+      ours.git("fetch", "--quiet");
+    };
+    const result = await watched.build(ours).agent.run("go");
+    expect(result).toMatchObject({
+      status: "waiting",
+      requests: [{ prompt: expect.stringContaining("by hand") as string }],
+    });
+    expect(watched.visited).toEqual(["one"]);
+    const [request] = result.status === "waiting" ? result.requests : [];
+    const { agent, saved } = watched.build(ours);
+    await saved.answer(request?.requestId ?? "", "user_handled");
+    await agent.resume();
+    expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
+      drift: { drift_events: [{ type: "upstream_change" }, { type: "force_push", resolution: "user_handled" }] },
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
+import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
+import { gitEnvironment } from "../../../src/workspace/git/gitEnvironment.ts";
+import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
+import { commitOf, messagesAbout } from "../../../src/workspace/git/history.ts";
+import { temporaryFolder } from "../fixture.ts";
+import { hostileRepository } from "./hostileRepository.ts";
+
+describe("an untrusted repository", () => {
+  it("runs nothing through a check for drift", async () => {
+    const { repository, fired } = hostileRepository();
+    const report = await checkDrift({ files: new WorkspaceFiles(repository.root, 1e6) });
+    expect(report).toMatchObject({
+      commitsBehind: 1,
+      severity: "medium",
+      conflictingFiles: ["a.txt"],
+      localFiles: [".gitattributes", "a.txt"],
+    });
+    expect(fired()).toEqual([]);
+  });
+
+  it("runs nothing when history is read", async () => {
+    const { repository, fired } = hostileRepository();
+    const messages = await GitRepository.with(repository.root, async (git) => {
+      const [head = "", upstream = ""] = [await commitOf(git, "HEAD"), await commitOf(git, "origin/main")];
+      return messagesAbout(git, head, upstream, "a.txt");
+    });
+    expect(messages).toEqual(["Theirs"]);
+    expect(fired()).toEqual([]);
+  });
+
+  it("cannot make an option or an expression of a name", async () => {
+    const { root } = hostileRepository().repository;
+    const target = join(temporaryFolder(), "written");
+    const names = [
+      `--output=${target}`,
+      "-evil",
+      "a..b",
+      "HEAD~1",
+      "@{-1}",
+      ":/text",
+      "",
+      "a b",
+      "refs/heads/",
+      "x.lock",
+    ];
+    await GitRepository.with(root, async (git) => {
+      for (const name of names) await expect(commitOf(git, name)).rejects.toMatchObject({ code: "git_failed" });
+      await expect(messagesAbout(git, "--all", "HEAD", "a.txt")).rejects.toMatchObject({ code: "git_failed" });
+    });
+    expect(existsSync(target)).toBe(false);
+  });
+
+  it("is run without the environment of the caller", () => {
+    const environment = gitEnvironment({
+      PATH: "/usr/bin:.:relative::/bin",
+      GIT_DIR: "/x",
+      GIT_CONFIG_COUNT: "1",
+      GIT_EXTERNAL_DIFF: "/evil",
+      GIT_SSH_COMMAND: "/evil",
+      LD_PRELOAD: "/evil.so",
+      HOME: "/home/user",
+    });
+    expect(environment["PATH"]).toBe("/usr/bin:/bin");
+    expect(Object.values(environment).join()).not.toMatch(/evil|home/);
+    expect(environment["GIT_DIR"]).toBeUndefined();
+  });
+
+  it("is told when it is none", async () => {
+    const opening = GitRepository.with(temporaryFolder(), () => Promise.resolve(0));
+    await expect(opening).rejects.toMatchObject({ code: "git_failed", command: "rev-parse" });
+  });
+});

@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { temporaryFolder } from "../fixture.ts";
+
+/** A real repository, driven by the user's own git. */
+export class TestRepository {
+  readonly root: string;
+
+  constructor(root = temporaryFolder()) {
+    this.root = root;
+  }
+
+  static create(): TestRepository {
+    const repository = new TestRepository();
+    repository.git("init", "--quiet", "--initial-branch=main");
+    return repository;
+  }
+
+  /** Another work tree with this one as its origin. */
+  clone(): TestRepository {
+    const other = new TestRepository();
+    this.git("clone", "--quiet", this.root, other.root);
+    return other;
+  }
+
+  git(...args: readonly string[]): string {
+    const who = ["GIT_AUTHOR", "GIT_COMMITTER"].flatMap((role) => [
+      [`${role}_NAME`, "Ann"],
+      [`${role}_EMAIL`, "a@b"],
+    ]);
+    const env = { PATH: process.env["PATH"], HOME: "/nowhere", GIT_CONFIG_NOSYSTEM: "1", ...Object.fromEntries(who) };
+    return execFileSync("git", args, {
+      cwd: this.root,
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    }).trim();
+  }
+
+  write(path: string, content: string): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), content);
+  }
+
+  remove(path: string): void {
+    rmSync(join(this.root, path));
+  }
+
+  /** @returns the id of the commit. */
+  commit(files: Readonly<Record<string, string>>, message = "change"): string {
+    for (const [path, content] of Object.entries(files)) this.write(path, content);
+    this.git("add", "--all");
+    this.git("commit", "--quiet", "--allow-empty", "--message", message);
+    return this.git("rev-parse", "HEAD");
+  }
+}
+
+/** Twenty numbered lines, some of them changed. */
+export function lines(changed: Readonly<Record<number, string>> = {}): string {
+  return Array.from({ length: 20 }, (_, index) => `${changed[index + 1] ?? `line ${index + 1}`}\n`).join("");
+}
