@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { repository } from "./compile.ts";
+
+const page = readFileSync(`${repository}docs/guarantees.md`, "utf8");
+
+/** A test that the page names: "`test/….test.ts`: "beginning of its title"". */
+interface NamedTest {
+  readonly file: string;
+  readonly title: string;
+}
+
+/** Of each table with the column "checked by", the rows below the head. */
+const promises = page
+  .split(/\n{2,}/)
+  .filter((block) => block.startsWith("| promise |"))
+  .flatMap((table) => table.trimEnd().split("\n").slice(2));
+
+function testsIn(text: string): readonly NamedTest[] {
+  return [...text.matchAll(/`(test\/[^`]+\.test\.ts)`[^"|`]*"([^"]+)"/g)].map(([, file = "", title = ""]) => ({
+    file,
+    title,
+  }));
+}
+
+function problemsOf({ file, title }: NamedTest): readonly string[] {
+  if (!existsSync(repository + file)) return [`there is no ${file}`];
+  const source = readFileSync(repository + file, "utf8");
+  return ['"', "`"].some((quote) => source.includes(quote + title)) ? [] : [`${file} has no test "${title}…"`];
+}
+
+describe("docs/guarantees.md", () => {
+  it("makes promises, and names at least one test for each", () => {
+    expect(promises.length).toBeGreaterThan(12);
+    expect(promises.filter((promise) => testsIn(promise).length === 0)).toEqual([]);
+  });
+
+  it("names only tests that exist", () => {
+    expect(testsIn(page).flatMap(problemsOf)).toEqual([]);
+    const files = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, file = ""]) => file);
+    expect(files.filter((file) => !existsSync(repository + file))).toEqual([]);
+  });
+
+  it("would name a test that is not there", () => {
+    expect(problemsOf({ file: "test/nowhere.test.ts", title: "x" })).toEqual(["there is no test/nowhere.test.ts"]);
+    const file = "test/package/lockfile.test.ts";
+    expect(problemsOf({ file, title: "nothing" })).toEqual([`${file} has no test "nothing…"`]);
+  });
+});
