@@ -80,6 +80,7 @@ export type { ParticipantReport } from "./persistence/applyParticipants.ts";
 export type { Environment, EnvironmentAnswer } from "./persistence/Environment.ts";
 export type { EnvironmentMismatch } from "./persistence/EnvironmentMismatch.ts";
 export type { CheckpointValidation, ValidationCheck } from "./persistence/CheckpointValidation.ts";
+export type { InverseRetry } from "./persistence/InverseRetry.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
@@ -151,6 +152,7 @@ export { FeatureNotInstalledError } from "./errors/FeatureNotInstalledError.ts";
 export { InvalidAgentIdError } from "./errors/InvalidAgentIdError.ts";
 export { InvalidInputError, type InputProblem } from "./errors/InvalidInputError.ts";
 export { InvalidStrategyError } from "./errors/InvalidStrategyError.ts";
+export { InverseMissingError } from "./errors/InverseMissingError.ts";
 export { IterationLimitError } from "./errors/IterationLimitError.ts";
 export { NoMatchingEdgeError } from "./errors/NoMatchingEdgeError.ts";
 export { NotAnAncestorError } from "./errors/NotAnAncestorError.ts";

@@ -73,6 +73,8 @@ export class LogIndex {
   readonly inverting = new Set<string>();
   /** Calls whose inverse has run. */
   readonly reverted = new Set<string>();
+  /** Calls of which somebody said that they are not taken back, with why. */
+  readonly left = new Map<string, string>();
   /** Calls whose end is recorded, on any line. */
   readonly ended = new Set<string>();
   /** Where reading began, when it did not begin at the start. */
@@ -198,7 +200,9 @@ export class LogIndex {
         return;
       case "reverted":
         this.inverting.delete(record.call);
+        this.left.delete(record.call);
         if (!record.error) this.reverted.add(record.call);
+        else if (record.left) this.left.set(record.call, record.error.message);
         return;
       case "rollback_end":
         this.#takeBackNotes(record.target);

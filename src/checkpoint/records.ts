@@ -124,6 +124,8 @@ export interface IntentRecord {
   /** For a call made by code: which of the visit, and the tool call in which it was made. */
   readonly ordinal?: number;
   readonly within?: string;
+  /** An inverse was registered for the tool: a rollback without it is not whole. */
+  readonly inverse?: true;
 }
 
 /**
@@ -155,6 +157,7 @@ export interface OutcomeRecord {
   readonly input?: Slot;
   readonly ordinal?: number;
   readonly within?: string;
+  readonly inverse?: true;
 }
 
 /**
@@ -312,11 +315,15 @@ export interface InverseRecord {
   readonly call: string;
 }
 
-/** An inverse has ended; with `error` the call's effect stands. */
+/** An inverse has ended; with `error` the call's effect stands, and the next rollback tries again. */
 export interface RevertedRecord {
   readonly kind: "reverted";
   readonly call: string;
   readonly error?: { readonly message: string };
+  /** Who said so of an inverse in doubt, or of one that fails; absent: it ended so by itself. */
+  readonly settled?: "probe" | "handler" | "outside";
+  /** Settled: it is not tried again. */
+  readonly left?: true;
 }
 
 /** A rollback has ended; the checkpoint in the same append is where the run goes on. Runs that ended after `target` have not. */

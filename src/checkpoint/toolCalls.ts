@@ -7,9 +7,11 @@ export function callFacts(call: RecordedCall): {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
+  /** Whether an inverse was registered for the tool when the call was made. */
+  readonly inverse: boolean;
 } {
-  const { tool, effect, node } = call.intent ?? call.outcome ?? {};
-  return { tool: tool ?? "", effect: effect ?? "none", node: node ?? "" };
+  const { tool, effect, node, inverse } = call.intent ?? call.outcome ?? {};
+  return { tool: tool ?? "", effect: effect ?? "none", node: node ?? "", inverse: inverse ?? false };
 }
 
 /** The input of a recorded call as the model or the caller wrote it: its own, or that of the answer which asked for it. */

@@ -10,6 +10,8 @@ export interface LoggedCall extends RecordedCall {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
+  /** Whether an inverse was registered for the tool when the call was made. */
+  readonly inverse: boolean;
   /** Decoded when asked for. */
   readonly input: () => unknown;
   /** Decoded when asked for; `undefined` when there is none. */

@@ -4,11 +4,16 @@ import type { LoggedCall } from "./loggedCalls.ts";
 
 /** What a rollback does with each call below its target. Every list is newest first, by the recorded end of the calls. */
 export interface RollbackPlan {
-  /** Succeeded and have an inverse: it is run. */
+  /**
+   * Have an inverse, or had one when they were made: it is run. Those without a recorded end are among them: an inverse is
+   * run only after they are made again, which gives them one.
+   */
   readonly revert: readonly LoggedCall[];
+  /** Taken back already, by the rollback to this target that is under way. */
+  readonly reverted: readonly LoggedCall[];
   /** Succeeded with an effect that nothing takes back. */
   readonly irreversible: readonly LoggedCall[];
-  /** Began and have no recorded end, or one settled as not known: whether they had their effect is unknown. */
+  /** Began and have no recorded end nor an inverse, or were settled as not known: their effects may stand. */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that asked for a move themselves, and calls that wait for an answer. */
   readonly skipped: readonly LoggedCall[];
@@ -29,13 +34,14 @@ export function planRollback(
   hasInverse: (tool: string) => boolean,
   isTakenBack: (tool: string) => boolean = () => false,
 ): RollbackPlan {
-  const below = calls
-    .filter((call) => isBelow(index, call.lane, call.order, target) && !index.reverted.has(call.call))
-    .reverse();
+  const all = calls.filter((call) => isBelow(index, call.lane, call.order, target)).reverse();
+  const below = all.filter(({ call }) => !index.reverted.has(call));
+  const begun = new Set(index.rollback?.calls);
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isTakenBack)]));
   const of = (wanted: string): LoggedCall[] => below.filter((call) => kind.get(call) === wanted);
   return {
     revert: of("revert"),
+    reverted: all.filter(({ call }) => begun.has(call) && index.reverted.has(call)),
     irreversible: of("irreversible"),
     inDoubt: of("in_doubt"),
     skipped: of("skipped"),
@@ -45,7 +51,7 @@ export function planRollback(
 
 /** Whether a call had an effect that stands, or may have had one. */
 export function leavesEffect(call: LoggedCall): boolean {
-  return ["irreversible", "in_doubt"].includes(judge(call, () => false));
+  return ["revert", "irreversible", "in_doubt"].includes(judge(call, () => false));
 }
 
 function judge(
@@ -56,7 +62,10 @@ function judge(
   const { outcome } = call;
   if (outcome?.moved || outcome?.suspended) return "skipped";
   if (outcome?.error || outcome?.unstarted || isTakenBack(call.tool)) return "nothing";
-  if (!outcome || outcome.retry || outcome.unknown) return call.effect === "none" ? "nothing" : "in_doubt";
-  if (hasInverse(call.tool)) return "revert";
+  if (outcome?.unknown) return "in_doubt";
+  const ended = outcome !== undefined && !outcome.retry;
+  if (!ended && call.effect === "none") return "nothing";
+  if (hasInverse(call.tool) || call.inverse) return "revert";
+  if (!ended) return "in_doubt";
   return call.effect === "none" ? "nothing" : "irreversible";
 }

@@ -167,7 +167,6 @@ export class BoundPersistence implements RunPersistence {
         journal: session.journal,
         log,
         target: point,
-        line: run.line,
         signal: run.signal,
       });
       done = report;

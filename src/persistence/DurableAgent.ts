@@ -16,10 +16,11 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { answerRequests } from "./answerRequests.ts";
 import { assertStorableHistory } from "./assertStorableHistory.ts";
 import type { CheckpointValidation } from "./CheckpointValidation.ts";
-import { callsInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
+import { callsInDoubt, inversesInDoubt, toolCallInDoubt } from "./callsInDoubt.ts";
 import { cancelRun } from "./cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
+import { inverseInDoubt } from "./inverseInDoubt.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
 import { runAt } from "./moveRecords.ts";
 import { openWhenFree } from "./openWhenFree.ts";
@@ -52,9 +53,10 @@ export class DurableAgent {
   }
 
   /**
-   * Takes back what was done since a checkpoint; the next run or resume goes on from it.
+   * Takes back what was done since a checkpoint; the next run or resume goes on from it. One that stopped before goes on.
    *
-   * @throws CheckpointNotFoundError, NotAnAncestorError, AgentBusyError; nothing has changed then.
+   * @throws CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError; nothing has changed then.
+   * @throws RollbackIncompleteError when a call cannot be taken back; the rollback stays open.
    */
   async rollbackToCheckpoint(
     checkpointId: string,
@@ -130,17 +132,24 @@ export class DurableAgent {
   }
 
   /**
-   * The calls that began and whose end nobody knows, of every line, in the order in which they began. While the agent runs
-   * the calls in flight are among them.
+   * The calls that began and whose end nobody knows, of every line, in the order in which they began; then the inverses,
+   * in the order of their calls. While the agent runs the calls in flight are among them.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
-    return callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call));
+    const journal = { agentId: this.agentId, sha256: await this.#setup.sha256() };
+    return [
+      ...callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call)),
+      ...inversesInDoubt(log).map((call) => inverseInDoubt(call, this.#setup.registry.inverseOf(call.tool), journal)),
+    ];
   }
 
   /**
    * Says what became of a call in doubt; the next run or resume goes on with it. A call that was settled with `"retry"` or
    * `"unknown"` may be settled again.
+   *
+   * An inverse is settled by its own id, also when it is not in doubt but stops a rollback: `{ output }` says that its call
+   * is taken back, `{ error }` and `"unknown"` that the call is left as it is, `"retry"` that the inverse is to run again.
    *
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
    */
@@ -203,7 +212,6 @@ export class DurableAgent {
       journal,
       log,
       target,
-      line: { agentId: this.agentId, runId: target.runId, lane: log.index.latest?.record.lane ?? target.record.lane },
       signal: journal.lost,
       pauseReason: `rolled back to checkpoint ${target.id}`,
     });

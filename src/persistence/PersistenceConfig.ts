@@ -2,6 +2,7 @@ import type { Clock } from "../internal/Clock.ts";
 import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { Environment } from "./Environment.ts";
+import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceListener } from "./PersistenceEvent.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import type { ListenerErrorHandler } from "./tellListener.ts";
@@ -29,6 +30,8 @@ export interface PersistenceConfig {
    * `probe` does not know. Default `"ask"`: the run stops with ToolCallInDoubtError.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
+  /** How often an inverse is tried before a rollback stops at it. Default: 3 times, 100 milliseconds apart. */
+  readonly inverseRetry?: InverseRetry;
   /**
    * How long a move, and a run whose signal is aborted, waits for what is in flight after aborting it, in milliseconds.
    * A tool call that has not ended then is in doubt. Default 5,000.

@@ -18,6 +18,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { AskedSchemas } from "./AskedSchemas.ts";
 import { AppendedEvents } from "./AppendedEvents.ts";
 import type { Environment } from "./Environment.ts";
+import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { participantHost } from "./participantHost.ts";
@@ -44,6 +45,7 @@ export class PersistenceSetup {
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
   readonly trimming: TrimmingPolicy | undefined;
+  readonly inverseRetry: InverseRetry;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -62,6 +64,7 @@ export class PersistenceSetup {
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
+    this.inverseRetry = config.inverseRetry ?? {};
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
     this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.trimming = config.trimming;
@@ -104,6 +107,11 @@ export class PersistenceSetup {
     // An event without its time, and the time: the compiler does not add them up for each kind.
     const told = { ...event, at: new Date(this.clock.now()).toISOString() } as PersistenceEvent;
     tellListener(this.#onEvent, told, this.#onListenerError);
+  }
+
+  /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */
+  toolNamed(name: string): AnyTool | undefined {
+    return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
   }
 
   /** What a crash in the middle of a call of this tool means. */

@@ -12,6 +12,8 @@ export interface ToolCallInDoubt {
   readonly effect: ToolEffect;
   /** As the model or the caller wrote it. */
   readonly input: unknown;
+  /** For an inverse that began and did not end: the call that it takes back. Absent: it is no inverse. */
+  readonly reverts?: string;
   /** What was said about the call, where that does not end the doubt. Absent: nothing yet. */
   readonly settled?: "retry" | "unknown";
 }

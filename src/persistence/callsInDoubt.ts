@@ -8,6 +8,17 @@ export function callsInDoubt({ index, blobs }: AgentLog): readonly LoggedCall[] 
   return loggedCalls(index, blobs).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
 }
 
+/** The calls whose inverse began and has no recorded end. */
+export function inversesInDoubt({ index, blobs }: AgentLog): readonly LoggedCall[] {
+  return loggedCalls(index, blobs).filter(({ call }) => index.inverting.has(call));
+}
+
+/** The calls whose inverse somebody may settle: in doubt, in the way of a rollback that is open, or settled before. */
+export function inversesToSettle({ index, blobs }: AgentLog): readonly LoggedCall[] {
+  const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
+  return loggedCalls(index, blobs).filter(({ call }) => open.has(call) && !index.reverted.has(call));
+}
+
 function isInDoubt({ effect, outcome }: LoggedCall): boolean {
   return effect !== "none" && (!outcome || outcome.retry === true || outcome.unknown === true);
 }

@@ -19,7 +19,7 @@ export function messagesAt(log: AgentLog, target: CheckpointPoint): readonly Mes
 /** The report of a rollback of messages alone: every effect since the checkpoint stands. */
 export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): RollbackReport {
   const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
-  const standing = [...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
+  const standing = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
   return runMoved({
     checkpointId: target.id,
     reverted: [],

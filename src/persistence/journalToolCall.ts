@@ -2,7 +2,6 @@ import { callOf } from "../agent/ContextBinding.ts";
 import { isToolFailure } from "../agent/isToolFailure.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
-import type { ToolEffect } from "../agent/Tool.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
 import type { IntentRecord, Visit } from "../checkpoint/records.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
@@ -52,7 +51,7 @@ async function replayOrPerform(
   const repeatable = effect === "none" || effect === "idempotent";
   const recorded = recordedCall(session, event);
   if (!recorded) {
-    const facts = intentOf(session, effect, event);
+    const facts = intentOf(session, setup, event);
     await begin(session, facts);
     return perform(session, { facts, event, next });
   }
@@ -61,7 +60,7 @@ async function replayOrPerform(
   if (end && !(end.outcome.lost && repeatable)) return replay(session, recorded.call, end, event);
   const known = { ...event, toolCallId: recorded.call };
   // What follows stands on the line of now, which may be another than the one where the call began.
-  const facts = { ...(recorded.intent ?? intentOf(session, effect, known)), lane: session.lane };
+  const facts = { ...(recorded.intent ?? intentOf(session, setup, known)), lane: session.lane };
   if (recorded.outcome?.retry) await begin(session, facts);
   else await session.answersDurable;
   return perform(session, { facts, event: known, next, again: true });
@@ -138,7 +137,7 @@ function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCall
   }
 }
 
-function intentOf(session: RunSession, effect: ToolEffect, event: ToolCallEvent): IntentRecord {
+function intentOf(session: RunSession, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
   const { writer } = session.journal;
   const { asked, tool, input, context } = event;
   const within = callOf(context)?.toolCallId;
@@ -149,9 +148,10 @@ function intentOf(session: RunSession, effect: ToolEffect, event: ToolCallEvent)
     visit: visitOf(event),
     call: event.toolCallId,
     tool: tool.name,
-    effect,
+    effect: setup.effectOf(tool),
     node: context.nodeId,
     ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
+    ...(setup.registry.has(tool.name) && { inverse: true }),
     ...(asked.kind === "node" && { ordinal: asked.ordinal, ...(within !== undefined && { within }) }),
   };
 }

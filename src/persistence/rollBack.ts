@@ -2,11 +2,10 @@ import { runMoved } from "../agent/RunMoved.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { RunLine } from "../checkpoint/toolCallId.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { loggedCalls } from "../journal/loggedCalls.ts";
-import { planRollback } from "../journal/planRollback.ts";
+import { planRollback, type RollbackPlan } from "../journal/planRollback.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import { restoredRun } from "./beginRun.ts";
 import { lineFrom, runAt } from "./moveRecords.ts";
@@ -14,6 +13,7 @@ import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { applyParticipants } from "./applyParticipants.ts";
 import { planParticipants } from "./planParticipants.ts";
 import { revertCalls } from "./revertCalls.ts";
+import { settleDoubts } from "./settleDoubts.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 import type { RunSession } from "./RunSession.ts";
 
@@ -23,7 +23,6 @@ export interface RollBackOptions {
   /** The whole log, read after everything in flight has ended. */
   readonly log: AgentLog;
   readonly target: CheckpointPoint;
-  readonly line: RunLine;
   readonly signal: AbortSignal;
   /** From outside a run: the agent is paused, for this reason. Absent: its run goes on. */
   readonly pauseReason?: string;
@@ -33,27 +32,19 @@ export interface RollBackOptions {
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
-  const { setup, journal, log, target, line, signal } = options;
-  const { registry } = setup;
-  const plan = planRollback(
-    log.index,
-    loggedCalls(log.index, log.blobs),
-    target,
-    (tool) => registry.has(tool),
-    (tool) => setup.participantTools.has(tool),
-  );
+  const { setup, journal, target, signal } = options;
+  const { log, plan } = await settledPlan(options);
   const state = stateAt(log.index, target);
   if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
   const taking = { participants: setup.participants, journal, blobs: setup.log.blobs, log, target, signal };
   const planned = await planParticipants(taking);
   const { reverted, failed } = await revertCalls({
+    setup,
     journal,
-    registry,
+    index: log.index,
     plan,
     participants: planned.map(({ record }) => record),
-    inverting: log.index.inverting,
     target,
-    line,
     signal,
   });
   const participants = await applyParticipants(planned, taking);
@@ -84,6 +75,28 @@ export async function rollBack(
       { lane: begun.lane, run, opening: [], head: begun.head, by: "rollback" },
     ),
   };
+}
+
+/** The plan, with the log it was made from, once it is said what became of the calls in doubt. */
+async function settledPlan(options: RollBackOptions): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
+  const { journal, log } = options;
+  const plan = planOf(options, log);
+  const settled = await settleDoubts(plan, options);
+  if (settled.length === 0) return { log, plan };
+  journal.append(settled);
+  const settledLog = await journal.readAll();
+  return { log: settledLog, plan: planOf(options, settledLog) };
+}
+
+function planOf({ setup, target }: RollBackOptions, { index, blobs }: AgentLog): RollbackPlan {
+  const { registry, participantTools } = setup;
+  return planRollback(
+    index,
+    loggedCalls(index, blobs),
+    target,
+    (tool) => registry.has(tool),
+    (tool) => participantTools.has(tool),
+  );
 }
 
 /** Runs that ended below a checkpoint have not ended once it is where the agent is. */

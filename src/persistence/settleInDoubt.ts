@@ -11,6 +11,8 @@ export interface SettleOptions {
   readonly tool: AnyTool | undefined;
   readonly choice: OnToolCallInDoubt;
   readonly signal: AbortSignal;
+  /** The code that would declare that the call may be repeated. Default: that of a tool. */
+  readonly declaration?: string;
 }
 
 /** What was decided, and by whom. `not-done`: it surely had no effect. */
@@ -25,12 +27,12 @@ export interface Settled {
  * @throws ToolCallInDoubtError when a person has to.
  */
 export async function settleInDoubt(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
-  const { choice, signal } = options;
+  const { choice, signal, declaration } = options;
   const { answer, ...thrown } = await probe(call, options);
   if (answer === "not-done") return { settlement: "not-done", by: "probe" };
   if (answer !== "unknown")
     return { settlement: { output: answer === "done" ? undefined : answer.output }, by: "probe" };
-  if (choice === "ask") throw new ToolCallInDoubtError(call, thrown);
+  if (choice === "ask") throw new ToolCallInDoubtError({ ...call, ...(declaration && { declaration }) }, thrown);
   const given = choice === "retry" ? choice : await choice(call);
   signal.throwIfAborted();
   return { settlement: checkSettlement(given, call.toolCallId), by: "handler" };
@@ -45,7 +47,7 @@ interface Probed {
 async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: SettleOptions): Promise<Probed> {
   if (!tool?.probe) return { answer: "unknown" };
   try {
-    const parsed = await checkSchemaAsync(tool.inputSchema, input, `the stored input of tool "${tool.name}"`);
+    const parsed = await checkSchemaAsync(tool.inputSchema, input, `stored input of tool "${tool.name}"`);
     // The schema has just made this input.
     const answer = await tool.probe(parsed as never, { toolCallId, abortSignal: signal });
     signal.throwIfAborted();

@@ -3,6 +3,7 @@ import {
   Persistence,
   type AnyTool,
   type Clock,
+  type InverseRetry,
   type ListenerErrorHandler,
   type PersistenceListener,
   type OnToolCallInDoubt,
@@ -29,6 +30,8 @@ export interface DurableOptions {
   readonly onListenerError?: ListenerErrorHandler;
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
   readonly trimming?: TrimmingPolicy;
+  /** Default: three attempts, at once. */
+  readonly inverseRetry?: InverseRetry;
 }
 
 /** An agent "a" as one process builds it. */
@@ -48,6 +51,8 @@ export function durableAgent(
     onListenerError,
     onToolCallInDoubt,
     trimming,
+    clock = new SimulatedClock(),
+    inverseRetry = { delayMs: 0 },
   } = options;
   return new AIAgent({
     id: "a",
@@ -60,7 +65,8 @@ export function durableAgent(
   }).install(Persistence, {
     storage,
     enableAutomaticPersistence: automatic,
-    clock: options.clock ?? new SimulatedClock(),
+    clock,
+    inverseRetry,
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(onEvent && { onEvent }),

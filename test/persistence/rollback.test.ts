@@ -232,7 +232,8 @@ describe.each(logStorages)("$name: a rollback", (storage) => {
       g.edge(first, second);
       g.edge(second, g.finish);
     });
-    const agent = durableAgent(graph, opened(), { tools: [book, back, slow], registry });
+    const onToolCallInDoubt = () => "unknown" as const;
+    const agent = durableAgent(graph, opened(), { tools: [book, back, slow], registry, onToolCallInDoubt });
     expect(await agent.run("go")).toMatchObject({ output: "end" });
     expect(world.done).toEqual(["book first", "book second", "undo second", "undo first", "book first"]);
     const [report] = reports;

@@ -100,11 +100,17 @@ export class AgentStage {
         return true;
       } catch (error) {
         if (error instanceof AgentBusyError) process.clock.advance(error.retryAfterMs);
-        else if (error instanceof ToolCallInDoubtError) this.#isInDoubt = true;
-        else if (!(error instanceof RollbackIncompleteError)) throw error;
+        else if (isDoubt(error)) this.#isInDoubt = true;
+        else throw error;
         return this.#isInDoubt ? false : ask(request);
       }
     };
     return { storage, ask };
   }
+}
+
+/** Of a call, or of an inverse that a rollback stopped at. */
+function isDoubt(error: unknown): boolean {
+  if (error instanceof RollbackIncompleteError) return error.failed.some((call) => isDoubt(call.error));
+  return error instanceof ToolCallInDoubtError;
 }

@@ -16,7 +16,7 @@ export async function recoverAgent(stage: AgentStage, answered: number): Promise
   await mustSucceed("usable", () => stage.play());
   assertNotRepeated(stage, before, recorded);
   if (stage.isInDoubt) return assertDoubt(recorded);
-  await assertWorld(stage);
+  assertWorld(stage);
   const { length } = stage.world.events;
   await mustSucceed("idempotent", () => stage.play());
   if (stage.world.events.length > length) throw new Violation("idempotent", "asked again, the agent did something");
@@ -33,18 +33,15 @@ function recordedIn(records: readonly LogRecord[]): Recorded {
   };
 }
 
-/**
- * What has begun is recorded before it has an effect; what was answered is recorded to its end, but for inverses that
- * were in doubt once and stay so.
- */
-function assertRecorded({ world, variant }: AgentStage, recorded: Recorded, answered: number): void {
+/** What has begun is recorded before it has an effect; what was answered is recorded to its end. */
+function assertRecorded({ world }: AgentStage, recorded: Recorded, answered: number): void {
   const { intent, outcome, inverse, reverted } = recorded;
   const secondRun = inverse.size > 0 && answered < 3;
   for (const { kind, call, item } of world.events) {
     if (!(kind === "done" ? intent : inverse).has(call))
       throw new Violation("durable before it has an effect", `${item} was ${kind}, and nothing says so`);
     const doneForSure = kind === "done" && answered > 0 && !secondRun;
-    const undoneForSure = kind === "undone" && answered > 1 && variant.effect === "idempotent";
+    const undoneForSure = kind === "undone" && answered > 1;
     if ((doneForSure && !outcome.has(call)) || (undoneForSure && !reverted.has(call)))
       throw new Violation("acknowledged", `${item} was ${kind}, and its end is not recorded`);
   }
@@ -60,17 +57,14 @@ function assertNotRepeated({ world, variant }: AgentStage, before: number, recor
   }
 }
 
-function assertDoubt({ intent, outcome }: Recorded): void {
-  if ([...intent].every((call) => outcome.has(call)))
+function assertDoubt({ intent, outcome, inverse, reverted }: Recorded): void {
+  if ([...intent].every((call) => outcome.has(call)) && [...inverse].every((call) => reverted.has(call)))
     throw new Violation("usable", "the agent is in doubt, and every call has ended");
 }
 
-/** All is done once. What an inverse may not have taken back stands besides: it is in doubt for ever. */
-async function assertWorld(stage: AgentStage): Promise<void> {
-  const { variant, world } = stage;
-  const { inverse, reverted } = recordedIn(await recordsOf(stage.storage(), agentId));
-  const doubted = variant.effect === "idempotent" ? [] : [...inverse].filter((call) => !reverted.has(call));
-  const items = [...world.standing].flatMap(([call, item]) => (doubted.includes(call) ? [] : item)).sort();
+/** All is done once, and nothing besides stands. */
+function assertWorld({ world }: AgentStage): void {
+  const items = [...world.standing.values()].sort();
   if (items.join() !== allBooked.join())
     throw new Violation("the world", `${items.join()} stands, and should be ${allBooked.join()}`);
 }
