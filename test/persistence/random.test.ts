@@ -1,4 +1,4 @@
-import { persistence, type LogPersistenceStorageProvider, type RunResult } from "agent-persistence";
+import { persistence, type LogPersistenceStorageProvider } from "agent-persistence";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -12,12 +12,12 @@ const runsOn = ({ name }: TestStorage) =>
 /** Lives through all processes of a run; the last is not disturbed. */
 async function live(run: RandomRun, opened: Opened): Promise<RandomWorld> {
   const random = new RandomWorld(run);
-  for (const { saves, ...between } of run.processes) {
+  for (const { saves, backTo } of run.processes) {
     const agent = random.agent(crashAfter(opened(), saves));
     await agent.run("go", { runId: "r" }).catch(crashed);
-    if ("backTo" in between) await goBack(random, opened, between.backTo);
+    if (backTo !== undefined) await settling(random, opened, () => goBack(random, opened, backTo));
   }
-  await complete(random, opened);
+  await settling(random, opened, () => random.agent(opened()).run("go", { runId: "r" }));
   return random;
 }
 
@@ -28,29 +28,46 @@ async function goBack(random: RandomWorld, opened: Opened, to: number): Promise<
   await persistence(agent).agent().rollbackToCheckpoint(target).catch(refused);
 }
 
-/** A rollback that was cut short is finished and reported first; the next try goes on. */
-async function complete(random: RandomWorld, opened: Opened): Promise<RunResult<string>> {
-  try {
-    return await random.agent(opened()).run("go", { runId: "r" });
-  } catch (error) {
-    if ((error as { readonly code?: string }).code !== "rollback_incomplete") throw error;
-    return complete(random, opened);
+/** Does something; as often as it stops at what is in doubt, somebody says what became of it. */
+async function settling(random: RandomWorld, opened: Opened, action: () => Promise<unknown>): Promise<void> {
+  for (let stops = 0; ; stops++) {
+    try {
+      return void (await action());
+    } catch (error) {
+      if (!isDoubt(error) || stops > 50) throw error;
+      const outside = persistence(random.agent(opened())).agent();
+      for (const call of await outside.getToolCallsInDoubt())
+        if (call.settled !== "unknown") await outside.settleToolCall(call.toolCallId, random.settle(call));
+    }
   }
+}
+
+function isDoubt(error: unknown): boolean {
+  return ["tool_call_in_doubt", "rollback_incomplete"].includes((error as { readonly code?: string }).code ?? "");
 }
 
 function crashed(error: unknown): void {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SimulatedCrashError) return;
-  if ((error as { readonly code?: string }).code !== "rollback_incomplete") throw error;
+  if (!isDoubt(error)) throw error;
+}
+
+interface JournalRecord {
+  readonly kind: string;
+  readonly call?: string;
+  readonly output?: unknown;
+  readonly error?: unknown;
+  readonly unknown?: true;
+  readonly retry?: true;
 }
 
 /** What the journal says of the world: calls that stand, and calls of which it does not know. */
 async function journalOf(storage: LogPersistenceStorageProvider) {
   const [stands, unknown] = [new Set<string>(), new Set<string>()];
   for (const record of await recordsOf(storage)) {
-    const { kind, call = "", moved, error } = record as { kind: string; call?: string; moved?: true; error?: unknown };
-    if (kind === "intent" || kind === "inverse") unknown.add(call);
-    if (kind === "outcome" || (kind === "reverted" && error === undefined)) unknown.delete(call);
-    if (kind === "outcome" && !moved) stands.add(call);
+    const { kind, call = "", error, ...end } = record as JournalRecord;
+    if (kind === "intent" || kind === "inverse" || end.unknown || end.retry) unknown.add(call);
+    else if (kind === "outcome" || (kind === "reverted" && error === undefined)) unknown.delete(call);
+    if (kind === "outcome" && "output" in end) stands.add(call);
     if (kind === "reverted" && error === undefined) stands.delete(call);
   }
   return { stands, unknown };

@@ -4,10 +4,14 @@ import {
   RollbackToolRegistry,
   storageKey,
   strategy,
+  ToolFailedError,
+  ToolOutcomeUnknownError,
   type AgentContext,
   type AIAgent,
   type PersistenceStorageProvider,
   type RunMoved,
+  type ToolCallInDoubt,
+  type ToolCallSettlement,
 } from "agent-persistence";
 import fc from "fast-check";
 import { z } from "zod";
@@ -26,6 +30,11 @@ export interface RandomRun {
   /** How often the run itself may move. */
   readonly moves: number;
   readonly processes: readonly { readonly saves: number; readonly backTo?: number }[];
+  readonly effect: "idempotent" | "irreversible";
+  /** Who says what became of calls and inverses in doubt. */
+  readonly settledBy: "handler" | "outside";
+  /** What is said: to do it again, what really happened, or that nobody knows. */
+  readonly settledAs: "retry" | "truth" | "unknown";
 }
 
 const act: fc.Arbitrary<Act> = fc.oneof(
@@ -44,6 +53,9 @@ export const randomRun: fc.Arbitrary<RandomRun> = fc.record({
     fc.oneof(fc.record({ saves: fc.nat(15) }), fc.record({ saves: fc.nat(15), backTo: fc.nat(20) })),
     { maxLength: 4 },
   ),
+  effect: fc.constantFrom("idempotent", "irreversible"),
+  settledBy: fc.constantFrom("handler", "outside"),
+  settledAs: fc.constantFrom("retry", "truth", "unknown"),
 });
 
 const count = storageKey("count", z.number());
@@ -51,10 +63,8 @@ const count = storageKey("count", z.number());
 /** A world with the chain in it; what the run may still do is the world's, so that it outlives processes. */
 export class RandomWorld {
   readonly world = new World();
-  readonly book = this.world.adder("book", "idempotent");
-  readonly registry = new RollbackToolRegistry().registerRollback(this.book, (_input, { toolCallId, output }) =>
-    this.world.remove(toolCallId, output.made),
-  );
+  readonly book;
+  readonly registry;
   /** Where the live state of a node was not the stored one. */
   readonly differences: unknown[] = [];
   readonly #run: RandomRun;
@@ -63,10 +73,25 @@ export class RandomWorld {
   constructor(run: RandomRun) {
     this.#run = run;
     this.#moves = run.moves;
+    this.book = this.world.adder("book", run.effect);
+    // The output of a call that was settled may not be known.
+    this.registry = new RollbackToolRegistry().registerRollback(this.book, ({ item }, { toolCallId }) =>
+      this.world.remove(toolCallId, item),
+    );
+  }
+
+  /** What somebody says of a call, or of an inverse, in doubt. */
+  settle({ toolCallId, reverts, input }: ToolCallInDoubt): ToolCallSettlement {
+    const { settledAs } = this.#run;
+    // An inverse is not repeated: that would be seen as taking back twice.
+    if (settledAs !== "truth" && reverts === undefined) return settledAs;
+    const stands = this.world.effects.has(reverts ?? toolCallId);
+    if (reverts !== undefined) return stands ? "retry" : { output: undefined };
+    return stands ? { output: { made: (input as { readonly item: string }).item } } : { error: "did not happen" };
   }
 
   agent(storage: PersistenceStorageProvider<never>): AIAgent<string, string> {
-    const { nodes, automatic } = this.#run;
+    const { nodes, automatic, settledBy } = this.#run;
     const graph = strategy<string, string>("random", (g) => {
       const chain = nodes.map((acts, at) =>
         g.node(`n${at}`, async (input: string, context: AgentContext) => {
@@ -87,6 +112,7 @@ export class RandomWorld {
       automatic,
       tools: [this.book],
       registry: this.registry,
+      ...(settledBy === "handler" && { onToolCallInDoubt: (call) => this.settle(call) }),
       maxIterations: 1_000,
       turns: Array.from({ length: 200 }, () => answer),
     });
@@ -103,9 +129,10 @@ export class RandomWorld {
     const { llm, tools, storage } = context;
     switch (one.kind) {
       case "book":
-        return void (await tools.call(this.book, { item: context.nodeId }));
+        await this.#book(tools, context.nodeId);
+        return undefined;
       case "pair":
-        return void (await Promise.all(["l", "r"].map((item) => tools.call(this.book, { item }))));
+        return void (await Promise.all(["l", "r"].map((item) => this.#book(tools, item))));
       case "ask": {
         const answer = await llm.request();
         llm.append(answer);
@@ -122,6 +149,12 @@ export class RandomWorld {
       default:
         return this.#moves-- > 0 ? this.#move(one.kind, one.to, context) : undefined;
     }
+  }
+
+  async #book(tools: AgentContext["tools"], item: string): Promise<void> {
+    await tools.call(this.book, { item }).catch((error: unknown) => {
+      if (!(error instanceof ToolOutcomeUnknownError || error instanceof ToolFailedError)) throw error;
+    });
   }
 
   async #move(kind: "back" | "messages" | "point", to: number, context: AgentContext): Promise<RunMoved | undefined> {
