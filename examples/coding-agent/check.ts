@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** Runs the demo as a user would, without a model's key, and verifies that it claimed everything. */
+const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
+const { OPENAI_API_KEY: _key, ...environment } = process.env;
+const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", demo], {
+  encoding: "utf8",
+  env: environment,
+});
+assert.equal(status, 0, stdout + stderr);
+assert.doesNotMatch(stdout, /✗/);
+for (const claimed of [
+  /modified src\/greetings\.mjs\n[^]*created NOTES\.md\n[^]*created test\/report\.txt/,
+  /preview: conflict src\/greetings\.mjs/,
+  /write \(merge\) src\/greetings\.mjs/,
+  /✓ greet says Hello again, and the person's line stands/,
+  /✓ the branch is gone/,
+  /✓ so are the messages/,
+  /"src\/greetings\.mjs" was modified \(the changes overlap/,
+  /✓ nothing has changed/,
+  /use_current src\/greetings\.mjs/,
+])
+  assert.match(stdout, claimed);
+console.log("   the demo does what it claims");
