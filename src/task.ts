@@ -13,3 +13,9 @@ export {
 } from "./task/TaskManager.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
+export { TaskWorker, type TaskWorkerOptions, type WorkOptions } from "./task/TaskWorker.ts";
+export type { FileReservations, HeldReservation } from "./task/FileReservations.ts";
+export { findOverlaps, type FileOverlap } from "./task/findOverlaps.ts";
+export { InProcessReservations } from "./task/InProcessReservations.ts";
+export type { StartableTask } from "./task/startableTasks.ts";
+export type { TaskOutcome } from "./task/TaskOutcome.ts";

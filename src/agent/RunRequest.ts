@@ -1,3 +1,4 @@
+import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import type { AIAgent } from "./AIAgent.ts";
 import type { RunStart } from "./RunStart.ts";
 
@@ -29,6 +30,16 @@ export interface ResumeOptions {
   readonly checkpointId?: string;
   /** Answers to requests, by request id: given before anything runs, all of them or, when one is refused, none. */
   readonly answers?: Readonly<Record<string, unknown>>;
+  /**
+   * Resumes only if the agent has one of these statuses once it is owned, else rejects with StatusChangedError: for whoever
+   * chose it from a list, which may be out of date. Default: any.
+   */
+  readonly onlyIf?: readonly TaskStatus[];
+  /**
+   * Looks at the output before the end of the run is recorded; what it gives is kept in the data of its status. When it
+   * rejects, so does the run, and resuming goes on from before its last node. Default: nothing is verified.
+   */
+  readonly verify?: (output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>;
   /** Aborting it rejects the run with the signal's reason. */
   readonly signal?: AbortSignal;
 }

@@ -30,6 +30,9 @@ export class FileReservedError extends AgentPersistenceError {
 function describe(holders: readonly FileHolder[]): string {
   if (holders.length === 0) return "others that came before wait for it";
   return holders
-    .map(({ owner, operation, expiresAt }) => `${JSON.stringify(owner)} has it to ${operation} it until ${expiresAt}`)
+    .map(
+      ({ owner, operation, expiresAt }) =>
+        `${JSON.stringify(owner)} has it to ${operation} it${expiresAt && ` until ${expiresAt}`}`,
+    )
     .join(", ");
 }

@@ -59,6 +59,8 @@ export class Journal implements AsyncDisposable {
   appendedBytes: number;
   /** True while a run goes on through this journal: not before it begins, nor after it ended. */
   running = false;
+  /** Looks at the output of the run before its end is recorded. Absent: nothing does. */
+  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
   /** How much has to be appended before a snapshot is tried. */
   snapshotDueBytes = 1024 * 1024;
   readonly #recordLog: RecordLog;

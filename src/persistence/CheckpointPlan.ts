@@ -1,3 +1,5 @@
+import type { Slot } from "../checkpoint/valueCodec.ts";
+
 /** A checkpoint that is about to be saved. */
 export interface CheckpointPlan {
   readonly node: string;
@@ -9,6 +11,8 @@ export interface CheckpointPlan {
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
+  /** What came of looking at the output of the run, in stored form. */
+  readonly verification?: readonly Slot[];
   /** True where one visit has ended and another begins: a snapshot may stand here. */
   readonly boundary?: true;
 }

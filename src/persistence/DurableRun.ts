@@ -7,6 +7,7 @@ import { waits } from "../checkpoint/openRequests.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { NothingToResumeError } from "../errors/NothingToResumeError.ts";
+import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../errors/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
@@ -53,6 +54,7 @@ export class DurableRun {
   }
 
   async execute(): Promise<RunResult<unknown>> {
+    this.#assertStatus();
     const begun = this.#journal.head?.log.index.rollback ? await this.#finishRollback() : this.#stored();
     const stored = await this.#settleRequests(begun);
     const decision = this.#decide(stored);
@@ -112,6 +114,14 @@ export class DurableRun {
     if (!current || !(await expireRequests(journal, current))) return current;
     await journal.readHead();
     return this.#stored();
+  }
+
+  /** @throws StatusChangedError */
+  #assertStatus(): void {
+    const { options, agentId } = this.#request;
+    const onlyIf = "onlyIf" in options ? options.onlyIf : undefined;
+    const status = this.#journal.life.standing?.status;
+    if (onlyIf && !(status && onlyIf.includes(status))) throw new StatusChangedError(agentId, status, onlyIf);
   }
 
   #stored(): StoredState | undefined {
@@ -230,6 +240,7 @@ export class DurableRun {
   async #run(session: RunSession): Promise<RunResult<unknown>> {
     const { options } = this.#request;
     this.#journal.forgetHead();
+    this.#journal.verify = "verify" in options ? options.verify : undefined;
     this.#sessions.add(session);
     const { lost } = this.#journal;
     const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;

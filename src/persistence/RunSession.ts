@@ -124,7 +124,10 @@ export class RunSession {
 
   /** The run has ended with an output. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
-    await this.save(run, { node: "finish", input, status: "completed" });
+    const { verify, writer } = this.journal;
+    const results = await verify?.(input);
+    const verification = results?.map((result) => writer.value(result, "a verification result"));
+    await this.save(run, { node: "finish", input, status: "completed", ...(verification && { verification }) });
     this.journal.running = false;
   }
 

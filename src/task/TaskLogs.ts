@@ -1,5 +1,4 @@
 import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
-import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { StorageNotListableError } from "../errors/StorageNotListableError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { Journal } from "../journal/Journal.ts";
@@ -7,17 +6,6 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-
-/** How long to wait before a task is asked for again whose owner was asked to stop, in milliseconds. */
-const pollMs = 50;
-
-/** How a running task is stopped. */
-export interface StopOptions {
-  /** What its run is told. */
-  readonly reason: string;
-  /** How long to wait until its process has let go of it, in milliseconds. */
-  readonly timeoutMs: number;
-}
 
 /** The logs of the tasks of one storage. */
 export class TaskLogs {
@@ -39,7 +27,7 @@ export class TaskLogs {
   }
 
   /** Owns a task. @throws AgentBusyError while another has it. */
-  async open(taskId: string): Promise<Journal> {
+  async openJournal(taskId: string): Promise<Journal> {
     const { log, clock } = this;
     const { inlineThresholdBytes, compressThresholdBytes } = this.#provider;
     return Journal.open({
@@ -51,19 +39,5 @@ export class TaskLogs {
       compressThresholdBytes,
       maxCheckpointBytes: Infinity,
     });
-  }
-
-  /** Owns a task, and asks whoever runs it to stop. @throws AgentBusyError when it is not let go of in time. */
-  async openStopped(taskId: string, { reason, timeoutMs }: StopOptions): Promise<Journal> {
-    const until = this.clock.monotonic() + timeoutMs;
-    for (;;) {
-      try {
-        return await this.open(taskId);
-      } catch (error) {
-        if (!(error instanceof AgentBusyError) || this.clock.monotonic() >= until) throw error;
-      }
-      await this.log.requestStop(taskId, reason);
-      await new Promise<void>((resolve) => this.clock.after(pollMs, resolve));
-    }
   }
 }

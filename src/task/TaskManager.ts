@@ -9,6 +9,7 @@ import { systemClock, type Clock } from "../internal/Clock.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { endRecords, type RunEnd } from "../persistence/endRecords.ts";
+import { openStopped } from "../persistence/openStopped.ts";
 import { describeError } from "../persistence/recordFailure.ts";
 import { runRecord } from "../persistence/beginRun.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
@@ -16,11 +17,15 @@ import { isResumable } from "./isResumable.ts";
 import { movedTask } from "./movedTask.ts";
 import { newTaskSchema, type NewTask } from "./NewTask.ts";
 import { readTask } from "./readTask.ts";
+import { startableTasks, type StartableTask } from "./startableTasks.ts";
 import { storedTask, taskOfSummary } from "./storedTask.ts";
 import type { Task, TaskIn } from "./Task.ts";
-import { TaskLogs, type StopOptions } from "./TaskLogs.ts";
+import { TaskLogs } from "./TaskLogs.ts";
 
 const defaultStopTimeoutMs = 30_000;
+
+/** How the run of a task is stopped. */
+type StopOptions = Parameters<typeof openStopped>[2];
 
 /** Where tasks are kept. */
 export interface TaskManagerOptions {
@@ -66,7 +71,7 @@ export class TaskManager {
    */
   async create(task: NewTask): Promise<TaskIn<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
-    await using journal = await this.#logs.open(taskId);
+    await using journal = await this.#logs.openJournal(taskId);
     if (journal.life.run || journal.life.task) throw new TaskExistsError(taskId);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
@@ -98,6 +103,16 @@ export class TaskManager {
       // It may have moved on since it was listed.
       if (task && (status === undefined || task.status === status)) yield task;
     }
+  }
+
+  /** What a worker may take now: first what an ended process left in progress, then the queue by priority and age. */
+  startable(): AsyncGenerator<StartableTask> {
+    return startableTasks(this.#logs);
+  }
+
+  /** The clock that it was given. */
+  get clock(): Clock {
+    return this.#logs.clock;
   }
 
   /** Whether a task stands still and can go on, its owner taken into account. */
@@ -206,7 +221,7 @@ export class TaskManager {
     recordsOf: (journal: Journal) => readonly AgentRecord[],
   ): Promise<TaskIn<Status>> {
     const logs = this.#logs;
-    await using journal = await (stop ? logs.openStopped(taskId, stop) : logs.open(taskId));
+    await using journal = await (stop ? openStopped(logs, taskId, stop) : logs.openJournal(taskId));
     const { life, generation } = journal;
     const before = storedTask(taskId, life);
     if (!before) throw new TaskNotFoundError(taskId);

@@ -1,0 +1,167 @@
+import { AIAgent } from "../agent/AIAgent.ts";
+import { reasonOf } from "../agent/reasonOf.ts";
+import { AgentBusyError } from "../errors/AgentBusyError.ts";
+import { FileReservedError } from "../errors/FileReservedError.ts";
+import { StatusChangedError } from "../errors/StatusChangedError.ts";
+import { warn } from "../internal/warn.ts";
+import type { FileReservations, HeldReservation } from "./FileReservations.ts";
+import { InProcessReservations } from "./InProcessReservations.ts";
+import { failTask, runTask } from "./runTask.ts";
+import type { StartableTask } from "./startableTasks.ts";
+import type { TaskManager } from "./TaskManager.ts";
+import type { TaskOutcome } from "./TaskOutcome.ts";
+
+/** What a worker works on, and with what. */
+export interface TaskWorkerOptions {
+  readonly tasks: TaskManager;
+  /** The agent for each task name, or one for all. They must have the storage of `tasks`. Tasks of other names are left. */
+  readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
+  /** How many tasks it runs at the same time. Default 1. */
+  readonly concurrency?: number;
+  /**
+   * Looks at an output before its task is completed; what it gives is kept as the task's verification results. When it
+   * rejects, the task fails, and a retry goes on from before its last node. Default: nothing is verified.
+   */
+  readonly verify?: (output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>;
+  /** Who may touch which files. Default: the tasks of this worker keep out of each other's way. */
+  readonly reservations?: FileReservations;
+  /** Is told what came of each task, after it is recorded. What it throws becomes a warning of the process. */
+  readonly onOutcome?: (outcome: TaskOutcome) => void | PromiseLike<void>;
+}
+
+/** How long a worker works. */
+export interface WorkOptions {
+  /** Aborting it interrupts the tasks that run; they stay in progress, for a worker to recover. */
+  readonly signal?: AbortSignal;
+  /** How often it looks for more when there is nothing to do, in milliseconds. Absent: it ends then. */
+  readonly pollMs?: number;
+}
+
+/**
+ * Takes tasks out of the queue by priority and age, after those that an ended process left in progress, and runs them.
+ * Any number of workers, in any number of processes, may share one storage: who owns the log of a task runs it, so no
+ * task runs twice at once. Which tasks there are is read from summaries.
+ */
+export class TaskWorker implements AsyncDisposable {
+  readonly #options: TaskWorkerOptions;
+  readonly #reservations: FileReservations;
+  readonly #concurrency: number;
+  readonly #running = new Map<string, Promise<void>>();
+  /** Tasks that this worker took and that stand as they stood: another may have more luck. */
+  readonly #left = new Set<string>();
+  readonly #disposed = new AbortController();
+
+  constructor(options: TaskWorkerOptions) {
+    const { concurrency = 1 } = options;
+    if (!Number.isInteger(concurrency) || concurrency < 1)
+      throw new TypeError(`The concurrency of a worker is an integer of at least 1, found ${String(concurrency)}.`);
+    this.#options = options;
+    this.#concurrency = concurrency;
+    this.#reservations = options.reservations ?? new InProcessReservations();
+  }
+
+  /** Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it. */
+  async run({ signal, pollMs }: WorkOptions = {}): Promise<void> {
+    const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
+    try {
+      while (!stop.aborted) {
+        await this.#take(stop);
+        if (this.#running.size === 0 && pollMs === undefined) return;
+        await this.#change(stop, pollMs);
+      }
+    } finally {
+      await Promise.all(this.#running.values());
+    }
+  }
+
+  /** Interrupts what runs and waits for it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed.abort(new Error("The worker was disposed."));
+    await Promise.all(this.#running.values());
+  }
+
+  /** Starts as many tasks as there is room for. */
+  async #take(stop: AbortSignal): Promise<void> {
+    if (this.#isFull) return;
+    for await (const task of this.#options.tasks.startable()) {
+      if (stop.aborted || this.#isFull) return;
+      const agent = this.#agentOf(task);
+      if (!agent || this.#running.has(task.taskId) || this.#left.has(task.taskId)) continue;
+      const files = await this.#reserve(task);
+      if (files) this.#start(task, agent, files, stop);
+    }
+  }
+
+  #start(task: StartableTask, agent: AIAgent<never, unknown>, files: HeldReservation, stop: AbortSignal): void {
+    const { taskId } = task;
+    const work = this.#work(task, agent, files, stop).finally(() => this.#running.delete(taskId));
+    this.#running.set(taskId, work);
+  }
+
+  async #work(
+    task: StartableTask,
+    agent: AIAgent<never, unknown>,
+    files: HeldReservation,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const { tasks, verify } = this.#options;
+    try {
+      const outcome = await runTask({ tasks, task, agent, signal: stop, ...(verify && { verify }) });
+      if (outcome.outcome === "interrupted") this.#left.add(task.taskId);
+      await this.#tell(outcome);
+    } catch (error) {
+      // Somebody else was faster.
+      if (!(error instanceof AgentBusyError || error instanceof StatusChangedError)) throw error;
+    } finally {
+      await files.release();
+    }
+  }
+
+  /** `undefined` while somebody else holds one of its files. */
+  async #reserve(task: StartableTask): Promise<HeldReservation | undefined> {
+    const { taskId, reserves } = task;
+    if (reserves.length === 0) return { release: async () => {} };
+    try {
+      return await this.#reservations.acquire(reserves, { owner: taskId, keepAlive: true });
+    } catch (error) {
+      if (error instanceof FileReservedError) return undefined;
+      // What cannot be reserved by anybody is no reason to try again and again.
+      this.#left.add(taskId);
+      await this.#tell(await failTask(this.#options.tasks, task, error));
+      return undefined;
+    }
+  }
+
+  async #tell(outcome: TaskOutcome): Promise<void> {
+    try {
+      await this.#options.onOutcome?.(outcome);
+    } catch (error) {
+      warn(
+        "listener_failed",
+        `The worker's listener failed on task ${JSON.stringify(outcome.taskId)}: ${reasonOf(error)}`,
+      );
+    }
+  }
+
+  /** Waits until a task has ended, until it is time to look again, or until the worker is stopped. */
+  async #change(stop: AbortSignal, pollMs: number | undefined): Promise<void> {
+    const { clock } = this.#options.tasks;
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const cancel = pollMs === undefined ? () => {} : clock.after(pollMs, wake);
+    stop.addEventListener("abort", wake);
+    await Promise.race([woken, ...this.#running.values()]);
+    stop.removeEventListener("abort", wake);
+    cancel();
+  }
+
+  get #isFull(): boolean {
+    return this.#running.size >= this.#concurrency;
+  }
+
+  #agentOf({ taskName }: StartableTask): AIAgent<never, unknown> | undefined {
+    const { agents } = this.#options;
+    if (agents instanceof AIAgent) return agents;
+    return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
+  }
+}

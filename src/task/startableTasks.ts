@@ -1,0 +1,36 @@
+import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
+import type { Clock } from "../internal/Clock.ts";
+import type { AgentSummary } from "../storage/RecordLog.ts";
+import type { TaskLogs } from "./TaskLogs.ts";
+
+/** A task that nobody has and that a worker may take. */
+export interface StartableTask {
+  readonly taskId: string;
+  readonly taskName: string;
+  /** `in_progress`: its process ended without ending it. `waiting`: what it waits for did not come in time. */
+  readonly status: "queued" | "in_progress" | "waiting";
+  readonly reserves: readonly FileReservation[];
+  /** Whether a run of it asked for what it waits for, and takes the answer. */
+  readonly asks: boolean;
+}
+
+/** First what was cut short or is overdue, then the queue. Reads summaries; the logs only of what comes before the queue. */
+export async function* startableTasks(logs: TaskLogs): AsyncGenerator<StartableTask> {
+  for (const status of ["in_progress", "waiting", "queued"] as const) {
+    for await (const summary of logs.log.list({ status })) {
+      const { agentId: taskId, taskName } = summary;
+      if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
+      if ((await logs.log.owner(taskId))?.state === "alive") continue;
+      const reserves = status === "queued" ? reservesOf(summary) : (await logs.life(taskId)).task?.reserves;
+      yield { taskId, taskName, status, reserves: reserves ?? [], asks: summary.requestIds.length > 0 };
+    }
+  }
+}
+
+function isOverdue({ dueAt }: AgentSummary, clock: Clock): boolean {
+  return dueAt !== undefined && Date.parse(dueAt) <= clock.now();
+}
+
+function reservesOf({ data }: AgentSummary): readonly FileReservation[] | undefined {
+  return (data as { readonly reserves?: readonly FileReservation[] }).reserves;
+}

@@ -1,0 +1,430 @@
+import { AIAgent, Persistence, persistence, strategy, type AgentContext } from "agent-persistence";
+import {
+  findOverlaps,
+  InProcessReservations,
+  TaskManager,
+  TaskWorker,
+  type FileReservation,
+  type FileReservations,
+  type NewTask,
+  type TaskOutcome,
+} from "agent-persistence/task";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
+import { Reservations } from "agent-persistence/workspace";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent, Fault } from "../persistence/durableAgent.ts";
+import { testDirectory } from "../storage/file/fixture.ts";
+import { logStorages } from "../persistence/storages.ts";
+
+type Body = (input: string, context: AgentContext) => string | Promise<string>;
+
+/** One node with this body. */
+function oneNode(body: Body) {
+  return strategy<string, string>("one", (g) => {
+    const only = g.node("only", body);
+    g.edge(g.start, only);
+    g.edge(only, g.finish);
+  });
+}
+
+/** Opens when it is told to. */
+function gate() {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+describe.each(logStorages)("$name: a worker", (storage) => {
+  async function setup(...given: readonly (Partial<NewTask> & { readonly taskId: string })[]) {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: opened(), clock });
+    for (const task of given) {
+      clock.advance(1000);
+      await tasks.create({ taskName: "echo", inputRequest: task.taskId, ...task });
+    }
+    const agent = (body: Body) => durableAgent(oneNode(body), opened());
+    const outcomes: TaskOutcome[] = [];
+    const onOutcome = (outcome: TaskOutcome) => void outcomes.push(outcome);
+    const work = (body: Body, options: Partial<ConstructorParameters<typeof TaskWorker>[0]> = {}) =>
+      new TaskWorker({ tasks, agents: agent(body), onOutcome, ...options });
+    const status = async (taskId: string) => (await tasks.get(taskId))?.status;
+    return { opened, clock, tasks, agent, outcomes, onOutcome, work, status };
+  }
+
+  it("takes the queue by priority, then by age, until nothing is left", async () => {
+    const { work, outcomes, status } = await setup(
+      { taskId: "old" },
+      { taskId: "new" },
+      { taskId: "high", priority: 5 },
+      { taskId: "low", priority: -1 },
+    );
+    const ran: string[] = [];
+    await work((input) => {
+      ran.push(input);
+      return `${input}!`;
+    }).run();
+    expect(ran).toEqual(["high", "old", "new", "low"]);
+    expect(outcomes).toMatchObject(
+      ran.map((taskId) => ({ taskId, taskName: "echo", recovered: false, outcome: "completed", output: `${taskId}!` })),
+    );
+    expect(await status("low")).toBe("completed");
+  });
+
+  it("runs as many at the same time as it may, and no more", async () => {
+    const { work } = await setup(...["a", "b", "c", "d", "e"].map((taskId) => ({ taskId })));
+    const three = gate();
+    let [now, most] = [0, 0];
+    await work(
+      async (input) => {
+        most = Math.max(most, ++now);
+        if (now === 3) three.open();
+        await three.opened;
+        now--;
+        return input;
+      },
+      { concurrency: 3 },
+    ).run();
+    expect(most).toBe(3);
+  });
+
+  it("chooses the agent by the name of the task, and leaves names that it does not know", async () => {
+    const { tasks, agent, status } = await setup(
+      { taskId: "a", taskName: "one" },
+      { taskId: "b", taskName: "two" },
+      { taskId: "c", taskName: "toString" },
+    );
+    const agents: Readonly<Record<string, AIAgent<never, unknown>>> = {
+      one: agent(() => "first"),
+      two: agent(() => "second"),
+    };
+    await new TaskWorker({ tasks, agents }).run();
+    expect(await tasks.get("a")).toMatchObject({ data: { finalOutput: "first" } });
+    expect(await tasks.get("b")).toMatchObject({ data: { finalOutput: "second" } });
+    expect(await status("c")).toBe("queued");
+  });
+
+  it("goes on after a task that fails, and does not try it again by itself", async () => {
+    const { work, outcomes, tasks } = await setup({ taskId: "bad" }, { taskId: "good" });
+    const fault = new Fault();
+    const body: Body = (input) => {
+      if (input === "bad") fault.strike();
+      return input;
+    };
+    await work(body).run();
+    expect(outcomes).toMatchObject([
+      { taskId: "bad", outcome: "failed", error: { message: "stopped" } },
+      { taskId: "good", outcome: "completed" },
+    ]);
+    fault.repair();
+    await work(body).run();
+    expect(await tasks.get("bad")).toMatchObject({ status: "failed", data: { retryCount: 0 } });
+    await tasks.retry("bad");
+    await work(body).run();
+    expect(await tasks.get("bad")).toMatchObject({ status: "completed" });
+  });
+
+  it("fails a task that its agent cannot begin", async () => {
+    const { tasks, opened, outcomes, onOutcome } = await setup({ taskId: "t" });
+    const strict = strategy("strict", { input: z.number(), output: z.number() }, (g) => g.edge(g.start, g.finish));
+    await new TaskWorker({ tasks, agents: durableAgent(strict as never, opened()), onOutcome }).run();
+    expect(outcomes).toMatchObject([{ taskId: "t", outcome: "failed", error: { code: "invalid_input" } }]);
+    expect(await tasks.get("t")).toMatchObject({ status: "failed", data: { errorType: "InvalidInputError" } });
+  });
+
+  it("fails a task whose output is not verified, and verifies again after a retry", async () => {
+    const { work, tasks, outcomes } = await setup({ taskId: "t" });
+    const fault = new Fault();
+    const verify = () => {
+      fault.strike();
+      return ["good"];
+    };
+    await work((input) => input, { verify }).run();
+    expect(outcomes).toMatchObject([{ outcome: "failed" }]);
+    expect(await tasks.get("t")).toMatchObject({ status: "failed", data: { errorMessage: "stopped" } });
+    fault.repair();
+    await tasks.retry("t");
+    await work((input) => input, { verify }).run();
+    expect(await tasks.get("t")).toMatchObject({ status: "completed", data: { verificationResults: ["good"] } });
+  });
+
+  it("keeps what verification gives", async () => {
+    const { work, tasks } = await setup({ taskId: "t" });
+    const seen: unknown[] = [];
+    const verify = (output: unknown, taskId: string) => {
+      seen.push([output, taskId]);
+      return [{ lint: "clean" }, new Date(0)];
+    };
+    await work((input) => `${input}!`, { verify }).run();
+    expect(seen).toEqual([["t!", "t"]]);
+    expect(await tasks.get("t")).toMatchObject({
+      status: "completed",
+      data: { verificationResults: [{ lint: "clean" }, new Date(0)] },
+    });
+  });
+
+  it("recovers what an ended process left in progress, before the queue", async () => {
+    const { work, outcomes, agent, tasks, status } = await setup({ taskId: "cut" }, { taskId: "next", priority: 9 });
+    const controller = new AbortController();
+    const cut = agent((_input, { signal }) => {
+      controller.abort(new Error("the process ends"));
+      throw signal.reason as Error;
+    });
+    await expect(cut.resume({ agentId: "cut", signal: controller.signal })).rejects.toThrow("the process ends");
+    expect(await status("cut")).toBe("in_progress");
+    expect(await tasks.isResumable("cut")).toBe(true);
+    await work((input) => input).run();
+    expect(outcomes).toMatchObject([
+      { taskId: "cut", recovered: true, outcome: "completed" },
+      { taskId: "next", recovered: false, outcome: "completed" },
+    ]);
+  });
+
+  it("leaves what is paused, waits or has been cancelled", async () => {
+    const { work, outcomes, tasks } = await setup({ taskId: "paused" }, { taskId: "waiting" }, { taskId: "cancelled" });
+    await tasks.start("paused");
+    await tasks.pause("paused", "?");
+    await tasks.start("waiting");
+    await tasks.wait("waiting", { waitingFor: "user_input", promptShownToUser: "?" });
+    await tasks.cancel("cancelled");
+    await work((input) => input).run();
+    expect(outcomes).toEqual([]);
+    await tasks.resume("paused");
+    await work((input) => input).run();
+    expect(outcomes).toMatchObject([{ taskId: "paused", outcome: "completed" }]);
+  });
+
+  it("fails what waited for too long, and leaves the rest to wait", async () => {
+    const { tasks, clock, outcomes, onOutcome, opened } = await setup({ taskId: "asks" }, { taskId: "by hand" });
+    const at = clock.now() + 60_000;
+    const asks = oneNode(async (_input, context) =>
+      context.requestInput({ prompt: "size?", schema: z.string(), expiresAt: new Date(at) }),
+    );
+    const agents = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: asks });
+    agents.install(Persistence, { storage: opened(), clock });
+    await tasks.start("by hand");
+    const timeoutAt = new Date(at + 60_000).toISOString();
+    await tasks.wait("by hand", { waitingFor: "external_api", promptShownToUser: "?", timeoutAt });
+    const worker = () => new TaskWorker({ tasks, agents, onOutcome }).run();
+    await worker();
+    expect(outcomes.splice(0)).toMatchObject([{ taskId: "asks", outcome: "waiting" }]);
+    clock.advance(59_999);
+    await worker();
+    expect(outcomes).toEqual([]);
+    clock.advance(1);
+    await worker();
+    expect(outcomes.splice(0)).toMatchObject([
+      { taskId: "asks", outcome: "failed", error: { code: "request_expired" } },
+    ]);
+    expect(await tasks.get("asks")).toMatchObject({ status: "failed", data: { recoverable: true } });
+    clock.advance(60_000);
+    await worker();
+    expect(outcomes).toMatchObject([{ taskId: "by hand", outcome: "failed", error: { code: "wait_expired" } }]);
+    expect(await tasks.get("by hand")).toMatchObject({ status: "failed", data: { errorType: "WaitExpiredError" } });
+  });
+
+  it("goes on with what was answered in the meantime", async () => {
+    const { tasks, outcomes, onOutcome, opened } = await setup({ taskId: "t" });
+    const asks = oneNode(async (_input, context) =>
+      context.requestInput({ id: "size", prompt: "?", schema: z.string() }),
+    );
+    const agents = durableAgent(asks, opened());
+    const worker = () => new TaskWorker({ tasks, agents, onOutcome }).run();
+    await worker();
+    expect(await tasks.get("t")).toMatchObject({
+      status: "waiting",
+      data: { waitingFor: "user_input", promptShownToUser: "?" },
+    });
+    await worker();
+    const [request] = await persistence(agents).agent("t").getRequests();
+    await persistence(agents).agent("t").answer(request!.requestId, "M");
+    await worker();
+    expect(outcomes).toMatchObject([{ outcome: "waiting" }, { outcome: "completed", output: "M" }]);
+  });
+
+  it("does not take what was paused after it was listed", async () => {
+    const { agent, tasks, status } = await setup({ taskId: "t" });
+    await tasks.start("t");
+    await tasks.pause("t", "?");
+    const late = agent((input) => input).resume({ agentId: "t", onlyIf: ["queued", "in_progress"] });
+    await expect(late).rejects.toMatchObject({ code: "status_changed", status: "paused" });
+    expect(await status("t")).toBe("paused");
+  });
+
+  it("interrupts its tasks when it is stopped or disposed; they stay in progress", async () => {
+    for (const stop of ["signal", "dispose"]) {
+      const { work, outcomes, status } = await setup({ taskId: "t" });
+      const begun = gate();
+      const worker = work(async (_input, { signal }) => {
+        begun.open();
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error)),
+        );
+      });
+      const controller = new AbortController();
+      const running = worker.run({ signal: controller.signal });
+      await begun.opened;
+      if (stop === "signal") controller.abort(new Error("enough"));
+      else await worker[Symbol.asyncDispose]();
+      await running;
+      expect(outcomes).toMatchObject([{ taskId: "t", outcome: "interrupted" }]);
+      expect(await status("t")).toBe("in_progress");
+    }
+  });
+
+  it("looks for more when it is asked to, and ends when it is stopped", async () => {
+    const { tasks, clock, agent } = await setup();
+    const controller = new AbortController();
+    const outcomes: string[] = [];
+    const worker = new TaskWorker({
+      tasks,
+      agents: agent((input) => input),
+      onOutcome: ({ taskId }) => {
+        outcomes.push(taskId);
+        controller.abort();
+      },
+    });
+    let looked = 0;
+    const list = tasks.startable.bind(tasks);
+    tasks.startable = () => {
+      looked++;
+      return list();
+    };
+    const running = worker.run({ signal: controller.signal, pollMs: 1000 });
+    while (looked === 0) await new Promise(setImmediate);
+    await tasks.create({ taskId: "late", taskName: "echo", inputRequest: "in" });
+    while (outcomes.length === 0) {
+      clock.advance(1000);
+      await new Promise(setImmediate);
+    }
+    await running;
+    expect(outcomes).toEqual(["late"]);
+    expect(looked).toBeGreaterThan(1);
+  });
+
+  it("warns of a listener that throws, and goes on", async () => {
+    const { work, status } = await setup({ taskId: "a" }, { taskId: "b" });
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    await work((input) => input, {
+      onOutcome: () => {
+        throw new RangeError("broken listener");
+      },
+    }).run();
+    expect((await warned).message).toContain("broken listener");
+    expect([await status("a"), await status("b")]).toEqual(["completed", "completed"]);
+  });
+
+  it("shares the tasks with others: each runs once", async () => {
+    const ids = Array.from({ length: 20 }, (_unused, index) => `t${index}`);
+    const { tasks, opened, outcomes, onOutcome } = await setup(...ids.map((taskId) => ({ taskId })));
+    const ran: string[] = [];
+    const workers = [1, 2, 3].map(() => {
+      const agents = durableAgent(
+        oneNode((input) => (ran.push(input), input)),
+        opened(),
+      );
+      return new TaskWorker({ tasks: new TaskManager({ storage: opened() }), agents, concurrency: 2, onOutcome });
+    });
+    await Promise.all(workers.map((worker) => worker.run()));
+    expect(ran.toSorted()).toEqual(ids.toSorted());
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(ids.map(() => "completed"));
+    for await (const task of tasks.list()) expect(task.status).toBe("completed");
+  });
+});
+
+describe.each(logStorages)("$name: tasks that reserve files", (storage) => {
+  it("wait in the queue while their files are held, and others go first", async () => {
+    const opened = await storage.open();
+    const tasks = new TaskManager({ storage: opened() });
+    const plan: readonly (readonly [string, readonly FileReservation[]])[] = [
+      ["writes a", [{ path: "a", operation: "write" }]],
+      ["reads a", [{ path: "a", operation: "read" }]],
+      ["reads a too", [{ path: "a", operation: "read" }]],
+      ["writes b", [{ path: "b", operation: "write" }]],
+    ];
+    for (const [index, [taskId, reserves]] of plan.entries())
+      await tasks.create({ taskId, taskName: "n", inputRequest: taskId, reserves, priority: -index });
+    const running = new Set<string>();
+    const together: string[] = [];
+    const [a, b] = [gate(), gate()];
+    const body: Body = async (input) => {
+      running.add(input);
+      together.push([...running].toSorted().join(" + "));
+      if (input === "writes a") {
+        a.open();
+        await b.opened;
+      }
+      if (input === "writes b") {
+        b.open();
+        await a.opened;
+      }
+      running.delete(input);
+      return input;
+    };
+    const agents = durableAgent(oneNode(body), opened());
+    await new TaskWorker({ tasks, agents, concurrency: 4 }).run();
+    expect(together.some((names) => names.includes("writes a") && names.includes("reads a"))).toBe(false);
+    expect(together).toContain("writes a + writes b");
+    for await (const task of tasks.list()) expect(task.status).toBe("completed");
+  });
+
+  it.each([
+    ["of one process", async () => new InProcessReservations()],
+    ["of the workspace", async () => new Reservations({ directory: await testDirectory() })],
+  ])("stay queued when somebody else holds their files: reservations %s", async (_name, reservationsOf) => {
+    const opened = await storage.open();
+    const tasks = new TaskManager({ storage: opened() });
+    const reserves = [{ path: "a", operation: "write" }] as const;
+    await tasks.create({ taskId: "t", taskName: "n", inputRequest: "in", reserves });
+    const reservations: FileReservations = await reservationsOf();
+    const person = { owner: "a person", keepAlive: true } as const;
+    const held = await reservations.acquire([{ path: "a", operation: "read" }], person);
+    const worker = () =>
+      new TaskWorker({
+        tasks,
+        agents: durableAgent(
+          oneNode((input) => input),
+          opened(),
+        ),
+        reservations,
+      });
+    await worker().run();
+    expect(await tasks.get("t")).toMatchObject({ status: "queued" });
+    await held.release();
+    await worker().run();
+    expect(await tasks.get("t")).toMatchObject({ status: "completed" });
+    const next = await reservations.acquire(reserves, { ...person, owner: "the next" });
+    await expect(reservations.acquire(reserves, person)).rejects.toThrow("the next");
+    await next.release();
+  });
+});
+
+describe("overlaps of planned tasks", () => {
+  const task = (name: string, ...files: readonly string[]) => ({
+    name,
+    reserves: files.map(
+      (file) => ({ path: file.slice(2), operation: file.startsWith("w") ? "write" : "read" }) as const,
+    ),
+  });
+  const overlaps = (...tasks: readonly { readonly name: string; readonly reserves?: readonly FileReservation[] }[]) =>
+    findOverlaps(tasks).map(({ path, tasks: [one, other] }) => `${one.name}-${other.name}: ${path}`);
+
+  it("are those where one writes what the other touches", () => {
+    expect(overlaps(task("a", "r x"), task("b", "r x"), { name: "c" })).toEqual([]);
+    expect(overlaps(task("a", "w x", "w y"), task("b", "r x", "r z"), task("c", "w y", "r x"))).toEqual([
+      "a-b: x",
+      "a-c: x",
+      "a-c: y",
+    ]);
+    expect(overlaps(task("a", "r x", "w x"), task("b", "w x"))).toEqual(["a-b: x"]);
+  });
+});
+
+it("refuses a concurrency that is none", async () => {
+  const [memory] = logStorages;
+  const storage = (await memory!.open())();
+  const tasks = new TaskManager({ storage });
+  for (const concurrency of [0, 1.5, Number.NaN])
+    expect(() => new TaskWorker({ tasks, agents: {}, concurrency })).toThrow("at least 1");
+});

@@ -1,0 +1,69 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { TaskManager, type TaskStatus } from "agent-persistence/task";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../kill/temporaryDirectory.ts";
+import { testDirectory } from "../storage/file/fixture.ts";
+import type { WorkerProcessOptions } from "./workerProcess.ts";
+
+const children = new Set<ChildProcess>();
+
+/** A real process; what it says is told line by line. */
+async function work(program: string, options: WorkerProcessOptions, hear: (line: string, child: ChildProcess) => void) {
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
+  children.add(child);
+  const ended = once(child, "exit");
+  for await (const line of createInterface({ input: child.stdout })) hear(line, child);
+  await ended;
+  children.delete(child);
+}
+
+describe("workers in two processes", () => {
+  let program = "";
+  let programs = "";
+  beforeAll(async () => {
+    programs = await temporaryDirectory();
+    program = await bundleWorker(programs, "../task/workerProcess.ts");
+  });
+  afterAll(() => rm(programs, { recursive: true, force: true }));
+  afterEach(() => {
+    for (const child of children) child.kill("SIGKILL");
+  });
+
+  async function created(count: number) {
+    const directory = await testDirectory();
+    const tasks = new TaskManager({ storage: new FilePersistenceStorageProvider({ directory }) });
+    const ids = Array.from({ length: count }, (_unused, index) => `t${String(index).padStart(2, "0")}`);
+    for (const taskId of ids) await tasks.create({ taskId, taskName: "echo", inputRequest: taskId });
+    const statuses = async () => {
+      const found: TaskStatus[] = [];
+      for await (const { status } of tasks.list()) found.push(status);
+      return found;
+    };
+    return { directory, ids, statuses };
+  }
+
+  it("share 50 tasks: each runs once", async () => {
+    const { directory, ids, statuses } = await created(50);
+    const lines: string[] = [];
+    await Promise.all([1, 2].map(() => work(program, { directory }, (line) => lines.push(line))));
+    expect(lines.toSorted()).toEqual([...ids.map((id) => `began ${id}`), ...ids.map((id) => `ran ${id} completed`)]);
+    expect(await statuses()).toEqual(ids.map(() => "completed"));
+  });
+
+  it("one recovers what the other was killed in", async () => {
+    const { directory, ids, statuses } = await created(6);
+    const lines: string[] = [];
+    await work(program, { directory, hangsAt: "t02" }, (line, child) => {
+      if (line === "began t02") child.kill("SIGKILL");
+    });
+    expect(await statuses()).toContain("in_progress");
+    await work(program, { directory }, (line) => lines.push(line));
+    expect(lines).toContain("recovered t02 completed");
+    expect(await statuses()).toEqual(ids.map(() => "completed"));
+  });
+});
