@@ -2,5 +2,6 @@
 export type Job =
   | { readonly kind: "times" | "heap"; readonly contestant: string; readonly steps: number }
   | { readonly kind: "load"; readonly steps: number; readonly messages: number }
+  | { readonly kind: "calls" }
   | { readonly kind: "merge" }
   | { readonly kind: "capture" };

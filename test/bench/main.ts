@@ -5,10 +5,19 @@ import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
+import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import { table, targetLine, type Row } from "./report.ts";
-import { captureTargets, fileTargets, loadTargets, memoryTargets, mergeTargets, type Target } from "./targets.ts";
+import {
+  callTargets,
+  captureTargets,
+  fileTargets,
+  loadTargets,
+  memoryTargets,
+  mergeTargets,
+  type Target,
+} from "./targets.ts";
 
 /**
  * `--full` adds LangGraph's full channels at 3,000 steps (9 GB, minutes); `--only ours` leaves out what it names
@@ -43,6 +52,8 @@ for (const [steps, messages] of [
   const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
   targets.push(...loadTargets(steps, messages, figures));
 }
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -1,4 +1,5 @@
 import type { Figures } from "./Figures.ts";
+import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
@@ -39,6 +40,15 @@ export function loadTargets(steps: number, messages: number, figures: LoadFigure
   return [
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
+  ];
+}
+
+/** k calls add at most k + 1 appends to a turn, each at most 1.5 floors. */
+export function callTargets({ alone, together }: CallFigures): Target[] {
+  const call = "files, overhead of a journaled call ÷ floor:";
+  return [
+    { name: `${call} made alone`, found: alone, atMost: 3, unit: "×" },
+    { name: `${call} each of several made at once`, found: together, atMost: 1.7, unit: "×" },
   ];
 }
 
