@@ -95,8 +95,13 @@ export type {
   LogTornTailEvent,
   StatusChangedEvent,
   TrimmingFailedEvent,
+  CheckpointPrunedEvent,
+  PruningFailedEvent,
 } from "./persistence/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
+export type { PrunedAgent } from "./persistence/planPruning.ts";
+export type { PruneOptions, PruneReport } from "./persistence/prune.ts";
+export type { RetentionPolicy } from "./persistence/RetentionPolicy.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";

@@ -84,6 +84,8 @@ export class LogIndex {
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
+  /** The latest checkpoint when the log was pruned last; 0: it never was, as far as it was read. */
+  prunedVersion = 0;
   /** Steps of that rollback that were taken, by participant. */
   readonly stepsTaken = new Map<string, Set<number>>();
   /** Every note, on whatever line. */
@@ -171,6 +173,10 @@ export class LogIndex {
         return;
       case "structure":
         this.structures.add(record.fingerprint);
+        return;
+      case "pruned":
+        this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
+        this.prunedVersion = this.latest?.version ?? 0;
         return;
       case "note":
         this.notes.push({ record, order });
@@ -286,6 +292,7 @@ export class LogIndex {
     const { checkpoint } = record;
     const order = this.#order++;
     this.snapshot = { record, order };
+    this.prunedVersion = checkpoint.version;
     this.life = lifeAtSnapshot(record);
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, {

@@ -140,6 +140,11 @@ export class SlotWriter {
     for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
   }
 
+  /** Blobs that are gone: their contents are stored again when they come up. */
+  forgetBlobs(references: ReadonlySet<string>): void {
+    for (const [hash, [reference]] of this.#blobs) if (references.has(reference)) this.#blobs.delete(hash);
+  }
+
   /** How many blobs are on their way. */
   get uploads(): number {
     return this.#uploads.length;

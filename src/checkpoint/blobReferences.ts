@@ -37,6 +37,16 @@ function blobCellsOf(slot: Slot): readonly BlobCell[] {
   );
 }
 
+/** Adds all blobs that a record needs, packs included, with how many bytes are in each. */
+export function addAllBlobs(record: AgentRecord, into: Map<string, number>): void {
+  for (const [reference, bytes] of blobCellsIn(record)) into.set(reference, bytes);
+  for (const { blob, contents } of packsIn(record))
+    into.set(
+      blob,
+      contents.reduce((sum, [, bytes]) => sum + bytes, 0),
+    );
+}
+
 /** The values in a record. */
 function slotsOf(record: AgentRecord): readonly Slot[] {
   switch (record.kind) {

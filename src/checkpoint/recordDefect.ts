@@ -121,6 +121,17 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["error", optional(like(["message", text]))],
   ],
   rollback_end: [["target", count]],
+  pruned: [
+    ["upTo", count],
+    [
+      "restated",
+      listOf(
+        like(["position", count], ["generation", count], ["checksum", text], ["records", listOf(like(["kind", text]))]),
+      ),
+    ],
+    ["nextNumber", count],
+    ["blobs", listOf(text)],
+  ],
   snapshot: [
     ["checkpoint", like(...checkpoint)],
     ["checkpointId", text],

@@ -1,3 +1,4 @@
+import type { PrunedGap } from "../internal/prunedGaps.ts";
 import type { FileReservation } from "./status/FileReservation.ts";
 import type { WaitingFor } from "./status/WaitingFor.ts";
 import type { Slot } from "./valueCodec.ts";
@@ -332,6 +333,30 @@ export interface RollbackEndRecord {
   readonly target: number;
 }
 
+/**
+ * Everything up to a position is from here on what `restated` says: only what kept checkpoints need. Readers take that in
+ * place of what stands there, whether or not its bytes are gone; of several of these the newest counts.
+ */
+export interface PrunedRecord {
+  readonly kind: "pruned";
+  readonly upTo: number;
+  /** What may be removed, with the checksums on both sides, so that the chain stays whole. */
+  readonly gaps: readonly PrunedGap[];
+  readonly restated: readonly RestatedEntry[];
+  /** The first number that no message had. */
+  readonly nextNumber: number;
+  /** Blobs that nothing refers to any more. */
+  readonly blobs: readonly string[];
+}
+
+/** What is kept of an append, under its own position, generation and checksum. */
+export interface RestatedEntry {
+  readonly position: number;
+  readonly generation: number;
+  readonly checksum: string;
+  readonly records: readonly AgentRecord[];
+}
+
 /** The state at the head, by value, so that reading may begin here. Made only where a visit begins. */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
@@ -392,4 +417,5 @@ export type AgentRecord =
   | InverseRecord
   | RevertedRecord
   | RollbackEndRecord
+  | PrunedRecord
   | SnapshotRecord;

@@ -3,7 +3,8 @@ import type { BlobCell } from "../checkpoint/BlobCell.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { Entry } from "../checkpoint/Entry.ts";
+import type { AgentRecord, PrunedRecord } from "../checkpoint/records.ts";
 import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
 import type { Clock } from "../internal/Clock.ts";
@@ -63,6 +64,7 @@ export class Journal implements AsyncDisposable {
   verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
   /** How much has to be appended before a snapshot is tried. */
   snapshotDueBytes = 1024 * 1024;
+  #prunedVersion: number;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
@@ -84,6 +86,7 @@ export class Journal implements AsyncDisposable {
     this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);
     this.structures = new Set(index.structures);
+    this.#prunedVersion = index.prunedVersion;
     this.nextVersion = index.nextVersion;
     this.nextLane = index.nextLane;
     this.nextNumber = index.nextNumber;
@@ -173,6 +176,39 @@ export class Journal implements AsyncDisposable {
     const changed = standing !== before.standing || task !== before.task;
     const summary = changed ? agentSummary(this.agentId, this.#life) : undefined;
     this.#queue.push(records, this.writer.takeUploads(), { snapshot, ...(summary && { summary }) });
+  }
+
+  /** How many checkpoints were made since the log was pruned, as far as it was read. */
+  get unprunedCheckpoints(): number {
+    return this.nextVersion - 1 - this.#prunedVersion;
+  }
+
+  /** Everything that is stored, oldest first, as it is stored. */
+  async readStored(): Promise<readonly Entry[]> {
+    await this.durable();
+    const entries: Entry[] = [];
+    for await (const entry of this.#recordLog.read(this.agentId)) entries.push(entry);
+    return entries;
+  }
+
+  /**
+   * Prunes: the record is durable before anything is removed, so that a crash between leaves what it names to be passed
+   * over. The status goes with it, since the appends that said it may be among those that go.
+   */
+  async prune(record: PrunedRecord, positions: readonly number[]): Promise<void> {
+    const summary = agentSummary(this.agentId, this.#life);
+    this.#queue.push([record], [], summary && { summary });
+    await this.durable();
+    this.#prunedVersion = this.nextVersion - 1;
+    await this.#owned.prune(positions);
+    for (const reference of record.blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
+    this.writer.forgetBlobs(new Set(record.blobs));
+  }
+
+  /** Removes the agent with all it has. Nothing can be done with this journal afterwards. */
+  async drop(): Promise<void> {
+    await this.durable();
+    await this.#owned.drop();
   }
 
   /** Resolves when everything appended so far is durable; rejects when it may not be. */

@@ -17,6 +17,7 @@ import { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordFailure } from "./recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimHistory.ts";
+import { pruneAfterRun } from "./pruneAfterRun.ts";
 import { RunSessions } from "./RunSessions.ts";
 import { waitForInput } from "./waitForInput.ts";
 
@@ -80,7 +81,9 @@ async function runDurably(
 ): Promise<RunResult<unknown>> {
   const journal = await setup.openJournal(request.agentId);
   try {
-    return await new DurableRun({ setup, sessions, journal, request, next }).execute();
+    const result = await new DurableRun({ setup, sessions, journal, request, next }).execute();
+    if (result.status === "completed") await pruneAfterRun(setup, journal);
+    return result;
   } catch (error) {
     await recordFailure(journal, request, error);
     throw error;

@@ -4,6 +4,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { Environment } from "./Environment.ts";
 import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceListener } from "./PersistenceEvent.ts";
+import type { RetentionPolicy } from "./RetentionPolicy.ts";
 import type { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import type { ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
@@ -56,6 +57,11 @@ export interface PersistenceConfig {
    * and `validateCheckpoint` and `recover` look at them. Default: nothing is recorded or looked at.
    */
   readonly environment?: Environment;
+  /**
+   * What is thrown away. An agent is pruned at the end of a run, and all agents by `persistence(agent).prune()`. Default:
+   * nothing is thrown away but by that call.
+   */
+  readonly retention?: RetentionPolicy;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

@@ -76,6 +76,22 @@ export interface TrimmingFailedEvent extends EventOrigin {
   readonly error: unknown;
 }
 
+/** Checkpoints of an agent were thrown away, or the whole agent was. */
+export interface CheckpointPrunedEvent extends EventOrigin {
+  readonly kind: "checkpoint_pruned";
+  readonly dropped: boolean;
+  /** Oldest first. */
+  readonly checkpointIds: readonly string[];
+  /** How much that was, roughly, in bytes of JSON before compression. */
+  readonly bytes: number;
+}
+
+/** An agent was to be pruned at the end of a run and was not; the run has ended all the same. */
+export interface PruningFailedEvent extends EventOrigin {
+  readonly kind: "pruning_failed";
+  readonly error: unknown;
+}
+
 /** Something that happened to a durable agent. More kinds may come: let a `switch` pass over those it does not know. */
 export type PersistenceEvent =
   | CheckpointSavedEvent
@@ -83,7 +99,9 @@ export type PersistenceEvent =
   | StatusChangedEvent
   | LogTornTailEvent
   | HistoryTrimmedEvent
-  | TrimmingFailedEvent;
+  | TrimmingFailedEvent
+  | CheckpointPrunedEvent
+  | PruningFailedEvent;
 
 /** Is told what happens. It is not waited for, and what it throws or rejects with fails nothing. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;

@@ -1,9 +1,11 @@
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
+import { processOwner } from "../storage/processOwner.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { DurableAgent } from "./DurableAgent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { prune, type PruneOptions, type PruneReport } from "./prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunSessions } from "./RunSessions.ts";
 
@@ -54,6 +56,28 @@ export class PersistenceFeature {
   agent(agentId: string = this.#setup.agentId): DurableAgent {
     this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
+  }
+
+  /**
+   * Throws away what the retention policy lets go: checkpoints above their number, and finished agents after their time.
+   * Agents that somebody works on are left alone and reported. A provider of three methods keeps everything.
+   */
+  async prune(options: PruneOptions = {}): Promise<PruneReport> {
+    return prune(this.#setup, options);
+  }
+
+  /**
+   * Removes an agent with all it has, at once. Its id is free again; whoever wrote to it before cannot bring it back.
+   *
+   * @throws AgentBusyError while the agent runs.
+   */
+  async deleteAgent(agentId: string): Promise<void> {
+    const owned = await this.#setup.log.open(agentId, processOwner());
+    try {
+      await owned.drop();
+    } finally {
+      await owned.release();
+    }
   }
 
   /**

@@ -22,6 +22,8 @@ import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { participantHost } from "./participantHost.ts";
+import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
+import { SteadyTime } from "./SteadyTime.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
@@ -46,6 +48,9 @@ export class PersistenceSetup {
   readonly maxCheckpointBytes: number;
   readonly trimming: TrimmingPolicy | undefined;
   readonly inverseRetry: InverseRetry;
+  /** `undefined`: nothing is pruned but by call. */
+  readonly retention: FullRetentionPolicy | undefined;
+  readonly time: SteadyTime;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
@@ -68,7 +73,9 @@ export class PersistenceSetup {
     this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
     this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.trimming = config.trimming;
+    this.retention = config.retention && fullRetention(config.retention);
     this.clock = config.clock ?? systemClock;
+    this.time = new SteadyTime(this.clock);
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;

@@ -4,6 +4,7 @@ import type { CheckpointRecord } from "../checkpoint/records.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { Place } from "../checkpoint/LogIndex.ts";
+import { pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
@@ -31,10 +32,12 @@ async function findEnd(
   agentId: string,
   [version, position]: Place,
 ): Promise<CheckpointRecord | undefined> {
-  for await (const { records } of recordLog.read(agentId, { after: position - 1 })) {
-    for (const record of records as readonly CheckpointRecord[]) {
-      if (record.kind === "checkpoint" && record.version === version) return record;
-    }
+  for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
+    // An append that was pruned is restated in a later one.
+    const restated = pruningIn([entry])?.restated ?? [];
+    const records = [entry, ...restated].flatMap((found) => found.records as readonly CheckpointRecord[]);
+    const end = records.find((record) => record.kind === "checkpoint" && record.version === version);
+    if (end) return end;
   }
   return undefined;
 }

@@ -3,6 +3,8 @@ import { emptyState, stateAt, type AgentState } from "../checkpoint/AgentState.t
 import type { BlobCell, BlobCells } from "../checkpoint/BlobCell.ts";
 import { checkpointData } from "../checkpoint/checkpointData.ts";
 import { LogIndex, type CheckpointPoint } from "../checkpoint/LogIndex.ts";
+import type { Entry } from "../checkpoint/Entry.ts";
+import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import { recordDefect } from "../checkpoint/recordDefect.ts";
 import type { AgentRecord } from "../checkpoint/records.ts";
@@ -104,17 +106,28 @@ async function readEntries(...args: ReadArguments): Promise<ReadEntries> {
 }
 
 async function indexEntries(...[log, agentId, options, visit]: ReadArguments): Promise<ReadEntries> {
+  const stored: Entry[] = [];
+  for await (const entry of log.read(agentId, options)) {
+    if (pruningIn([entry])) assertSound(entry);
+    stored.push(entry);
+  }
+  // What was pruned is told by a record that counts for everything before it.
+  if (options.sinceSnapshot && pruningIn(stored)) return indexEntries(log, agentId, {}, visit);
   const index = new LogIndex();
   const checksums = new Map<number, string>();
-  for await (const entry of log.read(agentId, options)) {
+  for (const entry of effectiveEntries(stored)) {
     // What stands before a snapshot in its append counts from there: its versions are checked with those that follow.
-    const defect = recordDefect(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
-    if (defect !== undefined) throw new UnreadableValueError(defect);
+    assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
     index.add(entry);
     checksums.set(entry.position, entry.checksum);
     if (visit) for (const record of entry.records) visit(record as AgentRecord);
   }
   return { index, checksums };
+}
+
+function assertSound(entry: Entry, nextVersion?: number): void {
+  const defect = recordDefect(entry, nextVersion);
+  if (defect !== undefined) throw new UnreadableValueError(defect);
 }
 
 /** A blob that is missing or damaged is an error for whoever needs its value, and for nobody else. */

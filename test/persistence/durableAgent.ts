@@ -9,6 +9,7 @@ import {
   type OnToolCallInDoubt,
   type PersistenceStorageProvider,
   type PromptExecutor,
+  type RetentionPolicy,
   type RollbackToolRegistry,
   type Strategy,
   type TrimmingPolicy,
@@ -32,6 +33,7 @@ export interface DurableOptions {
   readonly trimming?: TrimmingPolicy;
   /** Default: three attempts, at once. */
   readonly inverseRetry?: InverseRetry;
+  readonly retention?: RetentionPolicy;
 }
 
 /** An agent "a" as one process builds it. */
@@ -67,6 +69,7 @@ export function durableAgent(
     enableAutomaticPersistence: automatic,
     clock,
     inverseRetry,
+    ...(options.retention && { retention: options.retention }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(onEvent && { onEvent }),

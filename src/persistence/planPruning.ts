@@ -1,0 +1,103 @@
+import { addAllBlobs } from "../checkpoint/blobReferences.ts";
+import type { Entry } from "../checkpoint/Entry.ts";
+import { estimateBytes } from "../checkpoint/estimateBytes.ts";
+import { LogIndex } from "../checkpoint/LogIndex.ts";
+import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
+import { gapsAround } from "../checkpoint/pruning/gapsAround.ts";
+import { restate } from "../checkpoint/pruning/restate.ts";
+import type { AgentRecord, PrunedRecord, RestatedEntry } from "../checkpoint/records.ts";
+import { planRetention, type RetainableAgent } from "./planRetention.ts";
+import type { FullRetentionPolicy } from "./RetentionPolicy.ts";
+
+/** What is thrown away of one agent. */
+export interface PrunedAgent {
+  readonly agentId: string;
+  /** True when the whole agent goes. */
+  readonly dropped: boolean;
+  /** Ids of the checkpoints that go, oldest first. */
+  readonly checkpointIds: readonly string[];
+  /** How much that is, roughly, in bytes of JSON before compression. */
+  readonly bytes: number;
+}
+
+/** What goes of an agent, and how: its whole log, or what a record says. */
+export interface PruningPlan {
+  readonly pruned: PrunedAgent;
+  /** Absent: the agent is dropped. */
+  readonly change?: { readonly record: PrunedRecord; readonly positions: readonly number[] };
+}
+
+export interface PruningOptions {
+  readonly policy: FullRetentionPolicy;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly hasInverse: (tool: string) => boolean;
+}
+
+/** Applies a policy to a log as it is stored. `undefined`: nothing goes. */
+export function planPruning(
+  agentId: string,
+  stored: readonly Entry[],
+  options: PruningOptions,
+): PruningPlan | undefined {
+  const entries = effectiveEntries(stored);
+  const index = new LogIndex();
+  for (const entry of entries) index.add(entry);
+  const agent = retainable(index);
+  const plan = agent && planRetention(agent, options.policy, options.now);
+  if (!plan || plan.kind === "keep") return undefined;
+  if (plan.kind === "drop")
+    return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: sizeOf(entries) } };
+  const restated = restate(entries, index, plan.kept, options.hasInverse);
+  const bytes = Math.max(0, sizeOf(entries) - sizeOf(restated));
+  return {
+    pruned: { agentId, dropped: false, checkpointIds: idsOf(index, plan.kept), bytes },
+    change: changeTo(stored, restated, index.nextNumber),
+  };
+}
+
+/** `undefined` for an agent that must stay as it is: it has no status, or a rollback is under way that needs everything. */
+function retainable(index: LogIndex): RetainableAgent | undefined {
+  const { standing } = index.life;
+  if (!standing || index.rollback) return undefined;
+  const points = [...index.checkpoints.values()];
+  const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
+  const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
+  return {
+    status: standing.status,
+    lastTime: times.reduce((latest, at) => Math.max(latest, at), standing.at),
+    checkpoints: points.map(({ version, record }) => ({
+      version,
+      exempt: record.id !== undefined || beginnings.has(version),
+    })),
+  };
+}
+
+function changeTo(
+  stored: readonly Entry[],
+  restated: readonly RestatedEntry[],
+  nextNumber: number,
+): NonNullable<PruningPlan["change"]> {
+  const { gaps, positions } = gapsAround(stored);
+  const kept = blobsIn(restated);
+  // What an earlier pruning was to remove may still be there after a crash.
+  const before = [...blobsIn(effectiveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
+  const blobs = [...new Set(before)].filter((reference) => !kept.has(reference));
+  const upTo = stored.at(-1)?.position ?? 0;
+  return { positions, record: { kind: "pruned", upTo, gaps, restated, nextNumber, blobs } };
+}
+
+function idsOf(index: LogIndex, except: ReadonlySet<number> = new Set()): readonly string[] {
+  return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
+}
+
+function sizeOf(entries: readonly { readonly records: readonly object[] }[]): number {
+  const blobs = [...blobsIn(entries).values()].reduce((sum, bytes) => sum + bytes, 0);
+  return entries.reduce((sum, { records }) => sum + estimateBytes(records), blobs);
+}
+
+function blobsIn(entries: readonly { readonly records: readonly object[] }[]): ReadonlyMap<string, number> {
+  const blobs = new Map<string, number>();
+  for (const { records } of entries) for (const record of records) addAllBlobs(record as AgentRecord, blobs);
+  return blobs;
+}

@@ -1,0 +1,102 @@
+import { AgentBusyError } from "../errors/AgentBusyError.ts";
+import type { Entry } from "../checkpoint/Entry.ts";
+import type { Journal } from "../journal/Journal.ts";
+import type { AgentSummary } from "../storage/RecordLog.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
+import { fullRetention, type RetentionPolicy } from "./RetentionPolicy.ts";
+
+/** What to prune, and how. */
+export interface PruneOptions {
+  /** Only this agent. Default: every agent of the storage. */
+  readonly agentId?: string;
+  /** Changes nothing and tells what would go. Default false. */
+  readonly dryRun?: boolean;
+  /** When it is, in milliseconds since 1970. Default: the configured clock, as far as it was not set forward meanwhile. */
+  readonly now?: number;
+  /** Default: that of the configuration, else the default policy. */
+  readonly policy?: RetentionPolicy;
+}
+
+/** What was thrown away; with `dryRun`, what would be. */
+export interface PruneReport {
+  /** Those of which something goes. */
+  readonly pruned: readonly PrunedAgent[];
+  /** Ids of agents that were left alone because somebody works on them. */
+  readonly busy: readonly string[];
+  /** Ids of agents that could not be pruned, each with the error. */
+  readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
+  /** The sum of what goes, roughly, in bytes of JSON before compression. */
+  readonly bytes: number;
+}
+
+/** Applies a retention policy to the agents of a storage. What one agent fails with is reported and stops no other. */
+export async function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
+  const pruned: PrunedAgent[] = [];
+  const busy: string[] = [];
+  const failed: { readonly agentId: string; readonly error: unknown }[] = [];
+  const pruning = pruningOptions(setup, options);
+  for (const agentId of await agentIds(setup, options)) {
+    try {
+      const found = await pruneOne(setup, agentId, pruning, options.dryRun ?? false);
+      if (found) pruned.push(found);
+    } catch (error) {
+      if (error instanceof AgentBusyError) busy.push(agentId);
+      else failed.push({ agentId, error });
+    }
+  }
+  return { pruned, busy, failed, bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Prunes the agent of a journal that is open, and tells of it. */
+export async function pruneOwned(
+  setup: PersistenceSetup,
+  journal: Journal,
+  options: PruningOptions,
+): Promise<PrunedAgent | undefined> {
+  const plan = planPruning(journal.agentId, await journal.readStored(), options);
+  if (!plan) return undefined;
+  await carryOut(journal, plan);
+  setup.tell({ kind: "checkpoint_pruned", ...plan.pruned });
+  return plan.pruned;
+}
+
+/** How a setup prunes. */
+export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
+  return {
+    policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
+    now: now ?? setup.time.now(),
+    hasInverse: (tool) => setup.registry.has(tool) || setup.participantTools.has(tool),
+  };
+}
+
+/** Nothing is owned, and so nothing written, unless something is to go. */
+async function pruneOne(
+  setup: PersistenceSetup,
+  agentId: string,
+  options: PruningOptions,
+  dryRun: boolean,
+): Promise<PrunedAgent | undefined> {
+  const entries: Entry[] = [];
+  for await (const entry of setup.log.read(agentId)) entries.push(entry);
+  const foreseen = planPruning(agentId, entries, options)?.pruned;
+  if (!foreseen || dryRun) {
+    const owner = foreseen && (await setup.log.owner(agentId));
+    if (owner?.state === "alive") throw new AgentBusyError(agentId, owner, 0);
+    return foreseen;
+  }
+  await using journal = await setup.openJournal(agentId);
+  return await pruneOwned(setup, journal, options);
+}
+
+async function carryOut(journal: Journal, { change }: PruningPlan): Promise<void> {
+  if (change) await journal.prune(change.record, change.positions);
+  else await journal.drop();
+}
+
+async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): Promise<readonly string[]> {
+  if (agentId !== undefined) return [agentId];
+  const summaries: AgentSummary[] = [];
+  for await (const summary of log.list()) summaries.push(summary);
+  return summaries.map((summary) => summary.agentId);
+}

@@ -1,0 +1,17 @@
+import type { Journal } from "../journal/Journal.ts";
+import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { pruneOwned, pruningOptions } from "./prune.ts";
+
+/**
+ * Prunes an agent whose run has just ended, if retention is configured. What goes wrong is reported: the run has ended. An
+ * agent is looked at only when enough has come since the last time, since that means reading all of it.
+ */
+export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
+  const { retention } = setup;
+  if (!retention || journal.failed || journal.unprunedCheckpoints <= retention.maxCheckpoints) return;
+  try {
+    await pruneOwned(setup, journal, pruningOptions(setup));
+  } catch (error) {
+    setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
+  }
+}
