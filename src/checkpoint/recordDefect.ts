@@ -28,6 +28,10 @@ const mapOf =
   (value) =>
     object(value) && Object.values(value as object).every(test);
 const pair: Test = (value) => listOf(whole)(value) && (value as readonly unknown[]).length === 2;
+const sized: Test = (value) => {
+  const [hash, bytes, ...rest] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+  return text(hash) && count(bytes) && rest.length === 0;
+};
 const like =
   (...shape: Shape): Test =>
   (value) =>
@@ -71,6 +75,7 @@ const call: Shape = [
   ["visit", pair],
   ["call", text],
 ];
+const packs = optional(listOf(like(["blob", text], ["contents", listOf(sized)])));
 const numbered = listOf(like(["number", count]));
 
 /** What the fold relies on, of each kind of record. Values of users are looked at when they are read. */
@@ -99,7 +104,11 @@ const shapes: Readonly<Record<string, Shape>> = {
   ],
   intent: [...call, ["tool", text], ["effect", text], ["node", text]],
   outcome: [...call, ["error", optional(like(["message", text]))]],
-  note: [["key", text]],
+  note: [
+    ["key", text],
+    ["call", optional(text)],
+    ["packs", packs],
+  ],
   checkpoint,
   status: [
     ["run", text],
@@ -110,6 +119,7 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["target", count],
     ["calls", listOf(text)],
     ["closed", listOf(text)],
+    ["participants", optional(listOf(like(["key", text], ["packs", packs])))],
   ],
   rollback_step: [
     ["key", text],

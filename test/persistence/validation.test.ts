@@ -146,6 +146,19 @@ describe.each(logStorages)("$name: records whose checksums are right and whose s
       "a history that is none",
       [run, lane, { kind: "message", lane: 1, number: 1, message: { role: "nobody" } }, checkpoint],
     ],
+    [
+      "a note with contents that are none",
+      [
+        run,
+        lane,
+        { kind: "note", lane: 1, key: "k", value: null, packs: [{ blob: "b", contents: [["h"]] }] },
+        checkpoint,
+      ],
+    ],
+    [
+      "a rollback with participants that are none",
+      [run, lane, checkpoint, { kind: "rollback", target: 1, calls: [], closed: [], participants: [{ key: 1 }] }],
+    ],
     ["an input that refers to nothing", [run, lane, { ...checkpoint, input: { $message: 9 } }]],
     ["a value that is none", [run, lane, { ...checkpoint, input: { $rich: 7 } }]],
   ] as const)("are reported, and never gone on from: %s", async (_name, records) => {

@@ -78,12 +78,12 @@ export class DriftWatch {
     await this.#config.fetch?.(context.signal);
     const known = context.storage.get(versionTrackerKey);
     const { upstream, onDrift } = this.#config;
-    const saved = await persistence(context).getLatestCheckpoint();
+    const left = leftFilesOf(await persistence(context).getCheckpoints());
     const report = await checkDrift({
       files: this.#files,
       ...(upstream !== undefined && { upstream }),
       ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
-      ...(saved && { left: leftFilesOf(saved.fileChanges) }),
+      left,
       signal: context.signal,
     });
     const response = driftResponse(report);

@@ -1,4 +1,5 @@
-import { isSameFile, type FileChanges, type FileState } from "../../checkpoint/FileChange.ts";
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
 /** Files as the workspace left them, by path; `undefined` for one that it deleted. */
@@ -16,7 +17,16 @@ export async function isLeftByWorkspace(
   return isSameFile(found.kind === "missing" ? undefined : found.state, left.get(path));
 }
 
-/** The files as a checkpoint says that the workspace left them. */
-export function leftFilesOf({ created, modified, deleted }: FileChanges): LeftFiles {
-  return new Map([...created, ...modified, ...deleted].map(({ path, after }) => [path, after]));
+/**
+ * The files as the workspace left them on the line that leads to the newest checkpoint; each checkpoint says only what
+ * changed since the one before. @param checkpoints oldest first.
+ */
+export function leftFilesOf(checkpoints: readonly AgentCheckpointData[]): LeftFiles {
+  const byId = new Map(checkpoints.map((checkpoint) => [checkpoint.checkpointId, checkpoint]));
+  const left = new Map<string, FileState | undefined>();
+  for (let at = checkpoints.at(-1); at; at = at.parentId === undefined ? undefined : byId.get(at.parentId)) {
+    const { created, modified, deleted } = at.fileChanges;
+    for (const { path, after } of [...created, ...modified, ...deleted]) if (!left.has(path)) left.set(path, after);
+  }
+  return left;
 }

@@ -1,6 +1,6 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import { SimulatedClock, scriptedModel } from "agent-persistence/testing";
-import { Drift, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
+import { Drift, Workspace, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { lines, TestRepository } from "../git/repositories.ts";
 
@@ -124,5 +124,29 @@ describe("Drift", () => {
     expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
       drift: { drift_events: [{ type: "upstream_change" }, { type: "force_push", resolution: "user_handled" }] },
     });
+  });
+
+  it("takes no change for somebody else's that the workspace made, however many checkpoints ago", async () => {
+    const { ours } = pair();
+    const notices: DriftNotice[] = [];
+    const workspace = new Workspace({ root: ours.root });
+    const write = (path: string) => ({ toolCalls: [{ toolName: "write_file", input: { path, content: "agent's" } }] });
+    const agent = new AIAgent({
+      id: "task",
+      promptExecutor: scriptedModel([write("a.txt"), write("new.txt"), "done"]),
+      llmModel: "m",
+      tools: workspace.tools,
+    })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider(), participants: [workspace] })
+      .install(Drift, {
+        root: ours.root,
+        intervalMs: 0,
+        onDrift: (notice) => {
+          notices.push(notice);
+          if (notices.length === 4) ours.write("b.txt", "a person's");
+        },
+      });
+    await agent.run("go");
+    expect(notices.map(({ report }) => report.localFiles)).toEqual([[], [], [], [], ["b.txt"]]);
   });
 });
