@@ -20,6 +20,7 @@ export {
   type ConflictQuestion,
   type ConflictResolverOptions,
 } from "./workspace/conflicts/ConflictResolver.ts";
+export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
 export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
 export type { CommitResult, FileVersion } from "./workspace/versions/FileVersion.ts";
 export { OptimisticLock, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
@@ -42,3 +43,17 @@ export {
   type DriftResolution,
   type VersionTracker,
 } from "./workspace/drift/VersionTracker.ts";
+export {
+  commitFiles,
+  takeBackCommit,
+  type CommitAuthor,
+  type CommitRequest,
+  type CommittedFiles,
+} from "./workspace/git/commitFiles.ts";
+export { commitTool, type CommitInput } from "./workspace/git/commitTool.ts";
+export {
+  rebaseIfSafe,
+  type RebaseOptions,
+  type RebaseRefusal,
+  type RebaseResult,
+} from "./workspace/rebase/rebaseIfSafe.ts";

@@ -15,6 +15,8 @@ import { IgnoreRules } from "./capture/IgnoreRules.ts";
 import { leftOutOf } from "./capture/Scan.ts";
 import type { LeftOutFile } from "./files/FileNote.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
+import type { CommitRequest, CommittedFiles } from "./git/commitFiles.ts";
+import { commitInRun } from "./git/commitTool.ts";
 import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
 import { describeRestoreStep, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";
@@ -99,6 +101,16 @@ export class Workspace implements RollbackParticipant {
    */
   capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     return this.#capture.around(context, action);
+  }
+
+  /**
+   * Commits files on the branch that is checked out, as `commitFiles` does, after a look for drift where `Drift` is
+   * installed: a high one makes the run wait before anything is committed.
+   *
+   * @throws GitError, PathNotAllowedError, FileAccessError
+   */
+  commit(context: AgentContext, request: Omit<CommitRequest, "signal">): Promise<CommittedFiles> {
+    return commitInRun(context, this.root, request);
   }
 
   /** What `capture` would look at now. Keeps nothing. */

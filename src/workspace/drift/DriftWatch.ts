@@ -8,7 +8,7 @@ import { checkDrift } from "./checkDrift.ts";
 import type { DriftReport } from "./DriftReport.ts";
 import { driftResponse, type DriftResponse } from "./driftResponse.ts";
 import { leftFilesOf } from "./LeftFiles.ts";
-import { trackVersions, versionTrackerKey } from "./VersionTracker.ts";
+import { isSettled, trackVersions, versionTrackerKey } from "./VersionTracker.ts";
 
 /** When a drift was looked for. */
 export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic";
@@ -27,7 +27,7 @@ export interface DriftWatchConfig {
   readonly root: string;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
   readonly upstream?: string;
-  /** Brings the upstream's commits here, such as your own `git fetch`. Default: what somebody fetched last counts. */
+  /** Brings the upstream's commits here, such as your own `git fetch`; what it throws fails the run. Default: what somebody fetched last counts. */
   readonly fetch?: (signal: AbortSignal) => PromiseLike<void>;
   /** Told of each check before anything follows from it; what it throws fails the run. */
   readonly onDrift?: (notice: DriftNotice) => PromiseLike<void> | void;
@@ -88,11 +88,11 @@ export class DriftWatch {
     });
     const response = driftResponse(report);
     await onDrift?.({ agentId: context.agentId, trigger, report, response });
-    const isSettled = known?.upstream_head === report.upstreamHead && known?.current_head === report.head;
-    const resolution =
-      response.action === "go_on" || isSettled ? "ignored" : await ask(context, report, response.advice);
+    const hasToAsk = response.action !== "go_on" && !isSettled(known, report);
+    const resolution = hasToAsk ? await ask(context, report, response.advice) : undefined;
     const at = new Date(this.#clock.now()).toISOString();
-    context.storage.set(versionTrackerKey, trackVersions(known, report, { taskId: context.agentId, at, resolution }));
+    const about = { taskId: context.agentId, at, ...(resolution && { resolution }) };
+    context.storage.set(versionTrackerKey, trackVersions(known, report, about));
     return report;
   }
 

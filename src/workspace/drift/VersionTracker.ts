@@ -13,7 +13,7 @@ export interface DriftEvent {
     readonly old_head?: string;
     readonly new_head?: string;
   };
-  /** Absent: nothing yet. */
+  /** Absent: nobody was asked. */
   readonly resolution?: DriftResolution;
 }
 
@@ -56,31 +56,46 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
   }),
 );
 
-/** The tracker after a check: heads as they are now, and what is new since the check before as events. */
+/**
+ * The tracker after a check: heads as they are now, and what is new since the check before as events.
+ *
+ * @param about.resolution how somebody settled what the upstream has now. Absent: nobody was asked.
+ */
 export function trackVersions(
   known: VersionTracker | undefined,
   report: DriftReport,
-  { taskId, at, resolution }: { readonly taskId: string; readonly at: string; readonly resolution: DriftResolution },
+  about: { readonly taskId: string; readonly at: string; readonly resolution?: DriftResolution },
 ): VersionTracker {
   const { head = "", upstreamHead = "" } = report;
+  const events = [...(known?.drift_events ?? []), ...newEvents(known, report, about.at)];
+  const { resolution } = about;
   return {
-    task_id: taskId,
+    task_id: about.taskId,
     started_at_commit: known?.started_at_commit ?? head,
     current_head: head,
     upstream_head: upstreamHead,
-    drift_events: [...(known?.drift_events ?? []), ...newEvents(known, report, at, resolution)],
+    drift_events: resolution === undefined ? events : events.map((event) => settled(event, upstreamHead, resolution)),
   };
+}
+
+/** Whether somebody has settled what the upstream has now. */
+export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
+  const events = known?.drift_events ?? [];
+  return events.some(({ details, resolution }) => details.new_head === upstreamHead && resolution !== undefined);
+}
+
+function settled(event: DriftEvent, upstreamHead: string, resolution: DriftResolution): DriftEvent {
+  return event.details.new_head === upstreamHead && event.resolution === undefined ? { ...event, resolution } : event;
 }
 
 function newEvents(
   known: VersionTracker | undefined,
   { upstreamHead = "", commitsBehind, conflictingFiles, localFiles, rewritten }: DriftReport,
   at: string,
-  resolution: DriftResolution,
 ): readonly DriftEvent[] {
   const events: DriftEvent[] = [];
   const add = (type: DriftEvent["type"], details: DriftEvent["details"]): void =>
-    void events.push({ detected_at: at, type, details, resolution });
+    void events.push({ detected_at: at, type, details });
   const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
   const hasMoved = known === undefined ? commitsBehind > 0 : known.upstream_head !== upstreamHead;
   if (rewritten) add("force_push", heads);

@@ -1,12 +1,10 @@
 import { changedFiles, changedInWorkTree, hunksBetween, objectAt, objectOf, type ChangedFile } from "../git/changes.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { commitOf, commitsBetween, configuredUpstream, isAncestor, mergeBase } from "../git/history.ts";
+import { commitOf, commitsBetween, isAncestor, mergeBase, upstreamOf } from "../git/history.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { DriftReport } from "./DriftReport.ts";
 import { type CommonFile, driftSeverity } from "./driftSeverity.ts";
 import { isLeftByWorkspace, type LeftFiles } from "./LeftFiles.ts";
-
-const defaultUpstream = "refs/remotes/origin/main";
 
 /** What a check needs to know. */
 export interface DriftQuestion {
@@ -31,7 +29,7 @@ export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
 }
 
 async function look(repository: GitRepository, question: DriftQuestion): Promise<DriftReport> {
-  const upstream = question.upstream ?? (await configuredUpstream(repository)) ?? defaultUpstream;
+  const upstream = question.upstream ?? (await upstreamOf(repository));
   const head = await commitOf(repository, "HEAD");
   const upstreamHead = await commitOf(repository, upstream);
   const fetchedAt = await repository.fetchedAt();

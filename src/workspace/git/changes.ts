@@ -12,6 +12,8 @@ export interface ChangedFile {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
+  /** What kind of file it is after the change, as git writes it, such as `100644`. */
+  readonly mode: string;
 }
 
 /** The files that differ between two commits; a renamed file is two. Submodules are left out. */
@@ -24,9 +26,9 @@ export async function changedFiles(
   const fields = (await repository.objects(args)).output.toString().split("\0");
   const files: ChangedFile[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, , before = "", after = ""] = (fields[at] ?? "").split(" ");
+    const [, mode = "", before = "", after = ""] = (fields[at] ?? "").split(" ");
     if (fields[at]?.includes(submodule)) continue;
-    files.push({ path: fields[at + 1] ?? "", before: objectIn(before), after: objectIn(after) });
+    files.push({ path: fields[at + 1] ?? "", before: objectIn(before), after: objectIn(after), mode });
   }
   return files;
 }

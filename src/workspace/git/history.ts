@@ -1,6 +1,8 @@
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId, checkedRef } from "./refName.ts";
 
+const defaultUpstream = "refs/remotes/origin/main";
+
 /** The commit that a name stands for; `undefined` when there is none. @throws GitError when it is no name of a ref. */
 export async function commitOf(repository: GitRepository, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${checkedRef(ref)}^{commit}`];
@@ -14,13 +16,13 @@ export async function currentBranch(repository: GitRepository): Promise<string |
   return exitCode === 0 ? checkedRef(output.toString().trim()) : undefined;
 }
 
-/** The upstream of the branch that is checked out, such as `refs/remotes/origin/main`; `undefined` when it has none. */
-export async function configuredUpstream(repository: GitRepository): Promise<string | undefined> {
+/** The upstream of the branch that is checked out, such as `refs/remotes/origin/next`; that of `main` when it has none. */
+export async function upstreamOf(repository: GitRepository): Promise<string> {
   const branch = await currentBranch(repository);
-  if (branch === undefined) return undefined;
+  if (branch === undefined) return defaultUpstream;
   const { output } = await repository.names(["for-each-ref", "--format=%(upstream)", "--", branch]);
   const upstream = output.toString().split("\n")[0] ?? "";
-  return upstream === "" ? undefined : checkedRef(upstream);
+  return upstream === "" ? defaultUpstream : checkedRef(upstream);
 }
 
 /** How many commits `to` has that `from` has not. */

@@ -7,7 +7,7 @@ import type { DriftReport } from "../../../src/workspace/drift/DriftReport.ts";
 import { driftResponse } from "../../../src/workspace/drift/driftResponse.ts";
 import { driftSeverity } from "../../../src/workspace/drift/driftSeverity.ts";
 import { recommendRestart } from "../../../src/workspace/drift/recommendRestart.ts";
-import { trackVersions } from "../../../src/workspace/drift/VersionTracker.ts";
+import { isSettled, trackVersions } from "../../../src/workspace/drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { hunksIn, wholeFile } from "../../../src/workspace/git/Hunk.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
@@ -209,7 +209,7 @@ describe("decisions about drift", () => {
   });
 
   it("keeps versions with the names and values of the design, and each event once", () => {
-    const about = { taskId: "t", at: "2026-01-01T00:00:00.000Z", resolution: "ignored" } as const;
+    const about = { taskId: "t", at: "2026-01-01T00:00:00.000Z" };
     const quiet = { ...report, commitsBehind: 0, upstreamHead: "u1", severity: "none" } as const;
     const first = trackVersions(undefined, quiet, about);
     expect(first).toEqual({
@@ -225,12 +225,16 @@ describe("decisions about drift", () => {
       started_at_commit: "h1",
       current_head: "h2",
       drift_events: [
-        { detected_at: about.at, type: "upstream_change", details, resolution: "ignored" },
+        { detected_at: about.at, type: "upstream_change", details },
         { type: "local_change", details: { conflicting_files: ["x"] } },
       ],
     });
     expect(trackVersions(second, { ...report, localFiles: ["x"] }, about).drift_events).toEqual(second.drift_events);
     const rewritten = { ...report, rewritten: true, upstreamHead: "u9" };
+    expect(isSettled(second, report)).toBe(false);
+    const answered = trackVersions(second, report, { ...about, resolution: "ignored" });
+    expect(answered.drift_events.map(({ resolution }) => resolution)).toEqual(["ignored", undefined]);
+    expect(isSettled(answered, report)).toBe(true);
     const forced = trackVersions(second, rewritten, { ...about, resolution: "user_handled" });
     expect(forced.drift_events.at(-1)).toEqual({
       detected_at: about.at,

@@ -68,7 +68,7 @@ describe("Drift", () => {
         started_at_commit: head,
         current_head: head,
         upstream_head: origin.git("rev-parse", "HEAD"),
-        drift_events: [{ type: "upstream_change", resolution: "ignored" }],
+        drift_events: [{ type: "upstream_change", details: { commits_behind: 1 } }],
       },
     });
   });
@@ -96,6 +96,28 @@ describe("Drift", () => {
           { type: "local_change", details: { conflicting_files: ["a.txt"] } },
         ],
       },
+    });
+  });
+
+  it("waits for work of its own that has come to conflict since the last look, and once", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+    ours.git("fetch", "--quiet");
+    watched.atNode = (name) => {
+      watched.clock.advance(600_000);
+      if (name === "one") ours.write("a.txt", lines({ 3: "ours" }));
+    };
+    const result = await watched.build(ours).agent.run("go");
+    expect(result).toMatchObject({ status: "waiting" });
+    expect(watched.visited).toEqual(["one"]);
+    const [request] = result.status === "waiting" ? result.requests : [];
+    const { agent, saved } = watched.build(ours);
+    await saved.answer(request?.requestId ?? "", "ignored");
+    expect(await agent.resume()).toMatchObject({ status: "completed" });
+    expect(watched.notices.map(({ response }) => response.action)).toEqual(["go_on", "pause", "pause", "pause"]);
+    expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
+      drift: { drift_events: [{ type: "upstream_change", resolution: "ignored" }, { type: "local_change" }] },
     });
   });
 

@@ -1,13 +1,17 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
+import { commitFiles } from "../../../src/workspace/git/commitFiles.ts";
+import { commitMessagesAbout } from "../../../src/workspace/git/commitMessagesAbout.ts";
 import { gitEnvironment } from "../../../src/workspace/git/gitEnvironment.ts";
 import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
 import { commitOf, messagesAbout } from "../../../src/workspace/git/history.ts";
 import { temporaryFolder } from "../fixture.ts";
+import { rebaseIfSafe } from "../../../src/workspace/rebase/rebaseIfSafe.ts";
 import { hostileRepository } from "./hostileRepository.ts";
+import { lines } from "./repositories.ts";
 
 describe("an untrusted repository", () => {
   it("runs nothing through a check for drift", async () => {
@@ -22,13 +26,22 @@ describe("an untrusted repository", () => {
     expect(fired()).toEqual([]);
   });
 
+  it("runs nothing through a commit and a rebase", async () => {
+    const { repository, fired } = hostileRepository();
+    repository.write("a.txt", lines());
+    const author = { name: "Agent", email: "agent@example.com" };
+    await commitFiles(repository.root, { message: "x", paths: [".gitattributes"], author });
+    const conditions = { test: () => true, permission: () => true, committer: author };
+    const result = await rebaseIfSafe({ root: repository.root, enabled: true, ...conditions });
+    expect(result).toMatchObject({ rebased: true });
+    expect(fired()).toEqual([]);
+    expect(readFileSync(join(repository.root, "a.txt"), "utf8")).toBe(lines({ 3: "theirs" }));
+  });
+
   it("runs nothing when history is read", async () => {
     const { repository, fired } = hostileRepository();
-    const messages = await GitRepository.with(repository.root, async (git) => {
-      const [head = "", upstream = ""] = [await commitOf(git, "HEAD"), await commitOf(git, "origin/main")];
-      return messagesAbout(git, head, upstream, "a.txt");
-    });
-    expect(messages).toEqual(["Theirs"]);
+    expect(await commitMessagesAbout(repository.root, "a.txt")).toEqual(["Theirs"]);
+    expect(await commitMessagesAbout(repository.root, "b.txt")).toEqual([]);
     expect(fired()).toEqual([]);
   });
 

@@ -1,0 +1,49 @@
+import type { AgentContext } from "../../agent/AgentContext.ts";
+import type { Message } from "../../checkpoint/Message.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import { commitMessagesAbout } from "../git/commitMessagesAbout.ts";
+import type { ConflictResolver } from "./ConflictResolver.ts";
+import type { ContentConflict } from "./ContentConflict.ts";
+import type { ResolutionOutcome } from "./ResolutionOutcome.ts";
+
+/**
+ * Resolves a conflict on behalf of a run: what the agent wants is what it was asked for and its last decision, what the
+ * other side wanted are the messages of the upstream's commits that touched the file. Who settled it is recorded among the
+ * agent's decisions.
+ *
+ * @param options.root of the repository's work tree. Default: what the other side wanted is not known.
+ * @throws GitError; what the person's handler throws; the reason of the run's abort.
+ */
+export async function resolveInRun(
+  context: AgentContext,
+  resolver: ConflictResolver,
+  conflict: ContentConflict,
+  options: { readonly root?: string } = {},
+): Promise<ResolutionOutcome> {
+  const agentIntent = conflict.agentIntent ?? (await agentIntentOf(context));
+  const externalIntent =
+    conflict.externalIntent ?? (await externalIntentOf(conflict.path, options.root, context.signal));
+  const known = { ...(agentIntent && { agentIntent }), ...(externalIntent && { externalIntent }) };
+  const outcome = await resolver.resolve({ ...conflict, ...known }, context.signal);
+  const reason = outcome.refused.map(({ step, reason: problem }) => `${step}: ${problem}`).join("; ");
+  context.recordDecision({
+    decision: `conflict in ${conflict.path}: ${outcome.settled ? `settled by ${outcome.settledBy}` : "not settled"}`,
+    ...(reason !== "" && { reason }),
+  });
+  return outcome;
+}
+
+async function agentIntentOf(context: AgentContext): Promise<string> {
+  const asked = context.llm.messages.find(({ role }) => role === "user");
+  const decided = (await persistence(context).getLatestCheckpoint())?.decisions.at(-1);
+  return [asked && textIn(asked), decided?.decision, decided?.reason].filter(Boolean).join("\n");
+}
+
+async function externalIntentOf(path: string, root: string | undefined, signal: AbortSignal): Promise<string> {
+  return root === undefined ? "" : (await commitMessagesAbout(root, path, signal)).join("\n\n");
+}
+
+function textIn({ content }: Message): string {
+  if (typeof content === "string") return content;
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}

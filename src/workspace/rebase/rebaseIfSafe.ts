@@ -1,0 +1,124 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { GitError } from "../../errors/GitError.ts";
+import { checkDrift } from "../drift/checkDrift.ts";
+import type { DriftReport } from "../drift/DriftReport.ts";
+import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { identityOf, moveHead, type CommitAuthor } from "../git/commitFiles.ts";
+import { GitRepository } from "../git/GitRepository.ts";
+import { commitOf, mergeBase } from "../git/history.ts";
+import { checkOut } from "./checkOut.ts";
+
+/** Why nothing was rebased. Everything is as it was. */
+export type RebaseRefusal =
+  | "not_enabled"
+  | "nothing_to_do"
+  | "history_rewritten"
+  | "conflicting_files"
+  | "local_changes"
+  | "does_not_apply"
+  | "tests_failed"
+  | "no_permission";
+
+/** What a rebase came to. */
+export type RebaseResult =
+  | { readonly rebased: true; readonly oldHead: string; readonly head: string }
+  | { readonly rebased: false; readonly reason: RebaseRefusal; readonly report?: DriftReport };
+
+/** Under which conditions to rebase. Each must hold. */
+export interface RebaseOptions {
+  readonly root: string;
+  /** Default: false, and nothing is even looked at. */
+  readonly enabled?: boolean;
+  /** Default: the upstream of the branch that is checked out, else `origin/main`. */
+  readonly upstream?: string;
+  /** The upstream head of the check before, by which rewritten history is noticed. Absent: it is not noticed. */
+  readonly knownUpstreamHead?: string;
+  /** Whether the project's tests pass in a folder that has the rebased files, and those of git alone. */
+  readonly test: (folder: string) => PromiseLike<boolean> | boolean;
+  /** Asked last, with what would be rebased. */
+  readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
+  /** Whose name the new commits bear as committer; their authors stay. */
+  readonly committer: CommitAuthor;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Rebases the branch that is checked out onto its upstream, if it is enabled, no file was changed on both sides, nothing in
+ * the work tree differs from HEAD, the tests pass on the result, and permission is given. The rebase is made in a folder
+ * apart: until every condition holds nothing of the repository changes. No hook and no filter runs.
+ *
+ * @throws GitError; and when the branch or a file was changed between the last condition and the end, which then says how far it came.
+ */
+export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult> {
+  if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
+  const files = new WorkspaceFiles(options.root, 64 * 1024 * 1024);
+  const { upstream, knownUpstreamHead, signal } = options;
+  const report = await checkDrift({
+    files,
+    ...(upstream !== undefined && { upstream }),
+    ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
+    ...(signal && { signal }),
+  });
+  const reason = refusalFor(report);
+  if (reason !== undefined) return { rebased: false, reason, report };
+  return GitRepository.with(options.root, (repository) => rebase(repository, files, options, report), signal);
+}
+
+/** What speaks against a rebase before one is tried. */
+export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
+  if (report.rewritten) return "history_rewritten";
+  if (report.commitsBehind === 0) return "nothing_to_do";
+  if (report.conflictingFiles.length > 0) return "conflicting_files";
+  return report.localFiles.length > 0 ? "local_changes" : undefined;
+}
+
+async function rebase(
+  repository: GitRepository,
+  files: WorkspaceFiles,
+  options: RebaseOptions,
+  report: DriftReport,
+): Promise<RebaseResult> {
+  const { head = "", upstreamHead = "" } = report;
+  const folder = join(repository.scratch, "rebased");
+  await mkdir(folder);
+  const rebased = await rebaseApart(repository, folder, { head, upstreamHead, committer: options.committer });
+  if (rebased === undefined) return { rebased: false, reason: "does_not_apply", report };
+  if (!(await options.test(folder))) return { rebased: false, reason: "tests_failed", report };
+  if (!(await options.permission(report))) return { rebased: false, reason: "no_permission", report };
+  options.signal?.throwIfAborted();
+  await keepObjects(repository, rebased, [head, upstreamHead]);
+  await checkOut(repository, files, { from: head, to: rebased }, () =>
+    moveHead(repository, rebased, head, "rebase by an agent"),
+  );
+  return { rebased: true, oldHead: head, head: rebased };
+}
+
+/** The new head, in the git folder of our own; `undefined` when a commit does not apply. */
+async function rebaseApart(
+  repository: GitRepository,
+  folder: string,
+  {
+    head,
+    upstreamHead,
+    committer,
+  }: { readonly head: string; readonly upstreamHead: string; readonly committer: CommitAuthor },
+): Promise<string | undefined> {
+  const { GIT_COMMITTER_NAME = "", GIT_COMMITTER_EMAIL = "" } = identityOf(committer);
+  const environment = { GIT_WORK_TREE: folder, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
+  const base = (await mergeBase(repository, head, upstreamHead)) ?? "";
+  await repository.objects(["update-ref", "--no-deref", "HEAD", head], { environment });
+  await repository.objects(["read-tree", "-u", "--reset", head], { environment });
+  const args = ["-C", folder, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
+  const { exitCode } = await repository.objects(args, { environment, expected: [0, 1] });
+  if (exitCode !== 0) return undefined;
+  return (await repository.objects(["rev-parse", "--verify", "HEAD"], { environment })).output.toString().trim();
+}
+
+/** Brings the new commits into the repository. */
+async function keepObjects(repository: GitRepository, commit: string, known: readonly string[]): Promise<void> {
+  const input = [commit, ...known.map((id) => `^${id}`), ""].join("\n");
+  const pack = (await repository.objects(["pack-objects", "--revs", "--stdout", "--quiet"], { input })).output;
+  await repository.objects(["unpack-objects", "-q"], { input: pack, keep: true });
+  if ((await commitOf(repository, "HEAD")) === undefined) throw new GitError("rebase", "HEAD is gone");
+}

@@ -1,0 +1,164 @@
+import { chmodSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  RollbackToolRegistry,
+} from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { commitFiles, commitTool, Drift, takeBackCommit, type DriftNotice } from "agent-persistence/workspace";
+import { describe, expect, it } from "vitest";
+import { hostileRepository } from "./hostileRepository.ts";
+import { lines, TestRepository } from "./repositories.ts";
+
+const author = { name: "Agent", email: "agent@example.com" };
+
+describe("commitFiles", () => {
+  it("commits the files that are named, and leaves what else is staged or changed", async () => {
+    const repository = TestRepository.create();
+    const parent = repository.commit({ "a.txt": "1", "b.txt": "1", "c.txt": "1" });
+    repository.write("a.txt", "2\r\n");
+    repository.write("b.txt", "2");
+    repository.write("new/d e.txt", "");
+    repository.remove("c.txt");
+    repository.write("staged.txt", "1");
+    repository.git("add", "staged.txt");
+    chmodSync(join(repository.root, "new/d e.txt"), 0o755);
+    symlinkSync("a.txt", join(repository.root, "link"));
+    const paths = ["a.txt", "c.txt", "new/d e.txt", "link"];
+    const result = await commitFiles(repository.root, { message: "Agent's work", paths, author });
+    expect(result).toEqual({ commit: repository.git("rev-parse", "HEAD"), parent, made: true });
+    expect(repository.git("log", "-1", "--format=%an %ce %s %P", "main")).toBe(
+      `Agent agent@example.com Agent's work ${parent}`,
+    );
+    expect(
+      repository
+        .git("show", "--raw", "--format=", "--no-renames", "--abbrev=4")
+        .replaceAll(/ [0-9a-f]{4} [0-9a-f]{4}/g, ""),
+    ).toBe(
+      [
+        ":100644 100644 M\ta.txt",
+        ":100644 000000 D\tc.txt",
+        ":000000 120000 A\tlink",
+        ":000000 100755 A\tnew/d e.txt",
+      ].join("\n"),
+    );
+    expect(
+      repository
+        .git("status", "--porcelain")
+        .split("\n")
+        .map((line) => line.trim()),
+    ).toEqual(["M b.txt", "A  staged.txt"]);
+    expect(repository.git("cat-file", "-p", "HEAD:a.txt")).toBe("2");
+    expect(repository.git("fsck", "--no-dangling")).toBe("");
+  });
+
+  it("makes no second commit of what is in HEAD, and the first one of a branch", async () => {
+    const repository = TestRepository.create();
+    repository.write("a.txt", "1");
+    const request = { message: "First", paths: ["a.txt"], author };
+    const first = await commitFiles(repository.root, request);
+    expect(first).toMatchObject({ made: true, parent: "" });
+    expect(await commitFiles(repository.root, request)).toEqual({
+      commit: first.commit,
+      parent: first.commit,
+      made: false,
+    });
+    expect(repository.git("rev-list", "--count", "HEAD")).toBe("1");
+  });
+
+  it("is taken back as long as nobody has committed since, and once", async () => {
+    const repository = TestRepository.create();
+    const before = repository.commit({ "a.txt": "1" });
+    repository.write("a.txt", "2");
+    const made = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    await takeBackCommit(repository.root, made);
+    await takeBackCommit(repository.root, made);
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
+    expect(repository.git("status", "--porcelain")).toBe("M a.txt");
+    const again = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    const theirs = repository.commit({ "b.txt": "theirs" });
+    await expect(takeBackCommit(repository.root, again)).rejects.toMatchObject({ code: "git_failed" });
+    expect(repository.git("rev-parse", "HEAD")).toBe(theirs);
+  });
+
+  it("commits on a detached HEAD", async () => {
+    const repository = TestRepository.create();
+    const main = repository.commit({ "a.txt": "1" });
+    repository.git("checkout", "--quiet", "--detach");
+    repository.write("a.txt", "2");
+    const { commit } = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    expect(repository.git("rev-parse", "HEAD", "main")).toBe(`${commit}\n${main}`);
+  });
+
+  it("runs nothing that the repository names, and keeps every byte", async () => {
+    const { repository, fired } = hostileRepository();
+    repository.write("a.txt", "$Id$\r\n\n");
+    const made = await commitFiles(repository.root, { message: "--amend", paths: ["a.txt"], author });
+    expect(fired()).toEqual([]);
+    expect(made.made).toBe(true);
+    await takeBackCommit(repository.root, made);
+    expect(fired()).toEqual([]);
+    rmSync(join(repository.root, ".gitattributes"));
+    expect(repository.git("rev-parse", `${made.commit}:a.txt`)).toBe(
+      repository.git("hash-object", "--no-filters", "a.txt"),
+    );
+  });
+
+  it.each([["../a.txt"], ["/etc/passwd"], [".git/config"]])("refuses %s", async (path) => {
+    const repository = TestRepository.create();
+    const before = repository.commit({ "a.txt": "1" });
+    const request = { message: "x", paths: [path], author };
+    await expect(commitFiles(repository.root, request)).rejects.toMatchObject({ code: "path_not_allowed" });
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
+  });
+});
+
+describe("the commit tool", () => {
+  it("looks for drift before it commits, waits for a high one, and is taken back by a rollback", async () => {
+    const origin = TestRepository.create();
+    origin.commit({ "a.txt": lines() });
+    const ours = origin.clone();
+    const before = ours.git("rev-parse", "HEAD");
+    ours.write("a.txt", lines({ 3: "ours" }));
+    const commit = commitTool({ root: ours.root, author });
+    const storage = new InMemoryPersistenceStorageProvider();
+    const notices: DriftNotice[] = [];
+    const build = () => {
+      const input = { message: "Ours", paths: ["a.txt"] };
+      const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(commit, (_input, { output }) =>
+        takeBackCommit(ours.root, output),
+      );
+      const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "commit", input }] }, "done"]);
+      const onDrift = (notice: DriftNotice) => {
+        if (notices.push(notice) > 1) return;
+        origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+        ours.git("fetch", "--quiet");
+      };
+      return new AIAgent({ id: "coder", promptExecutor, llmModel: "m", tools: [commit] })
+        .install(Persistence, { storage, rollbackToolRegistry })
+        .install(Drift, { root: ours.root, onDrift });
+    };
+    const result = await build().run("go");
+    expect(result).toMatchObject({ status: "waiting" });
+    expect(ours.git("rev-parse", "HEAD")).toBe(before);
+    expect(notices.map(({ trigger, response }) => [trigger, response.action])).toEqual([
+      ["before_task_resume", "go_on"],
+      ["before_commit", "pause"],
+    ]);
+    const agent = build();
+    const saved = persistence(agent).agent();
+    for (let answers = 0; answers < 2; answers++) {
+      const [request] = await saved.getRequests();
+      if (request) await saved.answer(request.requestId, "user_handled");
+      await agent.resume().catch((error: unknown) => error);
+    }
+    expect(ours.git("log", "-1", "--format=%s")).toBe("Ours");
+    const [first] = await saved.getCheckpoints();
+    const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(report.reverted).toHaveLength(1);
+    expect(ours.git("rev-parse", "HEAD")).toBe(before);
+  });
+});
