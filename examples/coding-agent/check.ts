@@ -20,6 +20,8 @@ for (const claimed of [
   /✓ so are the messages/,
   /"src\/greetings\.mjs" was modified \(the changes overlap/,
   /✓ nothing has changed/,
+  /✓ upstream commits to other files[^]*✓ upstream commits to other lines[^]*✓ upstream commits to the agent's very line/,
+  /✓ local changes that the workspace did not make[^]*✓ history that was rewritten/,
   /use_current src\/greetings\.mjs/,
 ])
   assert.match(stdout, claimed);

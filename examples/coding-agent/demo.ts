@@ -5,6 +5,7 @@ import { persistence, type RollbackReport } from "agent-persistence";
 import { FileConflictError, type ConflictHandler } from "agent-persistence/workspace";
 import { agentId, codingAgent, task } from "./agent.ts";
 import { BrokenClaim, claim } from "./claims.ts";
+import { showDrift } from "./drift.ts";
 import { codingModel } from "./model.ts";
 import { greetingsFile, Repository } from "./Repository.ts";
 
@@ -17,6 +18,8 @@ async function demo(): Promise<void> {
   await work(repository);
   await mergeBack(repository);
   await overlap(repository);
+  console.log("\n4. Others change the repository while a task waits for its next step: drift of each kind");
+  await showDrift(directory);
 }
 
 async function work(repository: Repository): Promise<void> {
