@@ -33,7 +33,7 @@ describe("the built package", () => {
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it.each(["usage", "usageWorkspace"])("can be used as its contract says, and not otherwise: %s", (name) => {
+  it.each(["usage", "usageTasks", "usageWorkspace"])("can be used as its contract says, and not otherwise: %s", (name) => {
     const usage = readFileSync(`${repository}test/package/${name}.ts`, "utf8");
     const program = programOf(new Map([[`${built.app}usage.mts`, usage]]));
     expect(complaintsOf(program)).toEqual([]);

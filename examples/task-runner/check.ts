@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** Runs the demo as a user would, and verifies what it claims. */
+const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
+const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", demo], { encoding: "utf8" });
+assert.equal(status, 0, stdout + stderr);
+assert.match(stdout, /(ada|bob) was killed/);
+assert.match(stdout, /(ada|bob) recovered south completed/);
+assert.match(stdout, /hills {4}completed {3}hills: 115/);
+assert.equal(stdout.match(/✓/g)?.length, 5, stdout);
+assert.doesNotMatch(stdout, /✗/);
+console.log("   the killed worker's task was recovered by the other, and every task ran to its end once");

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as passes } from "node:timers/promises";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { TaskManager } from "agent-persistence/task";
+import type { Region } from "./agent.ts";
+import { WorkerProcess } from "./WorkerProcess.ts";
+
+/** Eight tasks, two workers, one of which is killed in the middle of a task. Ends with 1 if a claim does not hold. */
+const regions = ["north", "east", "south", "west", "coast", "hills", "plain", "lakes"];
+const urgent = "hills";
+const doomed = "south";
+
+const directory = await mkdtemp(join(tmpdir(), "task-runner-"));
+const tasks = new TaskManager({ storage: new FilePersistenceStorageProvider({ directory }) });
+const lines: string[] = [];
+
+for (const [index, region] of regions.entries()) {
+  const inputRequest: Region = { region, sales: [index, 10, 100] };
+  await tasks.create({ taskId: region, taskName: "report", inputRequest, priority: region === urgent ? 5 : 0 });
+}
+console.log(`${regions.length} tasks are queued, "${urgent}" with the highest priority`);
+
+const workers = new Map<string, WorkerProcess>();
+for (const name of ["ada", "bob"]) workers.set(name, new WorkerProcess(name, directory, (line) => hear(name, line)));
+while (await isUnfinished()) await passes(50);
+await Promise.all([...workers.values()].map((worker) => worker.stop()));
+
+console.log("\ntask     status      output");
+for await (const task of tasks.list()) {
+  const output = task.status === "completed" ? String(task.data.finalOutput) : "";
+  console.log(`${task.taskId.padEnd(8)} ${task.status.padEnd(11)} ${output}`);
+}
+const claims: readonly (readonly [string, boolean])[] = [
+  ["the urgent task was among the first to begin", begun().slice(0, 3).includes(urgent)],
+  ["one worker was killed", killed() !== undefined],
+  ["the other one recovered its task", lines.some((line) => line.endsWith(`recovered ${doomed} completed`))],
+  ["what was finished before the kill was not done again", count(`collect ${doomed}`) === 1],
+  ["every task was completed", regions.every((region) => count(`${region} completed`) === 1)],
+];
+console.log();
+for (const [claim, holds] of claims) console.log(`${holds ? "✓" : "✗"} ${claim}`);
+process.exitCode = claims.every(([, holds]) => holds) ? 0 : 1;
+await rm(directory, { recursive: true, force: true });
+
+/** Kills whoever begins the second step of the doomed task. */
+function hear(name: string, line: string): void {
+  lines.push(line);
+  console.log(line);
+  if (line !== `${name} add ${doomed}` || killed() !== undefined) return;
+  workers.get(name)?.kill();
+  lines.push(`${name} was killed`);
+  console.log(`${name} was killed`);
+}
+
+function killed(): string | undefined {
+  return lines.find((line) => line.endsWith("was killed"));
+}
+
+function begun(): readonly (string | undefined)[] {
+  return lines.filter((line) => line.includes(" collect ")).map((line) => line.split(" ").at(-1));
+}
+
+function count(ending: string): number {
+  return lines.filter((line) => line.endsWith(ending)).length;
+}
+
+async function isUnfinished(): Promise<boolean> {
+  for await (const task of tasks.list()) if (task.status !== "completed" && task.status !== "failed") return true;
+  return false;
+}
