@@ -60,9 +60,9 @@ export class ImportLife {
   }
 
   /** A checkpoint to roll back to, early ones first of all; `undefined` to go on with the import. */
-  #target({ line, completed, unknown }: JournalState): string | undefined {
+  #target({ line, completed }: JournalState): string | undefined {
     const { random } = this.#options;
-    if (unknown.size > 0 || random() > (completed ? 0.9 : 0.5)) return undefined;
+    if (random() > (completed ? 0.9 : 0.5)) return undefined;
     return line[Math.floor(random() ** 2 * line.length)]?.checkpointId;
   }
 
@@ -106,14 +106,16 @@ export class ImportLife {
     this.#note(judgeImport(readDatabase(directory), await readJournal(directory)), `after a kill (${place})`);
   }
 
-  /** A process that ends by itself has done what it was asked for. */
+  /** A process that ends by itself has done what it was asked for; or nothing, when less is to be taken back than was begun. */
   async #end(worker: WorkerProcess<ImportStart>): Promise<void> {
     const failed = await worker.hear("failed");
     const { exitCode } = await worker.ended();
-    const { directory } = this.#options;
+    const database = readDatabase(this.#options.directory);
+    const journal = await readJournal(this.#options.directory);
+    if (failed?.code === "not_an_ancestor") return this.#note(judgeImport(database, journal), "after a refusal");
     if (failed !== undefined || exitCode !== 0)
       this.#violations.push(`a process ended with ${exitCode}: ${failed?.code ?? ""} ${failed?.message ?? ""}`);
-    this.#note(judgeAtRest(readDatabase(directory), await readJournal(directory)), "at the end of a process");
+    this.#note(judgeAtRest(database, journal), "at the end of a process");
   }
 
   #note(found: readonly string[], when: string): void {
