@@ -14,6 +14,7 @@ import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
 import { leftOutOf } from "./capture/Scan.ts";
 import type { LeftOutFile } from "./files/FileNote.ts";
+import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { CommitRequest, CommittedFiles } from "./git/commitFiles.ts";
 import { commitInRun } from "./git/commitTool.ts";
@@ -33,6 +34,11 @@ export interface WorkspaceOptions {
    * Default: nobody is asked; the rollback is refused with FileConflictError, which lists them, and nothing has changed.
    */
   readonly onConflict?: ConflictHandler;
+  /**
+   * Makes the content when `onConflict` answers `merge`; a conflict that it does not settle refuses the rollback. Default:
+   * clean merges, and nobody is asked.
+   */
+  readonly conflictResolver?: ConflictResolver;
   /** Files of more bytes are not read, written or restored. Default 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number;
   /**
@@ -75,10 +81,10 @@ export class Workspace implements RollbackParticipant {
   #host: ParticipantHost | undefined;
 
   constructor(options: WorkspaceOptions) {
-    const { root, onConflict, ignore = [] } = options;
+    const { root, onConflict, conflictResolver = new ConflictResolver(), ignore = [] } = options;
     const { maximumFileBytes = defaultMaximumFileBytes, maximumFiles = defaultMaximumFiles } = options;
     this.#files = new WorkspaceFiles(root, maximumFileBytes);
-    this.#restore = new FileRestore(this.#files, onConflict);
+    this.#restore = new FileRestore(this.#files, onConflict, conflictResolver);
     const rules = IgnoreRules.of(ignore);
     this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles });
     this.tools = fileTools(this.#files, new Turns());

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LogPersistenceStorageProvider, type Entry } from "agent-persistence";
 import { crashAfter } from "agent-persistence/testing";
-import type { FileConflict, FileResolution } from "agent-persistence/workspace";
+import { ConflictResolver, type FileConflict, type FileResolution } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/storages.ts";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
@@ -139,7 +139,7 @@ describe("a file that somebody else has changed", () => {
     refused: RegExp | undefined,
   ])[] = [
     ["doc.md", mine, "abort", undefined],
-    ["doc.md", lines([2, "mine"]), "merge", /overlap/],
+    ["doc.md", lines([2, "mine"]), "merge", /the same lines/],
     ["doc.md", "a\0b", "merge", /only text/],
     ["doc.md", undefined, "merge", /no answer/],
     ["doc.md", mine, "restore", /no answer/],
@@ -155,6 +155,15 @@ describe("a file that somebody else has changed", () => {
     if (reason) expect(conflict?.refused).toMatch(reason);
     else expect(conflict?.refused).toBeUndefined();
     expect(treeOf(coder.root)).toEqual(tree);
+  });
+
+  it("is merged by whom the workspace asks, and the report says by whom", async () => {
+    const coder = await changed("doc.md", lines([2, "mine"]));
+    const conflictResolver = new ConflictResolver({ askPerson: ({ conflict }) => `both\n${conflict.theirs}` });
+    const report = await coder.rollBack(0, { onConflict: answers({ "doc.md": "merge" }), conflictResolver });
+    expect(read(coder, "doc.md")).toBe(`644 both\n${lines([2, "mine"])}`);
+    const step = { subject: "doc.md", change: "write (merge by person)" };
+    expect(report.participants[0]?.steps).toContainEqual(step);
   });
 
   it("is kept in the log when it is replaced", async () => {

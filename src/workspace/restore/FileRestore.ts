@@ -1,6 +1,7 @@
 import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
 import { FileConflictError, type ConflictingFile } from "../../errors/FileConflictError.ts";
 import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import { fileNoteOf, unknownIn, type LeftOutFile } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
@@ -17,10 +18,12 @@ export type ConflictHandler = (conflict: FileConflict) => FileResolution | Promi
 export class FileRestore {
   readonly #files: WorkspaceFiles;
   readonly #onConflict: ConflictHandler | undefined;
+  readonly #resolver: ConflictResolver;
 
-  constructor(files: WorkspaceFiles, onConflict: ConflictHandler | undefined) {
+  constructor(files: WorkspaceFiles, onConflict: ConflictHandler | undefined, resolver: ConflictResolver) {
     this.#files = files;
     this.#onConflict = onConflict;
+    this.#resolver = resolver;
   }
 
   /** What would be done, conflicts not settled; looks at the files and changes nothing. */
@@ -104,7 +107,12 @@ export class FileRestore {
     contents: Map<string, Uint8Array>,
   ): Promise<{ readonly step?: RestoreStep; readonly refused?: string }> {
     if (!this.#onConflict) return {};
-    const settlement = await settleConflict(plan, await this.#onConflict(plan.conflict), request.content);
+    const settlement = await settleConflict(
+      plan,
+      await this.#onConflict(plan.conflict),
+      request.content,
+      this.#resolver,
+    );
     if ("refused" in settlement) return settlement.refused === "aborted" ? {} : settlement;
     const { step, content } = settlement;
     if (content && step.kind === "file" && step.after?.kind === "file") contents.set(step.after.hash, content);

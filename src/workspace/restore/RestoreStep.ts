@@ -2,12 +2,18 @@ import { isFileChange, type FileChange } from "../../checkpoint/FileChange.ts";
 import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import { relativePath } from "../files/relativePath.ts";
+import type { ResolutionStep } from "../conflicts/ResolutionOutcome.ts";
 import type { FileResolution } from "./FileConflict.ts";
 
 /** One step of a restore, as it is stored. */
 export type RestoreStep =
   /** The file becomes `after`, if it is still as `before` says. */
-  | (FileChange & { readonly kind: "file"; readonly settled?: FileResolution })
+  | (FileChange & {
+      readonly kind: "file";
+      readonly settled?: FileResolution;
+      /** Who made what was merged. Absent: it merged clean. */
+      readonly settledBy?: Exclude<ResolutionStep, "merge">;
+    })
   /** The file stays as it is, by choice. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
   /** A folder that the agent made goes, if it is empty. */
@@ -32,5 +38,6 @@ export function describeRestoreStep(step: RestoreStep): DescribedStep {
   if (step.kind === "unknown") return { subject, change: `not restored: ${step.reason}` };
   if (step.kind === "kept") return { subject, change: step.settled };
   const change = step.after ? "write" : "delete";
-  return { subject, change: step.settled ? `${change} (${step.settled})` : change };
+  const settled = [step.settled, step.settledBy].filter(Boolean).join(" by ");
+  return { subject, change: settled === "" ? change : `${change} (${settled})` };
 }

@@ -1,6 +1,6 @@
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
 import { textIn } from "../files/contentOf.ts";
-import { merge } from "../merge/merge.ts";
+import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileResolutions, type FileResolution } from "./FileConflict.ts";
 import { stateOf, type PlannedFile } from "./planRestore.ts";
 import type { RestoreStep } from "./RestoreStep.ts";
@@ -15,6 +15,7 @@ export async function settleConflict(
   plan: ConflictingPlan,
   settled: FileResolution,
   contentOf: (hash: string) => Promise<Uint8Array | undefined>,
+  resolver: ConflictResolver,
 ): Promise<Settlement> {
   const { conflict, history, found } = plan;
   const { path, target } = history;
@@ -25,14 +26,15 @@ export async function settleConflict(
   const before = stateOf(found);
   const from = { kind: "file", path, ...(before && { before }), settled } as const;
   if (settled !== "merge") return { step: { ...from, ...(target && { after: target }) } };
-  return mergeInto(from, plan, contentOf);
+  return mergeInto(from, plan, contentOf, resolver);
 }
 
 /** From what the agent left, one side goes back to the checkpoint, and the other to what the file is now. */
 async function mergeInto(
   from: RestoreStep & { readonly kind: "file" },
-  { history: { target, last }, found }: ConflictingPlan,
+  { history: { path, target, last }, found }: ConflictingPlan,
   contentOf: (hash: string) => Promise<Uint8Array | undefined>,
+  resolver: ConflictResolver,
 ): Promise<Settlement> {
   if (target?.kind !== "file" || last?.kind !== "file" || found.kind !== "file" || found.state.kind !== "file")
     return { refused: "only a file that was there all the time can be merged" };
@@ -41,10 +43,12 @@ async function mergeInto(
   const [agents, checkpoints, current] = texts;
   if (agents === undefined || checkpoints === undefined || current === undefined)
     return { refused: "only text can be merged" };
-  const merged = merge(agents, checkpoints, current);
-  if (!merged.clean) return { refused: "the changes overlap, so it cannot be merged" };
-  const content = new TextEncoder().encode(merged.text);
+  const outcome = await resolver.resolve({ path, base: agents, ours: checkpoints, theirs: current });
+  if (!outcome.settled)
+    return { refused: `it cannot be merged: ${outcome.refused.map(({ reason }) => reason).join("; ")}` };
+  const { text, settledBy } = outcome;
+  const content = new TextEncoder().encode(text);
   const mode = found.state.mode === last.mode ? target.mode : found.state.mode;
   const after = { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode } as const;
-  return { step: { ...from, after }, content };
+  return { step: { ...from, after, ...(settledBy !== "merge" && { settledBy }) }, content };
 }
