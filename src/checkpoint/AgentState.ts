@@ -240,8 +240,7 @@ class Folding {
         this.#decisions.push(record);
         return;
       case "answer":
-        this.#answers.set(answerKey(record.visit, record.ordinal, record.within), record);
-        return;
+        return this.#addAnswer(record);
       case "note":
         this.#notes.push(record);
         return;
@@ -260,6 +259,18 @@ class Folding {
     const known = this.#requests.get(record.request);
     if (record.kind === "request") this.#requests.set(record.request, { record });
     else if (known) this.#requests.set(record.request, { ...known, reply: record });
+  }
+
+  /** A second answer at one place: the visit has gone on afresh, and what it did after the first is no part of it. */
+  #addAnswer(record: AnswerRecord): void {
+    const key = answerKey(record.visit, record.ordinal, record.within);
+    if (this.#answers.has(key)) this.#forgetCalls(record.visit);
+    this.#answers.set(key, record);
+  }
+
+  #forgetCalls([base, ordinal]: Visit): void {
+    for (const { call, visit } of this.#calls.values())
+      if (visit[0] === base && visit[1] === ordinal) this.#calls.delete(call);
   }
 
   #addCall(record: IntentRecord | OutcomeRecord, order: number): void {

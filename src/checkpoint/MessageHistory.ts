@@ -118,6 +118,17 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
+  /** How the history has changed since the last mark: what is new and, once it was rewritten, the numbers that are left. */
+  get changedSinceMark(): { readonly fresh: readonly Message[]; readonly left?: readonly number[] } {
+    const { entries, length, next } = this.#mark;
+    if (!entries) return { fresh: this.#entries.slice(length).map(({ message }) => message) };
+    const isFresh = ({ number }: NumberedMessage) => number >= next;
+    return {
+      fresh: this.#entries.filter(isFresh).map(({ message }) => message),
+      left: this.#entries.filter((entry) => !isFresh(entry)).map(({ number }) => number),
+    };
+  }
+
   /** What is new since the last call, in order; the next call starts from here. */
   takeChanges(): readonly HistoryChange[] {
     this.#noteAppended();

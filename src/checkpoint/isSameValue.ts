@@ -3,11 +3,12 @@ import { encodeValue, type Slot } from "./valueCodec.ts";
 
 /** Whether two values would be restored alike, whatever the order of their keys. What cannot be stored is like nothing. */
 export function isSameValue(a: unknown, b: unknown): boolean {
-  const text = textOf(a);
-  return text !== undefined && text === textOf(b);
+  const text = canonicalText(a);
+  return text !== undefined && text === canonicalText(b);
 }
 
-function textOf(value: unknown): string | undefined {
+/** A value as text, the same whatever the order of its keys; `undefined` for what cannot be stored. */
+export function canonicalText(value: unknown): string | undefined {
   try {
     return JSON.stringify(encodeValue(value, "a value"), (_key, part: Slot) => sorted(part));
   } catch (error) {

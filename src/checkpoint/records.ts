@@ -108,6 +108,8 @@ export interface AnswerRecord {
   readonly ordinal: number;
   /** The tool call in which the model was asked; absent: the node itself asked. */
   readonly within?: string;
+  /** A digest of what was asked: model, parameters, tools, and how the visit had changed the history. */
+  readonly asked?: string;
   readonly node: string;
   readonly message: Slot;
 }
@@ -122,8 +124,9 @@ export interface IntentRecord {
   readonly effect: string;
   readonly node: string;
   readonly input?: Slot;
-  /** For a call made by code: which of the visit, and the tool call in which it was made. */
+  /** For a call made by code: which of the visit. */
   readonly ordinal?: number;
+  /** The tool call in which it was made; absent: the node itself made it. */
   readonly within?: string;
   /** An inverse was registered for the tool: a rollback without it is not whole. */
   readonly inverse?: true;

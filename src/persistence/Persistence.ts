@@ -2,12 +2,13 @@ import { defaultAbortGrace } from "../agent/AbortGrace.ts";
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentFeature } from "../agent/AgentFeature.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
-import { runOf } from "../agent/ContextBinding.ts";
+import { runOf, visitOf } from "../agent/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
 import type { RunResult } from "../agent/RunResult.ts";
 import { DurableRun } from "./DurableRun.ts";
 import { journalInputRequest } from "./journalInputRequest.ts";
+import { assertAllAskedFor } from "./goOnAfresh.ts";
 import { journalModelRequest } from "./journalModelRequest.ts";
 import { journalToolCall } from "./journalToolCall.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
@@ -63,7 +64,9 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessio
   });
   pipeline.onRunMoved(({ run, next }) => sessions.of(run).begin(run, next));
   pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
-  pipeline.onNodeCompleted(async ({ run, next }) => {
+  pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
+    const { base, ordinal } = visitOf(context);
+    assertAllAskedFor(sessions.of(run), nodeId, [base, ordinal]);
     await trimHistory(setup, run);
     await noteEnvironment(setup.environment, run.state);
     await sessions.of(run).leaveNode(run, next);

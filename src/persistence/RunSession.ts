@@ -21,6 +21,7 @@ import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
 import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
+import { RequestDigest } from "./RequestDigest.ts";
 import { noteRecord } from "./noteRecord.ts";
 import type { NewNote } from "./RunPersistence.ts";
 import type { SessionOptions } from "./SessionOptions.ts";
@@ -34,6 +35,7 @@ export class RunSession {
   readonly lane: number;
   readonly start: RunStart;
   readonly recording: Recording | undefined;
+  readonly requests: RequestDigest;
   readonly replies: RecordedReplies | undefined;
   readonly run: RunRecord;
   /** Calls that moved the run, or that wait: they get no other outcome. */
@@ -72,6 +74,7 @@ export class RunSession {
     this.lane = options.lane;
     this.start = options.start;
     this.recording = options.recording;
+    this.requests = new RequestDigest(options.journal.sha256);
     this.replies = options.replies;
     this.head = options.head;
     this.#automatic = options.automatic;

@@ -1,7 +1,8 @@
-import { callOf } from "../agent/ContextBinding.ts";
+import { callOf, runOf } from "../agent/ContextBinding.ts";
 import type { ModelRequestEvent } from "../agent/PipelineEvents.ts";
 import type { AssistantMessage } from "../checkpoint/Message.ts";
 import type { Visit } from "../checkpoint/records.ts";
+import { goOnAfresh } from "./goOnAfresh.ts";
 import type { RunSession } from "./RunSession.ts";
 
 /**
@@ -18,11 +19,14 @@ export async function journalModelRequest(
   const within = callOf(event.context)?.toolCallId;
   // Read now: a move closes the context while the model thinks.
   const node = event.context.nodeId;
+  const asked = session.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
   const recorded = session.recording?.answer(visit, event.ordinal, within);
-  if (recorded) {
-    journal.writer.noteAnswer(recorded, visit, event.ordinal, within);
-    return recorded;
+  if (recorded && (recorded.asked === undefined || recorded.asked === asked)) {
+    journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
+    return recorded.message;
   }
+  if (recorded)
+    goOnAfresh(session, event.context, visit, { recorded: "another model request", found: "a model request" });
   const message = await next(event);
   if (session.closed) return message;
   const slot = journal.writer.value(message, "the answer of the model");
@@ -33,6 +37,7 @@ export async function journalModelRequest(
       visit,
       ordinal: event.ordinal,
       ...(within !== undefined && { within }),
+      asked,
       node,
       message: slot,
     },

@@ -4,15 +4,14 @@ import { reasonOf } from "../agent/reasonOf.ts";
 import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
 import type { IntentRecord, Visit } from "../checkpoint/records.ts";
-import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { callFacts } from "../checkpoint/toolCalls.ts";
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
-import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
 import { ToolFailedError } from "../errors/ToolFailedError.ts";
 import { ToolNotStartedError } from "../errors/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../errors/ToolOutcomeUnknownError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { goOnAfresh } from "./goOnAfresh.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
 import type { RunSession } from "./RunSession.ts";
 import { settleRecorded, type CallEnd } from "./settleRecorded.ts";
@@ -152,23 +151,24 @@ function intentOf(session: RunSession, setup: PersistenceSetup, event: ToolCallE
     node: context.nodeId,
     ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
     ...(setup.registry.has(tool.name) && { inverse: true }),
-    ...(asked.kind === "node" && { ordinal: asked.ordinal, ...(within !== undefined && { within }) }),
+    ...(asked.kind === "node" && { ordinal: asked.ordinal }),
+    ...(within !== undefined && { within }),
   };
 }
 
-/** What is recorded of a call; `undefined` when nothing is, or something else without effect: then it is made afresh. */
+/** What is recorded of a call; `undefined` when nothing is, or something else and the visit goes on afresh. */
 function recordedCall(session: RunSession, event: ToolCallEvent): RecordedCall | undefined {
-  const { asked, tool, context } = event;
-  // The input of a call that a model asked for stands in the recorded answer.
-  if (asked.kind === "model") return session.recording?.call(event.toolCallId);
-  const recorded = session.recording?.callAt(visitOf(event), asked.ordinal, callOf(context)?.toolCallId);
-  if (!recorded) return undefined;
-  const facts = callFacts(recorded);
-  const sameInput = isSameValue(session.recording?.inputOf(recorded.call), event.input);
-  if (facts.tool === tool.name && sameInput) return recorded;
-  if (facts.effect === "none" || recorded.outcome?.error) return undefined;
-  const found = facts.tool === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
-  throw new ReplayDivergedError(context.nodeId, recorded.call, `a call of "${facts.tool}"`, found);
+  const { recording } = session;
+  const { asked, tool, context, input } = event;
+  const recorded =
+    asked.kind === "model"
+      ? recording?.call(event.toolCallId)
+      : recording?.callAt(visitOf(event), asked.ordinal, callOf(context)?.toolCallId);
+  if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
+  const before = callFacts(recorded).tool;
+  const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
+  goOnAfresh(session, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
+  return undefined;
 }
 
 /** `undefined` for a call in doubt, and for one that was settled to be made again. */
