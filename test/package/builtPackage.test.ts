@@ -33,11 +33,14 @@ describe("the built package", () => {
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it.each(["usage", "usageTasks", "usageWorkspace"])("can be used as its contract says, and not otherwise: %s", (name) => {
-    const usage = readFileSync(`${repository}test/package/${name}.ts`, "utf8");
-    const program = programOf(new Map([[`${built.app}usage.mts`, usage]]));
-    expect(complaintsOf(program)).toEqual([]);
-  });
+  it.each(["usage", "usageTasks", "usageWorkspace"])(
+    "can be used as its contract says, and not otherwise: %s",
+    (name) => {
+      const usage = readFileSync(`${repository}test/package/${name}.ts`, "utf8");
+      const program = programOf(new Map([[`${built.app}usage.mts`, usage]]));
+      expect(complaintsOf(program)).toEqual([]);
+    },
+  );
 
   it("gives every entry the same classes", async () => {
     const named = new Map<string, unknown>();
