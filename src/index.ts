@@ -93,6 +93,10 @@ export type {
   PersistenceListener,
   HistoryTrimmedEvent,
   LogTornTailEvent,
+  RecoveryNoticeEvent,
+  RecoveryStepEvent,
+  RecoveryStepName,
+  UntimedEvent,
   StatusChangedEvent,
   TrimmingFailedEvent,
   CheckpointPrunedEvent,
@@ -152,6 +156,8 @@ export { CorruptLogError, type LogDamage } from "./errors/CorruptLogError.ts";
 export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
 export { DuplicateNodeError } from "./errors/DuplicateNodeError.ts";
 export { DuplicateToolError } from "./errors/DuplicateToolError.ts";
+export { EnvironmentMismatchError, type UnsettledMismatch } from "./errors/EnvironmentMismatchError.ts";
+export { RecoveryRefusedError } from "./errors/RecoveryRefusedError.ts";
 export { ExecutionMovedError } from "./errors/ExecutionMovedError.ts";
 export { DuplicateRequestError } from "./errors/DuplicateRequestError.ts";
 export { FeatureNotInstalledError } from "./errors/FeatureNotInstalledError.ts";

@@ -120,6 +120,12 @@ export class DurableAgent {
     return readLatestCheckpoint(this.#setup.provider, this.agentId);
   }
 
+  /** The name of the task that the agent is; `undefined`: it is none. */
+  async getTaskName(): Promise<string | undefined> {
+    const { log } = await AgentLog.readHead(this.#setup.log, this.agentId);
+    return log.index.life.task?.name;
+  }
+
   /**
    * Looks at a stored checkpoint as an agent that goes on from it would, and says what is wrong with it. Damage is
    * reported, not thrown; a storage that fails is thrown. Where the newest checkpoint is asked for and cannot be read, an

@@ -92,12 +92,35 @@ export interface PruningFailedEvent extends EventOrigin {
   readonly error: unknown;
 }
 
+/** The steps in which an agent is recovered. */
+export type RecoveryStepName = "find_checkpoint" | "verify_environment" | "restore_state" | "resume_execution";
+
+/** A step of a recovery has ended. */
+export interface RecoveryStepEvent extends EventOrigin {
+  readonly kind: "recovery_step";
+  readonly step: RecoveryStepName;
+  /** Names of the checks that failed. */
+  readonly failed: readonly string[];
+  /** What was chosen about it, in the order of the mismatches. */
+  readonly chosen: readonly string[];
+}
+
+/** An agent is about to go on from where it was. */
+export interface RecoveryNoticeEvent extends EventOrigin, EventCheckpoint {
+  readonly kind: "recovery_notice";
+  readonly runId: string;
+  /** The name of its task; of an agent that is no task its id. */
+  readonly task: string;
+}
+
 /** Something that happened to a durable agent. More kinds may come: let a `switch` pass over those it does not know. */
 export type PersistenceEvent =
   | CheckpointSavedEvent
   | CheckpointRestoredEvent
   | StatusChangedEvent
   | LogTornTailEvent
+  | RecoveryStepEvent
+  | RecoveryNoticeEvent
   | HistoryTrimmedEvent
   | TrimmingFailedEvent
   | CheckpointPrunedEvent

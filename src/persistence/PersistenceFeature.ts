@@ -4,6 +4,7 @@ import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unrea
 import { processOwner } from "../storage/processOwner.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { DurableAgent } from "./DurableAgent.ts";
+import type { UntimedEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { prune, type PruneOptions, type PruneReport } from "./prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -56,6 +57,11 @@ export class PersistenceFeature {
   agent(agentId: string = this.#setup.agentId): DurableAgent {
     this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
+  }
+
+  /** Tells whoever listens (`onEvent`), for what is built upon this feature. */
+  tell(event: UntimedEvent): void {
+    this.#setup.tell(event);
   }
 
   /**

@@ -1,86 +1,15 @@
-import {
-  AIAgent,
-  Persistence,
-  persistence,
-  strategy,
-  type AgentContext,
-  type Environment,
-  type EnvironmentMismatch,
-  type PersistenceStorageProvider,
-} from "agent-persistence";
-import { SimulatedClock } from "agent-persistence/testing";
+import { AIAgent, Persistence, persistence, strategy, type EnvironmentMismatch } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { judgeEnvironment, type EnvironmentFacts, type RecoveryInfo } from "../../src/persistence/judgeEnvironment.ts";
-import { Fault, Stopped } from "./durableAgent.ts";
+import { Stopped } from "./durableAgent.ts";
+import { requiringAgent } from "./requiringAgent.ts";
 import { storages } from "./storages.ts";
-
-/** An environment that a test changes. Hashes stand for contents. */
-export class TestEnvironment implements Environment {
-  readonly workingDirectory: string;
-  readonly files = new Map<string, string>();
-  readonly versions = new Map<string, string>();
-  readonly directories: Set<string>;
-  looks = 0;
-
-  constructor(workingDirectory = "/work") {
-    this.workingDirectory = workingDirectory;
-    this.directories = new Set([workingDirectory]);
-  }
-
-  async hasDirectory(path: string): Promise<boolean> {
-    return this.directories.has(path);
-  }
-  async hashOf(path: string, directory: string): Promise<string | undefined> {
-    this.looks++;
-    return this.files.get(`${directory}/${path}`);
-  }
-  async lookUp(name: string, wanted: string) {
-    const found = this.versions.get(name);
-    return { ...(found !== undefined && { found }), satisfied: found === wanted };
-  }
-}
-
-/** Requires two files and a version in its first node, changes one of the files itself, and stops in the second. */
-export function requiringAgent(
-  storage: PersistenceStorageProvider<never>,
-  environment: TestEnvironment | undefined,
-  fault = new Fault(),
-): AIAgent<string, string> {
-  const graph = strategy<string, string>("s", (g) => {
-    const first = g.node("first", (input: string, context: AgentContext) => {
-      context.require({ files: ["read.txt", "written.txt", "absent.txt"], environment: { node: "22" } });
-      context.setProgress(40, "half of it");
-      environment?.files.set("/work/written.txt", "by the agent");
-      return input;
-    });
-    const second = g.node("second", (input: string) => {
-      fault.strike();
-      return input;
-    });
-    g.edge(g.start, first);
-    g.edge(first, second);
-    g.edge(second, g.finish);
-  });
-  return new AIAgent({
-    id: "a",
-    llmModel: "none",
-    promptExecutor: { execute: () => Promise.reject(new Error("no model")) },
-    strategy: graph,
-  }).install(Persistence, { storage, clock: new SimulatedClock(), ...(environment && { environment }) });
-}
-
-const readable = () => {
-  const environment = new TestEnvironment();
-  environment.files.set("/work/read.txt", "r1");
-  environment.files.set("/work/written.txt", "w1");
-  environment.versions.set("node", "22");
-  return environment;
-};
+import { TestEnvironment } from "./TestEnvironment.ts";
 
 describe.each(storages)("$name: what a run requires", (storage) => {
   it("is recorded as it is when a checkpoint is saved, and looked at when one is validated", async () => {
     const opened = await storage.open();
-    const environment = readable();
+    const environment = TestEnvironment.readable();
     await expect(requiringAgent(opened(), environment).run("in")).rejects.toBeInstanceOf(Stopped);
     const outside = persistence(requiringAgent(opened(), environment)).agent();
     const latest = await outside.getLatestCheckpoint();

@@ -1,0 +1,42 @@
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { CheckpointValidation } from "../../persistence/CheckpointValidation.ts";
+import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import type { RecoveryOption } from "./RecoveryOption.ts";
+import type { RecoveryParticipant } from "./RecoveryParticipant.ts";
+import type { RecoveryChoice } from "./RecoveryReport.ts";
+
+/** What a person is shown before an agent goes on. */
+export interface RecoveryProposal {
+  readonly checkpoint: AgentCheckpointData;
+  readonly validation: CheckpointValidation;
+  readonly chosen: readonly RecoveryChoice[];
+}
+
+/** How agents are recovered. */
+export interface RecoverAllOptions {
+  /**
+   * When `onConfirm` is asked before anything is changed: `"on_mismatch"` (the default) when the environment is not as it
+   * was, `"always"`, or `"never"`. With `"always"` there must be an `onConfirm`.
+   */
+  readonly confirm?: "on_mismatch" | "always" | "never";
+  /**
+   * Chooses what to do about a mismatch, one of `options`: those that somebody here can do. All are chosen before any is
+   * carried out. Default: nobody is asked, and the recovery ends with EnvironmentMismatchError.
+   */
+  readonly onEnvironmentMismatch?: (
+    mismatch: EnvironmentMismatch,
+    options: readonly RecoveryOption[],
+  ) => RecoveryOption | PromiseLike<RecoveryOption>;
+  /** Returns false to leave the agent as it is. Default: goes on. */
+  readonly onConfirm?: (proposal: RecoveryProposal) => boolean | PromiseLike<boolean>;
+  /** Who can do more about mismatches than leave things as they are. Default: nobody. */
+  readonly participants?: readonly RecoveryParticipant[];
+  /** Aborting it ends the recovery, or the run, with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Which agent, and how. */
+export interface RecoverOptions extends RecoverAllOptions {
+  /** Default: the agent's own id. */
+  readonly agentId?: string;
+}

@@ -1,0 +1,154 @@
+import type { AIAgent } from "../../agent/AIAgent.ts";
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import { EnvironmentMismatchError } from "../../errors/EnvironmentMismatchError.ts";
+import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../persistence/CheckpointValidation.ts";
+import type { DurableAgent } from "../../persistence/DurableAgent.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
+import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";
+import type { RecoverOptions } from "./RecoverOptions.ts";
+import type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoveryReport.ts";
+
+/** A choice with who carries it out. */
+interface Settled extends RecoveryChoice {
+  readonly offered: OfferedMismatch;
+}
+
+/** One agent that comes back: what is looked at, asked and done, in this order. Until everything is settled nothing changes. */
+export class Recovery<Output> {
+  readonly #agent: AIAgent<never, Output>;
+  readonly #feature: PersistenceFeature;
+  readonly #durable: DurableAgent;
+  readonly #options: RecoverOptions;
+  readonly #steps: RecoveryStep[] = [];
+
+  constructor(agent: AIAgent<never, Output>, options: RecoverOptions) {
+    this.#agent = agent;
+    this.#feature = persistence(agent);
+    this.#durable = this.#feature.agent(options.agentId);
+    this.#options = options;
+  }
+
+  async execute(): Promise<RecoveryReport<Output>> {
+    const { agentId } = this.#durable;
+    const checkpoint = await this.#durable.getLatestCheckpoint();
+    if (checkpoint) await this.#prepare(checkpoint);
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const result = await this.#agent.resume({ agentId, ...(signal && { signal }) });
+    this.#ended("resume_execution", {});
+    return { agentId, ...(checkpoint && { checkpointId: checkpoint.checkpointId }), steps: this.#steps, result };
+  }
+
+  async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
+    const validation = await this.#durable.validateCheckpoint();
+    this.#assertWhole(validation);
+    const mismatches = [...validation.mismatches, ...(await this.#foundByParticipants(checkpoint))];
+    const settled = await this.#settle(mismatches, checkpoint);
+    const chosen = settled.map(({ mismatch, option }) => ({ mismatch, option }));
+    this.#ended("verify_environment", validation.environmental, chosen);
+    await this.#confirm(checkpoint, validation, chosen);
+    this.#options.signal?.throwIfAborted();
+    for (const { mismatch, option, offered } of settled)
+      await offered.doneBy(option)?.apply(mismatch, option, checkpoint);
+    this.#ended("restore_state", {}, chosen);
+    await this.#notice(checkpoint);
+  }
+
+  /** What is not whole is named; an older checkpoint never takes its place. @throws RecoveryRefusedError */
+  #assertWhole({ agentId, checkpointId = "", structural, integrity }: CheckpointValidation): void {
+    const checks = { ...structural, ...integrity };
+    const reasons = Object.values(checks).flatMap((check) => (check.ok ? [] : [check.reason]));
+    if (reasons.length > 0)
+      throw new RecoveryRefusedError(
+        agentId,
+        `its newest checkpoint, ${checkpointId}, is damaged: ${reasons.join(" ")}`,
+      );
+    this.#ended("find_checkpoint", checks);
+  }
+
+  async #foundByParticipants(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]> {
+    const found: EnvironmentMismatch[] = [];
+    for (const participant of this.#options.participants ?? [])
+      found.push(...((await participant.findMismatches?.(checkpoint)) ?? []));
+    return found;
+  }
+
+  /** @throws EnvironmentMismatchError, RecoveryRefusedError */
+  async #settle(
+    mismatches: readonly EnvironmentMismatch[],
+    checkpoint: AgentCheckpointData,
+  ): Promise<readonly Settled[]> {
+    const { participants = [], onEnvironmentMismatch } = this.#options;
+    const { agentId } = this.#durable;
+    const all = mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint));
+    if (all.length > 0 && !onEnvironmentMismatch) {
+      const unsettled = all.map(({ mismatch, options }) => ({
+        kind: mismatch.kind,
+        description: describeMismatch(mismatch),
+        options,
+      }));
+      throw new EnvironmentMismatchError(agentId, checkpoint.checkpointId, unsettled);
+    }
+    const settled: Settled[] = [];
+    for (const offered of all) {
+      const { mismatch, options } = offered;
+      const option = await onEnvironmentMismatch?.(mismatch, options);
+      const about = describeMismatch(mismatch);
+      if (option === undefined || !options.includes(option))
+        throw new RecoveryRefusedError(
+          agentId,
+          `"${String(option)}" was chosen for this: ${about}; nobody here can do it, only: ${options.join(", ")}`,
+        );
+      if (option === "abort") throw new RecoveryRefusedError(agentId, `"abort" was chosen for this: ${about}`);
+      settled.push({ mismatch, option, offered });
+    }
+    return settled;
+  }
+
+  /** @throws RecoveryRefusedError */
+  async #confirm(
+    checkpoint: AgentCheckpointData,
+    validation: CheckpointValidation,
+    chosen: readonly RecoveryChoice[],
+  ): Promise<void> {
+    const { confirm = "on_mismatch", onConfirm } = this.#options;
+    const asks = confirm === "always" || (confirm === "on_mismatch" && chosen.length > 0);
+    if (!asks || !onConfirm) return;
+    if (!(await onConfirm({ checkpoint, validation, chosen })))
+      throw new RecoveryRefusedError(this.#durable.agentId, "it was not confirmed");
+  }
+
+  async #notice(checkpoint: AgentCheckpointData): Promise<void> {
+    const { agentId } = this.#durable;
+    const { checkpointId, version, nodeId, runId, iteration, progress, progressSummary } = checkpoint;
+    const task = await this.#durable.getTaskName();
+    this.#feature.tell({
+      kind: "recovery_notice",
+      agentId,
+      runId,
+      task: task ?? agentId,
+      checkpointId,
+      version,
+      nodeId,
+      iteration,
+      ...(progress !== undefined && { progress }),
+      ...(progressSummary !== undefined && { progressSummary }),
+    });
+  }
+
+  #ended(step: RecoveryStepName, checks: RecoveryStep["checks"], chosen: readonly RecoveryChoice[] = []): void {
+    this.#steps.push({ step, checks: { ...checks }, chosen });
+    const failed = Object.entries<ValidationCheck>(checks).filter(([, { ok }]) => !ok);
+    this.#feature.tell({
+      kind: "recovery_step",
+      agentId: this.#durable.agentId,
+      step,
+      failed: failed.map(([name]) => name),
+      chosen: chosen.map(({ option }) => option),
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import type { RunResult } from "../../agent/RunResult.ts";
+import type { ValidationCheck } from "../../persistence/CheckpointValidation.ts";
+import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
+import type { RecoveryOption } from "./RecoveryOption.ts";
+
+/** What was chosen for one mismatch. */
+export interface RecoveryChoice {
+  readonly mismatch: EnvironmentMismatch;
+  readonly option: RecoveryOption;
+}
+
+/** One step of a recovery. */
+export interface RecoveryStep {
+  readonly step: RecoveryStepName;
+  /** What was looked at, by name. */
+  readonly checks: Readonly<Record<string, ValidationCheck>>;
+  /** What was chosen, or carried out, in this step. */
+  readonly chosen: readonly RecoveryChoice[];
+}
+
+/** How an agent came back. */
+export interface RecoveryReport<Output> {
+  readonly agentId: string;
+  /** Where it went on. Absent: the run had no checkpoint yet and began at its start. */
+  readonly checkpointId?: string;
+  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order. */
+  readonly steps: readonly RecoveryStep[];
+  /** What the run came to. */
+  readonly result: RunResult<Output>;
+}

@@ -1,0 +1,31 @@
+import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import { needsNobody, recoveryOptions, type RecoveryOption } from "./RecoveryOption.ts";
+import type { RecoveryParticipant } from "./RecoveryParticipant.ts";
+
+/** A mismatch with what can be done about it here, and by whom. */
+export interface OfferedMismatch {
+  readonly mismatch: EnvironmentMismatch;
+  /** In the order of {@link recoveryOptions}. */
+  readonly options: readonly RecoveryOption[];
+  /** Who carries out an option; `undefined` for one that leaves things as they are. */
+  readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
+}
+
+/** Decides what can be chosen: what leaves things as they are, and what the first participant that offers it can do. */
+export function offeredOptions(
+  mismatch: EnvironmentMismatch,
+  participants: readonly RecoveryParticipant[],
+  checkpoint: AgentCheckpointData,
+): OfferedMismatch {
+  const offers = participants.map((participant) => ({
+    participant,
+    options: new Set(participant.optionsFor(mismatch, checkpoint)),
+  }));
+  const doneBy = (option: RecoveryOption) =>
+    needsNobody.has(option) ? undefined : offers.find(({ options }) => options.has(option))?.participant;
+  const options = recoveryOptions[mismatch.kind].filter(
+    (option) => needsNobody.has(option) || doneBy(option) !== undefined,
+  );
+  return { mismatch, options, doneBy };
+}

@@ -1,0 +1,281 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  type AgentCheckpointData,
+  type EnvironmentMismatch,
+  type PersistenceEvent,
+} from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import {
+  recover,
+  recoverAll,
+  recoveryOptions,
+  type RecoveryOption,
+  type RecoveryOutcome,
+  type RecoveryParticipant,
+} from "agent-persistence/task";
+import { describe, expect, it } from "vitest";
+import { Fault, Stopped } from "../persistence/durableAgent.ts";
+import { requiringAgent } from "../persistence/requiringAgent.ts";
+import { logStorages, storages } from "../persistence/storages.ts";
+import { recordsOf } from "../persistence/stored.ts";
+import { TestEnvironment } from "../persistence/TestEnvironment.ts";
+import { testDirectory } from "../storage/file/fixture.ts";
+import { offeredOptions } from "../../src/task/recovery/offeredOptions.ts";
+
+const steps = ["find_checkpoint", "verify_environment", "restore_state", "resume_execution"];
+const modified: EnvironmentMismatch = {
+  kind: "file_modified_externally",
+  path: "read.txt",
+  expected: "r1",
+  found: "r2",
+};
+const deleted: EnvironmentMismatch = { kind: "file_deleted", path: "written.txt" };
+
+/** Does what it is asked to, and remembers it. */
+function participant(can: readonly RecoveryOption[], found: readonly EnvironmentMismatch[] = []) {
+  const applied: string[] = [];
+  const able: RecoveryParticipant = {
+    findMismatches: async () => found,
+    optionsFor: () => can,
+    apply: async (mismatch, option) => void applied.push(`${option} ${mismatch.kind}`),
+  };
+  return { applied, able };
+}
+
+describe.each(storages)("$name: recover", (storage) => {
+  it("finds, verifies, restores, tells and resumes", async () => {
+    const opened = await storage.open();
+    const environment = TestEnvironment.readable();
+    const fault = new Fault();
+    await expect(requiringAgent(opened(), environment, { fault }).run("in")).rejects.toBeInstanceOf(Stopped);
+    fault.repair();
+    const told: PersistenceEvent[] = [];
+    const agent = requiringAgent(opened(), environment, { fault, onEvent: (event) => void told.push(event) });
+    const before = await persistence(agent).agent().getLatestCheckpoint();
+    const report = await recover(agent, { agentId: "a" });
+    expect(report).toMatchObject({
+      agentId: "a",
+      checkpointId: before?.checkpointId,
+      result: { status: "completed", output: "in" },
+    });
+    expect(report.steps.map(({ step }) => step)).toEqual(steps);
+    expect(report.steps.flatMap(({ checks }) => Object.keys(checks))).toEqual([
+      "hasRequiredFields",
+      "schemaValid",
+      "checksumMatch",
+      "blobsAccessible",
+      "workingDirectoryExists",
+      "filesUnchanged",
+      "dependenciesAvailable",
+    ]);
+    const kinds = told.map((event) => (event.kind === "recovery_step" ? event.step : event.kind));
+    const recovery = kinds.filter((kind) => steps.includes(kind) || kind === "recovery_notice");
+    expect(recovery).toEqual([...steps.slice(0, 3), "recovery_notice", "resume_execution"]);
+    expect(told.find(({ kind }) => kind === "recovery_notice")).toMatchObject({
+      task: "a",
+      nodeId: "second",
+      iteration: 1,
+      progress: 40,
+      progressSummary: "half of it",
+    });
+  });
+});
+
+/** An agent that stopped, whose environment then changed in two ways. */
+async function changed(opened: Awaited<ReturnType<(typeof storages)[number]["open"]>>) {
+  const environment = TestEnvironment.readable();
+  const fault = new Fault();
+  await expect(requiringAgent(opened(), environment, { fault }).run("in")).rejects.toBeInstanceOf(Stopped);
+  fault.repair();
+  environment.files.set("/work/read.txt", "r2");
+  environment.files.delete("/work/written.txt");
+  return requiringAgent(opened(), environment, { fault });
+}
+
+describe.each(logStorages)("$name: recover in an environment that is not as it was", (storage) => {
+  it("stops with every mismatch and every option when nobody is there to ask; nothing has changed", async () => {
+    const opened = await storage.open();
+    const agent = await changed(opened);
+    const before = await recordsOf(opened());
+    const { able, applied } = participant(["use_checkpoint", "restore"]);
+    await expect(recover(agent, { participants: [able] })).rejects.toMatchObject({
+      code: "environment_mismatch",
+      agentId: "a",
+      mismatches: [
+        { kind: "file_modified_externally", options: ["use_current", "use_checkpoint", "abort"] },
+        { kind: "file_deleted", options: ["restore", "skip", "abort"] },
+      ],
+    });
+    expect(applied).toEqual([]);
+    expect(await recordsOf(opened())).toEqual(before);
+  });
+
+  it("carries out what was chosen, after everything was, and reports it", async () => {
+    const agent = await changed(await storage.open());
+    const upstream = { kind: "new_commits_upstream", detail: "3 new commits upstream" } as const;
+    const { able, applied } = participant(["use_checkpoint", "merge", "restore", "rebase"], [upstream]);
+    const asked: unknown[] = [];
+    const choices = ["merge", "restore", "rebase"] as const;
+    const report = await recover(agent, {
+      participants: [able],
+      onEnvironmentMismatch: (mismatch, options) => {
+        expect([applied, options]).toEqual([[], recoveryOptions[mismatch.kind]]);
+        asked.push(mismatch);
+        return choices[asked.length - 1] ?? "abort";
+      },
+      onConfirm: ({ chosen }) => chosen.length === 3,
+    });
+    expect(asked).toEqual([modified, deleted, upstream]);
+    expect(applied).toEqual(["merge file_modified_externally", "restore file_deleted", "rebase new_commits_upstream"]);
+    expect(report.steps[1]?.chosen.map(({ option }) => option)).toEqual(choices);
+    expect(report.steps[1]?.checks["filesUnchanged"]).toMatchObject({ ok: false });
+    expect(report.result).toMatchObject({ status: "completed" });
+  });
+
+  it("leaves things as they are without anybody's help", async () => {
+    const agent = await changed(await storage.open());
+    const report = await recover(agent, {
+      onEnvironmentMismatch: ({ kind }) => (kind === "file_deleted" ? "skip" : "use_current"),
+    });
+    expect(report.result).toMatchObject({ status: "completed" });
+  });
+
+  it.each([
+    ["abort", "abort", /"abort" was chosen/],
+    ["what nobody can do", "merge", /nobody here can do it, only: use_current, abort/],
+    ["what is no option", "anything", /"anything" was chosen/],
+  ])("is refused by a choice, and nothing has changed: %s", async (_name, choice, message) => {
+    const opened = await storage.open();
+    const agent = await changed(opened);
+    const before = await recordsOf(opened());
+    const refused = recover(agent, { onEnvironmentMismatch: () => choice as RecoveryOption });
+    await expect(refused).rejects.toMatchObject({ code: "recovery_refused" });
+    await expect(refused).rejects.toThrow(message);
+    expect(await recordsOf(opened())).toEqual(before);
+  });
+});
+
+describe("confirmation", () => {
+  async function stopped() {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const environment = TestEnvironment.readable();
+    const fault = new Fault();
+    const agent = requiringAgent(storage, environment, { fault });
+    await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+    fault.repair();
+    return { agent, environment, storage };
+  }
+
+  it.each([
+    ["always", false, 1],
+    ["always", true, 1],
+    ["on_mismatch", false, 0],
+    ["on_mismatch", true, 1],
+    [undefined, false, 0],
+    [undefined, true, 1],
+    ["never", false, 0],
+    ["never", true, 0],
+  ] as const)("is asked for when it says so: %s, with a mismatch: %s", async (confirm, mismatch, times) => {
+    const { agent, environment } = await stopped();
+    if (mismatch) environment.versions.set("node", "18");
+    const shown: AgentCheckpointData[] = [];
+    await recover(agent, {
+      ...(confirm && { confirm }),
+      onEnvironmentMismatch: () => "ignore",
+      onConfirm: ({ checkpoint }) => shown.push(checkpoint) > 0,
+    });
+    expect(shown.map(({ nodeId }) => nodeId)).toEqual(times === 1 ? ["second"] : []);
+  });
+
+  it("that is refused leaves the agent as it is, and needs somebody to ask", async () => {
+    const { agent, storage } = await stopped();
+    const before = await recordsOf(storage);
+    await expect(recover(agent, { confirm: "always", onConfirm: () => false })).rejects.toMatchObject({
+      code: "recovery_refused",
+    });
+    await expect(recover(agent, { confirm: "always" })).rejects.toBeInstanceOf(TypeError);
+    expect(await recordsOf(storage)).toEqual(before);
+    expect((await recover(agent)).result).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("what can be chosen", () => {
+  const mismatches: readonly EnvironmentMismatch[] = [
+    modified,
+    deleted,
+    { kind: "new_commits_upstream", detail: "" },
+    { kind: "environment_not_satisfied", name: "git", wanted: "2" },
+    { kind: "working_directory_missing", path: "/w" },
+  ];
+  const checkpoint = {} as AgentCheckpointData;
+  const everything: readonly RecoveryOption[] = ["use_checkpoint", "merge", "restore", "rebase"];
+  it.each([
+    [
+      [],
+      [
+        ["use_current", "abort"],
+        ["skip", "abort"],
+        ["ignore", "abort"],
+        ["ignore", "abort"],
+        ["ignore", "abort"],
+      ],
+    ],
+    [[everything], Object.values(recoveryOptions)],
+    [
+      [["merge"], ["rebase"]],
+      [
+        ["use_current", "merge", "abort"],
+        ["skip", "abort"],
+        ["ignore", "rebase", "abort"],
+        ["ignore", "abort"],
+        ["ignore", "abort"],
+      ],
+    ],
+  ] as const)("depends on who is there: %j", (can, expected) => {
+    const participants = can.map((options) => participant(options).able);
+    const offered = mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint));
+    expect(offered.map(({ options }) => options)).toEqual(expected);
+  });
+
+  it("is done by the first who offers it, and what leaves things as they are by nobody", () => {
+    const [first, second] = [participant(["merge"]).able, participant(["merge", "use_checkpoint"]).able];
+    const { doneBy } = offeredOptions(modified, [first, second], checkpoint);
+    expect([doneBy("merge"), doneBy("use_checkpoint"), doneBy("use_current")]).toEqual([first, second, undefined]);
+  });
+});
+
+describe("a damaged agent", () => {
+  it("is named, and an older checkpoint is never gone on from; others are recovered", async () => {
+    const directory = await testDirectory();
+    const environment = TestEnvironment.readable();
+    const storage = () => new FilePersistenceStorageProvider({ directory, inlineThresholdBytes: 30 });
+    const ids = ["one", "three", "two"];
+    const fault = new Fault();
+    for (const agentId of ids) {
+      const stop = new AbortController();
+      const agent = requiringAgent(storage(), environment, {
+        fault,
+        onEvent: (event) => {
+          if (event.kind === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
+        },
+      });
+      await expect(
+        agent.run(`input of ${agentId} ${"x".repeat(40)}`, { agentId, signal: stop.signal }),
+      ).rejects.toBeInstanceOf(Stopped);
+    }
+    fault.repair();
+    for (const name of await readdir(join(directory, "tasks")))
+      if (name.startsWith("three")) await rm(join(directory, "tasks", name, "blobs"), { recursive: true });
+    const outcomes: RecoveryOutcome<string>[] = [];
+    for await (const outcome of recoverAll(requiringAgent(storage(), environment, { fault }))) outcomes.push(outcome);
+    expect(outcomes.map(({ agentId }) => agentId)).toEqual(ids);
+    expect(outcomes[0]).toMatchObject({ report: { result: { status: "completed" } } });
+    expect(outcomes[1]).toMatchObject({
+      error: { code: "recovery_refused", reason: expect.stringMatching(/damaged.*blob/) as string },
+    });
+    expect(outcomes[2]).toMatchObject({ report: { result: { status: "completed" } } });
+  });
+});
