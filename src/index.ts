@@ -87,6 +87,7 @@ export { Persistence, persistence, withPersistence } from "./persistence/Persist
 export type {
   CheckpointRestoredEvent,
   CheckpointSavedEvent,
+  CheckpointSkippedEvent,
   EventCheckpoint,
   EventOrigin,
   PersistenceEvent,
@@ -98,6 +99,7 @@ export type {
   RecoveryStepName,
   UntimedEvent,
   StatusChangedEvent,
+  TriggerFailedEvent,
   TrimmingFailedEvent,
   CheckpointPrunedEvent,
   PruningFailedEvent,
@@ -106,6 +108,22 @@ export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
 export type { PrunedAgent } from "./persistence/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/prune.ts";
 export type { RetentionPolicy } from "./persistence/RetentionPolicy.ts";
+export type {
+  CheckpointTrigger,
+  SinceCheckpoint,
+  TriggerMoment,
+  TriggerPriority,
+} from "./persistence/CheckpointTrigger.ts";
+export {
+  afterAgentCompletion,
+  afterFileModification,
+  afterNode,
+  afterUserInteraction,
+  beforeDangerousOperation,
+  beforeExternalApiCall,
+  contextDelta,
+  interval,
+} from "./persistence/checkpointTriggers.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";

@@ -49,6 +49,12 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly inputSchema: z.ZodType;
   /** Default: `reversible` when an inverse is registered, else `irreversible`. */
   readonly effect?: ToolEffect;
+  /** Declares that a call may do great harm. With the trigger `beforeDangerousOperation` a checkpoint is durable before it. Default false. */
+  readonly dangerous?: boolean;
+  /** Declares that a call reaches a system outside, for the trigger `beforeExternalApiCall`. Default false. */
+  readonly externalApi?: boolean;
+  /** Declares that a call changes files, for the trigger `afterFileModification`. Default false. */
+  readonly modifiesFiles?: boolean;
   /** What it throws is told to the model, or to the node code that called. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
@@ -72,6 +78,9 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly description: string;
   readonly inputSchema: Schema;
   readonly effect?: ToolEffect;
+  readonly dangerous?: boolean;
+  readonly externalApi?: boolean;
+  readonly modifiesFiles?: boolean;
   readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
   readonly probe?: (
     input: z.output<Schema>,

@@ -90,6 +90,8 @@ export interface AgentCheckpointData {
    * visit followed, and visits since. Absent: a visit of its own begins here.
    */
   readonly visit?: readonly [version: number, ordinal: number];
+  /** Why it was made: `asked_for`, or the name of a trigger. Absent: at the start or end of a run, after a node, or by a move. */
+  readonly trigger?: string;
   /** For an execution point: ids of calls since the checkpoint before, whose effects it left standing. Absent: none. */
   readonly standingToolCallIds?: readonly string[];
   /** Of the run so far. */

@@ -31,6 +31,8 @@ export interface RecordedRequest {
   readonly record: RequestRecord;
   /** Absent: nobody has answered. */
   readonly reply?: ReplyRecord;
+  /** Orders the reply among all records of the log. */
+  readonly repliedAt?: number;
 }
 
 /** What an agent was at a point of its log, on the line that leads there: stored forms, not yet decoded. */
@@ -246,7 +248,7 @@ class Folding {
         return;
       case "request":
       case "reply":
-        return this.#addRequest(record);
+        return this.#addRequest(record, order);
       case "intent":
       case "outcome":
         return this.#addCall(record, order);
@@ -255,10 +257,10 @@ class Folding {
     }
   }
 
-  #addRequest(record: RequestRecord | ReplyRecord): void {
+  #addRequest(record: RequestRecord | ReplyRecord, order: number): void {
     const known = this.#requests.get(record.request);
     if (record.kind === "request") this.#requests.set(record.request, { record });
-    else if (known) this.#requests.set(record.request, { ...known, reply: record });
+    else if (known) this.#requests.set(record.request, { ...known, reply: record, repliedAt: order });
   }
 
   /** A second answer at one place: the visit has gone on afresh, and what it did after the first is no part of it. */

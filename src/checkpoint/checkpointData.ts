@@ -39,6 +39,7 @@ export function checkpointData(
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     ...(reverted?.length && { revertedToolCallIds: reverted }),
     ...(record.move && { move: record.move }),
+    ...(record.trigger !== undefined && { trigger: record.trigger }),
     ...(record.visit && { visit: record.visit }),
     ...(record.standing && { standingToolCallIds: record.standing }),
     formatVersion,

@@ -192,6 +192,7 @@ function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotW
     ...(data.progressSummary !== undefined && { summary: data.progressSummary }),
     ...(data.status !== "in_progress" && { status: data.status }),
     ...(data.move && { move: data.move }),
+    ...(data.trigger !== undefined && { trigger: data.trigger }),
     ...(data.standingToolCallIds && { standing: data.standingToolCallIds }),
   };
 }

@@ -110,10 +110,26 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["packs", packs],
   ],
   checkpoint,
+  request: [
+    ["lane", count],
+    ["visit", pair],
+    ["request", text],
+    ["node", text],
+    ["id", optional(text)],
+    ["ordinal", optional(count)],
+    ["within", optional(text)],
+    ["expiresAt", optional(time)],
+  ],
+  reply: [
+    ["lane", count],
+    ["request", text],
+    ["at", time],
+  ],
   status: [
     ["run", text],
     ["status", text],
     ["at", time],
+    ["requests", optional(listOf(text))],
   ],
   rollback: [
     ["target", count],

@@ -2,6 +2,7 @@ import type { AgentState } from "../checkpoint/AgentState.ts";
 import type { BlobCell } from "../checkpoint/BlobCell.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
+import { valueBytes } from "../checkpoint/valueBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records.ts";
@@ -62,6 +63,8 @@ export class Journal implements AsyncDisposable {
   running = false;
   /** Looks at the output of the run before its end is recorded. Absent: nothing does. */
   verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
+  /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */
+  valueBytes = 0;
   /** How much has to be appended before a snapshot is tried. */
   snapshotDueBytes = 1024 * 1024;
   #prunedVersion: number;
@@ -170,6 +173,7 @@ export class Journal implements AsyncDisposable {
    */
   append(records: readonly AgentRecord[], { snapshot = false }: { readonly snapshot?: boolean } = {}): void {
     this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
+    if (!snapshot) this.valueBytes += valueBytes(records);
     const before = this.#life;
     for (const record of records) this.#life = lifeAfter(this.#life, record, this.generation);
     const { standing, task } = this.#life;

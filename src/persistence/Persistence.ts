@@ -6,6 +6,7 @@ import { runOf, visitOf } from "../agent/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
 import type { RunResult } from "../agent/RunResult.ts";
+import { askTriggers } from "./askTriggers.ts";
 import { DurableRun } from "./DurableRun.ts";
 import { journalInputRequest } from "./journalInputRequest.ts";
 import { assertAllAskedFor } from "./goOnAfresh.ts";
@@ -69,7 +70,12 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessio
     assertAllAskedFor(sessions.of(run), nodeId, [base, ordinal]);
     await trimHistory(setup, run);
     await noteEnvironment(setup.environment, run.state);
-    await sessions.of(run).leaveNode(run, next);
+    const session = sessions.of(run);
+    const due =
+      next.nodeId === "finish"
+        ? undefined
+        : askTriggers(setup, session, { kind: "node_completed", nodeId, left: next.left }, run);
+    await session.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
     if (unresolved) await sessions.of(run).leaveUnresolved(run, nodeId, unresolved.output);

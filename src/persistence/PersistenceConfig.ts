@@ -1,6 +1,7 @@
 import type { Clock } from "../internal/Clock.ts";
 import type { RollbackParticipant } from "../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { CheckpointTrigger } from "./CheckpointTrigger.ts";
 import type { Environment } from "./Environment.ts";
 import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceListener } from "./PersistenceEvent.ts";
@@ -19,6 +20,12 @@ export interface PersistenceConfig {
    * Default true. When false only asked-for checkpoints are made; tool calls and the end of a run are still recorded.
    */
   readonly enableAutomaticPersistence?: boolean;
+  /**
+   * When checkpoints are made between the start and the end of a run. What happens at one moment makes one checkpoint,
+   * named after the trigger of the highest priority. Default `[afterNode()]`. None is asked when
+   * `enableAutomaticPersistence` is false.
+   */
+  readonly triggers?: readonly CheckpointTrigger[];
   /** What takes back the effects of tools when an agent is rolled back. Default: nothing does. */
   readonly rollbackToolRegistry?: RollbackToolRegistry;
   /**

@@ -28,9 +28,30 @@ export interface CheckpointSavedEvent extends EventOrigin, EventCheckpoint {
   readonly runId: string;
   /**
    * Why it was made: `run_started`, `after_node`, `run_ended`, `unresolved` (a node ended and its edges lead nowhere),
-   * `asked_for` (by `createCheckpoint`), or the move that led to it.
+   * `asked_for` (by `createCheckpoint`), the move that led to it, or the name of a configured trigger.
    */
   readonly trigger: string;
+}
+
+/**
+ * A checkpoint was due by a trigger and was not made. `merged`: another one of the same moment does for both. `unchanged`:
+ * there is nothing to store. `superseded`: the node has saved a later state by `createCheckpoint`.
+ */
+export interface CheckpointSkippedEvent extends EventOrigin {
+  readonly kind: "checkpoint_skipped";
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly trigger: string;
+  readonly reason: "merged" | "unchanged" | "superseded";
+}
+
+/** A trigger threw. The checkpoint that it might have asked for is made. Without a listener it is a warning of the process. */
+export interface TriggerFailedEvent extends EventOrigin {
+  readonly kind: "trigger_failed";
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly trigger: string;
+  readonly reason: string;
 }
 
 /** An agent goes on from a stored checkpoint: after an interruption, on a branch, or rolled back. */
@@ -124,7 +145,9 @@ export type PersistenceEvent =
   | HistoryTrimmedEvent
   | TrimmingFailedEvent
   | CheckpointPrunedEvent
-  | PruningFailedEvent;
+  | PruningFailedEvent
+  | CheckpointSkippedEvent
+  | TriggerFailedEvent;
 
 /** Is told what happens. It is not waited for, and what it throws or rejects with fails nothing. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;

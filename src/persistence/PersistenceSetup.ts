@@ -3,6 +3,7 @@ import type { StrategyGraph } from "../agent/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../agent/Tool.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/SlotWriter.ts";
+import { warn } from "../internal/warn.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { platformSha256 } from "../internal/platformSha256.ts";
@@ -15,6 +16,8 @@ import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageP
 import { NoPersistenceStorageProvider } from "../storage/none/NoPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
+import { afterNode } from "./checkpointTriggers.ts";
+import type { CheckpointTrigger } from "./CheckpointTrigger.ts";
 import { AskedSchemas } from "./AskedSchemas.ts";
 import { AppendedEvents } from "./AppendedEvents.ts";
 import type { Environment } from "./Environment.ts";
@@ -39,6 +42,7 @@ export class PersistenceSetup {
   readonly provider: PersistenceStorageProvider<never>;
   readonly log: RecordLog;
   readonly automatic: boolean;
+  readonly triggers: readonly CheckpointTrigger[];
   readonly environment: Environment | undefined;
   readonly registry: RollbackToolRegistry;
   readonly participants: readonly RollbackParticipant[];
@@ -65,6 +69,7 @@ export class PersistenceSetup {
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
     this.log = logOf(this.provider);
     this.automatic = config.enableAutomaticPersistence ?? true;
+    this.triggers = this.automatic ? (config.triggers ?? [afterNode()]) : [];
     this.environment = config.environment;
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
@@ -110,7 +115,7 @@ export class PersistenceSetup {
 
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */
   tell(event: UntimedEvent): void {
-    if (!this.#onEvent) return;
+    if (!this.#onEvent) return warnOfFailure(event);
     // An event without its time, and the time: the compiler does not add them up for each kind.
     const told = { ...event, at: new Date(this.clock.now()).toISOString() } as PersistenceEvent;
     tellListener(this.#onEvent, told, this.#onListenerError);
@@ -160,4 +165,11 @@ function logOf(provider: PersistenceStorageProvider<never>): RecordLog {
   const log = new CheckpointRecordLog(provider);
   checkpointLogs.set(provider, log);
   return log;
+}
+
+/** What nobody listens for and has to be known all the same. */
+function warnOfFailure(event: UntimedEvent): void {
+  if (event.kind !== "trigger_failed") return;
+  const { agentId, trigger, reason } = event;
+  warn("trigger_failed", `The trigger "${trigger}" failed for agent ${JSON.stringify(agentId)}: ${reason}`);
 }

@@ -5,7 +5,13 @@ import type { RequestRecord, Visit } from "../checkpoint/records.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 
 /** What became of a request: it was answered, or nobody did in time. */
-export type Reply = { readonly answer: unknown } | { readonly expiredAt: string };
+export type Reply =
+  | {
+      readonly answer: unknown;
+      /** True when no checkpoint has followed the answer yet. */
+      readonly isNew: boolean;
+    }
+  | { readonly expiredAt: string };
 
 /**
  * What the requests of the node that runs next were answered with. They are found by where they were made, not by their
@@ -17,12 +23,15 @@ export class RecordedReplies {
   /** @param keepExpired false when the run has failed for want of an answer: it asks once more. */
   constructor(state: AgentState, reader: SlotReader, keepExpired: boolean) {
     const from = nextVisitOf(state);
-    for (const { record, reply } of state.requests.values()) {
+    const savedAt = state.checkpoint?.order ?? -1;
+    for (const { record, reply, repliedAt = 0 } of state.requests.values()) {
       const { visit, id, ordinal, within, expiresAt = 0 } = record;
       if (!reply || visit[0] !== from[0] || visit[1] < from[1] || (reply.expired && !keepExpired)) continue;
       this.#byPlace.set(
         placeOf(visit, { id, ordinal, within }),
-        reply.expired ? { expiredAt: new Date(expiresAt).toISOString() } : { answer: reader.read(reply.answer) },
+        reply.expired
+          ? { expiredAt: new Date(expiresAt).toISOString() }
+          : { answer: reader.read(reply.answer), isNew: repliedAt > savedAt },
       );
     }
   }

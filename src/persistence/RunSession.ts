@@ -3,6 +3,7 @@ import type { NextStep } from "../agent/NextStep.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import { fileChangesIn, fileNoteKey, type FileChange } from "../checkpoint/FileChange.ts";
+import { valueBytes } from "../checkpoint/valueBytes.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
 import type {
   AgentRecord,
@@ -18,6 +19,7 @@ import type { Journal } from "../journal/Journal.ts";
 import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
+import type { CheckpointTrigger } from "./CheckpointTrigger.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
 import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
@@ -60,6 +62,8 @@ export class RunSession {
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
+  #savedAt = 0;
+  #bytesThen = 0;
   /** The node that runs or ran last. */
   #node = "start";
   /** True once the log has state from within the current visit: its beginning can no longer be saved. */
@@ -80,6 +84,7 @@ export class RunSession {
     this.#automatic = options.automatic;
     this.#restored = options.restored;
     this.#opening = options.opening;
+    this.#noteSaved();
   }
 
   get savedWithin(): boolean {
@@ -106,18 +111,41 @@ export class RunSession {
   enterNode(run: AgentRun, nodeId: string): void {
     this.#savedWithin = false;
     this.#foreseen = undefined;
-    if (!this.#automatic) this.#pending.push(...this.#writer.take(run.state, this.#node));
+    this.takeChanges(run);
     this.#node = nodeId;
     run.state.history.mark();
     run.state.storage.mark();
   }
 
   /** A node has ended and another is next. */
-  async leaveNode(run: AgentRun, next: NextStep): Promise<void> {
+  async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
     if (next.nodeId === "finish") return this.finish(run, next);
-    if (this.#automatic) await this.save(run, { node: next.nodeId, input: next.input, boundary: true });
+    if (due) await this.#saveAfter(run, next, due);
     else if (this.#foreseen && isSameStep(this.#foreseen, next)) run.visitBase = this.#foreseen.version;
     this.journal.writer.nextVisit();
+  }
+
+  async #saveAfter(run: AgentRun, next: NextStep, { name, priority }: CheckpointTrigger): Promise<void> {
+    const trigger = name === "after_node" ? {} : { trigger: name };
+    const saved = this.save(run, { node: next.nodeId, input: next.input, boundary: true, ...trigger });
+    if (priority !== "normal") await saved;
+    // A failure to store it meets whatever is stored next.
+    else saved.catch(() => undefined);
+  }
+
+  /** Takes what is new in the state, so that it is saved with the next checkpoint, whenever that is. */
+  takeChanges(run: AgentRun): void {
+    this.#pending.push(...this.#writer.take(run.state, this.#node));
+  }
+
+  /** When the last checkpoint was saved, or else this session began: milliseconds of the monotonic clock. */
+  get savedAt(): number {
+    return this.#savedAt;
+  }
+
+  /** About how many bytes were stored since then, or are to be. */
+  get grownBytes(): number {
+    return this.journal.valueBytes - this.#bytesThen + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
   }
 
   /** A node has ended and its edges lead nowhere: they are tried again on resume, the node is not. */
@@ -144,8 +172,8 @@ export class RunSession {
   /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
   async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
-    await this.journal.durable();
     run.visitBase = record.version;
+    await this.journal.durable();
     return record;
   }
 
@@ -224,7 +252,7 @@ export class RunSession {
 
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
   takeUnsaved(run: AgentRun): AgentRecord[] {
-    this.#pending.push(...this.#writer.take(run.state, this.#node));
+    this.takeChanges(run);
     return this.#takeUnsaved();
   }
 
@@ -254,6 +282,12 @@ export class RunSession {
     this.journal.append(records, { snapshot });
     this.endedCalls = [];
     this.changedFiles = [];
+    this.#noteSaved();
+  }
+
+  #noteSaved(): void {
+    this.#savedAt = this.journal.clock.monotonic();
+    this.#bytesThen = this.journal.valueBytes;
   }
 
   #takeUnsaved(): AgentRecord[] {

@@ -3,6 +3,7 @@ import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { RequestExpiredError } from "../errors/RequestExpiredError.ts";
 import { WaitingNotSupportedError } from "../errors/WaitingNotSupportedError.ts";
+import { saveWithinNode } from "./askTriggers.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import type { RunSession } from "./RunSession.ts";
 
@@ -22,12 +23,15 @@ export async function journalInputRequest(
   const reply = session.replies?.of(event);
   if (!reply) return next(event);
   if ("expiredAt" in reply) throw new RequestExpiredError(agentId, requestId, reply.expiredAt);
+  let answer: unknown;
   try {
-    return await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));
+    answer = await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return next({ ...event, problems: error.problems });
   }
+  if (reply.isNew) await saveWithinNode(setup, session, event.context, { kind: "request_answered", nodeId, requestId });
+  return answer;
 }
 
 /** What a refusal of an answer calls it. */

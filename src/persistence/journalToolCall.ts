@@ -11,6 +11,7 @@ import { ToolNotStartedError } from "../errors/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../errors/ToolOutcomeUnknownError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
+import { saveWithinNode } from "./askTriggers.ts";
 import { goOnAfresh } from "./goOnAfresh.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
 import type { RunSession } from "./RunSession.ts";
@@ -50,19 +51,29 @@ async function replayOrPerform(
   const repeatable = effect === "none" || effect === "idempotent";
   const recorded = recordedCall(session, event);
   if (!recorded) {
+    await saveBefore(session, setup, event);
     const facts = intentOf(session, setup, event);
     await begin(session, facts);
-    return perform(session, { facts, event, next });
+    return perform(session, setup, { facts, event, next });
   }
   const end =
     endOf(session, recorded) ?? (repeatable ? undefined : await settleRecorded(session, setup, recorded, event));
   if (end && !(end.outcome.lost && repeatable)) return replay(session, recorded.call, end, event);
+  await saveBefore(session, setup, event);
   const known = { ...event, toolCallId: recorded.call };
   // What follows stands on the line of now, which may be another than the one where the call began.
   const facts = { ...(recorded.intent ?? intentOf(session, setup, known)), lane: session.lane };
   if (recorded.outcome?.retry) await begin(session, facts);
   else await session.answersDurable;
-  return perform(session, { facts, event: known, next, again: true });
+  return perform(session, setup, { facts, event: known, next, again: true });
+}
+
+function saveBefore(
+  session: RunSession,
+  setup: PersistenceSetup,
+  { context, tool, input }: ToolCallEvent,
+): Promise<void> {
+  return saveWithinNode(setup, session, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
 /** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
@@ -80,7 +91,15 @@ interface Performance {
   readonly again?: boolean;
 }
 
-async function perform(session: RunSession, performance: Performance): Promise<unknown> {
+async function perform(session: RunSession, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
+  const { facts, event } = performance;
+  const output = await runRecorded(session, performance);
+  const { tool, input } = event;
+  await saveWithinNode(setup, session, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
+  return output;
+}
+
+async function runRecorded(session: RunSession, performance: Performance): Promise<unknown> {
   const { facts, event, next } = performance;
   session.inFlight.set(facts.call, facts);
   try {

@@ -57,6 +57,7 @@ export function liveCheckpointData({
     ...(record.visit && { visit: record.visit }),
     ...(record.progress !== undefined && { progress: record.progress }),
     ...(record.summary !== undefined && { progressSummary: record.summary }),
+    ...(record.trigger !== undefined && { trigger: record.trigger }),
     toolCalls,
     decisions: session.decisions.map(({ decision, reason, node, at }) => ({
       decision,

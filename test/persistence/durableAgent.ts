@@ -2,6 +2,7 @@ import {
   AIAgent,
   Persistence,
   type AnyTool,
+  type CheckpointTrigger,
   type Clock,
   type InverseRetry,
   type ListenerErrorHandler,
@@ -27,6 +28,7 @@ export interface DurableOptions {
   readonly maxIterations?: number;
   /** Default: one that stands still, of its own. */
   readonly clock?: Clock;
+  readonly triggers?: readonly CheckpointTrigger[];
   readonly onEvent?: PersistenceListener;
   readonly onListenerError?: ListenerErrorHandler;
   readonly onToolCallInDoubt?: OnToolCallInDoubt;
@@ -72,6 +74,7 @@ export function durableAgent(
     ...(options.retention && { retention: options.retention }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
+    ...(options.triggers && { triggers: options.triggers }),
     ...(onEvent && { onEvent }),
     ...(onListenerError && { onListenerError }),
     ...(onToolCallInDoubt && { onToolCallInDoubt }),

@@ -1,0 +1,32 @@
+import type { CheckpointTrigger, TriggerMoment, TriggerPriority } from "./CheckpointTrigger.ts";
+
+/** What the triggers of an agent say of one moment. */
+export interface DueTriggers {
+  /** The one that the checkpoint is named after: the first of the highest priority. Absent: none is due. */
+  readonly due?: CheckpointTrigger;
+  /** Due as well: one checkpoint does for all. */
+  readonly merged: readonly CheckpointTrigger[];
+  readonly unchanged: readonly CheckpointTrigger[];
+  /** Threw. They count as due: a checkpoint too many is better than one too few. */
+  readonly failed: readonly { readonly trigger: CheckpointTrigger; readonly error: unknown }[];
+}
+
+const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
+
+/** Asks every trigger once. */
+export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment): DueTriggers {
+  const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];
+  const verdicts = triggers.map((trigger) => {
+    try {
+      return trigger.isDue(moment);
+    } catch (error) {
+      failed.push({ trigger, error });
+      return true;
+    }
+  });
+  const [due, ...merged] = triggers
+    .filter((_trigger, at) => verdicts[at] === true)
+    .sort((a, b) => rank[a.priority] - rank[b.priority]);
+  const unchanged = triggers.filter((_trigger, at) => verdicts[at] === "unchanged");
+  return { ...(due && { due }), merged, unchanged, failed };
+}
