@@ -2,9 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as passes } from "node:timers/promises";
+import { persistence } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager } from "agent-persistence/task";
-import type { Region } from "./agent.ts";
+import { reporter, type Region } from "./agent.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
 
 /** Eight tasks, two workers, one of which is killed in the middle of a task. Ends with 1 if a claim does not hold. */
@@ -13,7 +14,8 @@ const urgent = "hills";
 const doomed = "south";
 
 const directory = await mkdtemp(join(tmpdir(), "task-runner-"));
-const tasks = new TaskManager({ storage: new FilePersistenceStorageProvider({ directory }) });
+const storage = new FilePersistenceStorageProvider({ directory });
+const tasks = new TaskManager({ storage });
 const lines: string[] = [];
 
 for (const [index, region] of regions.entries()) {
@@ -32,12 +34,16 @@ for await (const task of tasks.list()) {
   const output = task.status === "completed" ? String(task.data.finalOutput) : "";
   console.log(`${task.taskId.padEnd(8)} ${task.status.padEnd(11)} ${output}`);
 }
+const inEightDays = Date.now() + 8 * 24 * 60 * 60 * 1000;
+const { pruned } = await persistence(reporter(storage, () => {})).prune({ now: inEightDays });
+console.log(`\n${pruned.length} finished tasks were pruned, as they will be in eight days`);
 const claims: readonly (readonly [string, boolean])[] = [
   ["the urgent task was among the first to begin", begun().slice(0, 3).includes(urgent)],
   ["one worker was killed", killed() !== undefined],
   ["the other one recovered its task", lines.some((line) => line.endsWith(`recovered ${doomed} completed`))],
   ["what was finished before the kill was not done again", count(`collect ${doomed}`) === 1],
-  ["every task was completed", regions.every((region) => count(`${region} completed`) === 1)],
+  ["every task was completed once", regions.every((region) => count(`${region} completed`) === 1)],
+  ["what was old was pruned", pruned.length === regions.length && !(await isThere())],
 ];
 console.log();
 for (const [claim, holds] of claims) console.log(`${holds ? "✓" : "✗"} ${claim}`);
@@ -68,5 +74,10 @@ function count(ending: string): number {
 
 async function isUnfinished(): Promise<boolean> {
   for await (const task of tasks.list()) if (task.status !== "completed" && task.status !== "failed") return true;
+  return false;
+}
+
+async function isThere(): Promise<boolean> {
+  for await (const _task of tasks.list()) return true;
   return false;
 }

@@ -1,33 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
+import { problemsOf, testsIn } from "./namedTests.ts";
 
 const page = readFileSync(`${repository}docs/guarantees.md`, "utf8");
-
-/** A test that the page names: "`test/….test.ts`: "beginning of its title"". */
-interface NamedTest {
-  readonly file: string;
-  readonly title: string;
-}
 
 /** Of each table with the column "checked by", the rows below the head. */
 const promises = page
   .split(/\n{2,}/)
   .filter((block) => block.startsWith("| promise |"))
   .flatMap((table) => table.trimEnd().split("\n").slice(2));
-
-function testsIn(text: string): readonly NamedTest[] {
-  return [...text.matchAll(/`(test\/[^`]+\.test\.ts)`[^"|`]*"([^"]+)"/g)].map(([, file = "", title = ""]) => ({
-    file,
-    title,
-  }));
-}
-
-function problemsOf({ file, title }: NamedTest): readonly string[] {
-  if (!existsSync(repository + file)) return [`there is no ${file}`];
-  const source = readFileSync(repository + file, "utf8");
-  return ['"', "`"].some((quote) => source.includes(quote + title)) ? [] : [`${file} has no test "${title}…"`];
-}
 
 describe("docs/guarantees.md", () => {
   it("makes promises, and names at least one test for each", () => {
