@@ -42,7 +42,7 @@ export interface StateData {
   completed: {
     completedAt: string;
     finalOutput: unknown;
-    /** Paths, each once. */
+    /** Paths, each once. Nothing fills it yet: `fileChanges` of the checkpoints have what became of files. */
     filesModified: readonly string[];
     /** What the worker's `verify` gave. */
     verificationResults: readonly unknown[];
