@@ -105,6 +105,7 @@ export type {
   PruningFailedEvent,
 } from "./persistence/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
+export { printEvents } from "./persistence/printEvents.ts";
 export type { PrunedAgent } from "./persistence/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/prune.ts";
 export type { RetentionPolicy } from "./persistence/RetentionPolicy.ts";

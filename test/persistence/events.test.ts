@@ -1,6 +1,8 @@
 import {
+  InMemoryPersistenceStorageProvider,
   NoPersistenceStorageProvider,
   persistence,
+  printEvents,
   strategy,
   type AgentContext,
   type PersistenceEvent,
@@ -161,6 +163,25 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     });
     await durableAgent(asking, opened(), { onEvent, automatic: false }).run("go");
     expect(lines()).toContain("saved only, asked_for");
+  });
+});
+
+describe("printEvents", () => {
+  it("prints what happens line by line, without what steers a terminal", async () => {
+    const lines: string[] = [];
+    const agent = durableAgent(twoNodes(), new InMemoryPersistenceStorageProvider(), {
+      onEvent: printEvents((line) => void lines.push(line)),
+    });
+    await agent.run("go", { agentId: "a\u001b[31m" });
+    expect(lines).toEqual(
+      [
+        "saved checkpoint 1-1 (run_started), next first, iteration 0",
+        "in_progress",
+        "saved checkpoint 1-2 (after_node), next second, iteration 1, 50 %, half way",
+        "saved checkpoint 1-3 (run_ended), next finish, iteration 2, 50 %, half way",
+        "in_progress → completed",
+      ].map((text) => `2026-01-01T00:00:00.000Z a [31m: ${text}`),
+    );
   });
 });
 
