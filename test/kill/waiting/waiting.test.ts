@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { RunResult } from "agent-persistence";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "../bundleWorker.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+
+let home: string;
+let program: string;
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home, "waiting/askingWorker.ts");
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+/** What a process of its own says before it is killed. */
+async function inOwnProcess(directory: string, ...args: readonly string[]): Promise<unknown> {
+  const said = await new Promise<string>((resolve) =>
+    execFile(process.execPath, [program, directory, ...args], (_killed, stdout) => resolve(stdout)),
+  );
+  return JSON.parse(said);
+}
+
+describe("a run that waits", () => {
+  it("is asked in one process, answered in a second and resumed in a third, each killed right after", async () => {
+    const directory = await temporaryDirectory();
+    const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
+    const [request] = waiting.status === "waiting" ? waiting.requests : [];
+    const id = request?.requestId ?? "";
+    expect(await inOwnProcess(directory, "resume")).toEqual(waiting);
+    expect(await inOwnProcess(directory, "answer", id, "XL")).toEqual({ code: "invalid_input" });
+    expect(await inOwnProcess(directory, "answer", id, "M")).toEqual({ taken: true });
+    expect(await inOwnProcess(directory, "answer", id, "S")).toEqual({ code: "request_answered" });
+    expect(await inOwnProcess(directory, "resume")).toMatchObject({ status: "completed", output: "M" });
+    expect(await readFile(join(directory, "charged"), "utf8")).toBe("deposit\nM\n");
+    await rm(directory, { recursive: true });
+  });
+
+  it("takes one of the answers that eight processes give at once", async () => {
+    const directory = await temporaryDirectory();
+    const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
+    const [request] = waiting.status === "waiting" ? waiting.requests : [];
+    const given = ["S", "M", "S", "M", "S", "M", "S", "M"];
+    const said = await Promise.all(
+      given.map((answer) => inOwnProcess(directory, "answer", request?.requestId ?? "", answer)),
+    );
+    const taken = said.flatMap((each, at) => ("taken" in (each as object) ? [given[at]] : []));
+    expect(taken).toHaveLength(1);
+    const refused = said.flatMap((each) => (each as { readonly code?: string }).code ?? []);
+    expect(new Set(["request_answered", "agent_busy", ...refused]).size).toBe(2);
+    expect(await inOwnProcess(directory, "resume")).toMatchObject({ output: taken[0] });
+    await rm(directory, { recursive: true });
+  });
+});
