@@ -19,6 +19,8 @@ export { findOverlaps, type FileOverlap } from "./task/findOverlaps.ts";
 export { InProcessReservations } from "./task/InProcessReservations.ts";
 export type { StartableTask } from "./task/startableTasks.ts";
 export type { TaskOutcome } from "./task/TaskOutcome.ts";
+export { diskUseOf } from "./task/retention/diskUseOf.ts";
+export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
 export { recover } from "./task/recovery/recover.ts";
 export { recoverAll, type RecoveryOutcome } from "./task/recovery/recoverAll.ts";
 export type { RecoverAllOptions, RecoverOptions, RecoveryProposal } from "./task/recovery/RecoverOptions.ts";

@@ -107,7 +107,10 @@ export interface CheckpointPrunedEvent extends EventOrigin {
   readonly bytes: number;
 }
 
-/** An agent was to be pruned at the end of a run and was not; the run has ended all the same. */
+/**
+ * An agent was to be pruned at the end of a run, or by a schedule, and was not; everything goes on all the same. Where a
+ * schedule could not find out what to prune, it is the definition's own agent.
+ */
 export interface PruningFailedEvent extends EventOrigin {
   readonly kind: "pruning_failed";
   readonly error: unknown;

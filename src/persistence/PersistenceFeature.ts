@@ -48,6 +48,11 @@ export class PersistenceFeature {
     this.#sessions = sessions;
   }
 
+  /** The definition's own id: that of its agent unless a run is given another. */
+  get agentId(): string {
+    return this.#setup.agentId;
+  }
+
   /** Durability inside a run, bound to a context. */
   of(context: AgentContext): RunPersistence {
     return new BoundPersistence(context, this.#setup, this.#sessions);

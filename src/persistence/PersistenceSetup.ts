@@ -1,4 +1,5 @@
 import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
+import { reasonOf } from "../agent/reasonOf.ts";
 import type { StrategyGraph } from "../agent/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../agent/Tool.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
@@ -169,7 +170,8 @@ function logOf(provider: PersistenceStorageProvider<never>): RecordLog {
 
 /** What nobody listens for and has to be known all the same. */
 function warnOfFailure(event: UntimedEvent): void {
-  if (event.kind !== "trigger_failed") return;
-  const { agentId, trigger, reason } = event;
-  warn("trigger_failed", `The trigger "${trigger}" failed for agent ${JSON.stringify(agentId)}: ${reason}`);
+  const agent = `agent ${JSON.stringify(event.agentId)}`;
+  if (event.kind === "trigger_failed")
+    warn(event.kind, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);
+  if (event.kind === "pruning_failed") warn(event.kind, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
 }

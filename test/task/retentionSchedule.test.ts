@@ -1,0 +1,167 @@
+import { InMemoryPersistenceStorageProvider, persistence, strategy, type PersistenceEvent } from "agent-persistence";
+import { diskUseOf, RetentionSchedule, type RetentionScheduleOptions } from "agent-persistence/task";
+import { SimulatedClock } from "agent-persistence/testing";
+import { tmpdir } from "node:os";
+import { describe, expect, it, vi } from "vitest";
+import { durableAgent } from "../persistence/durableAgent.ts";
+import { logStorages } from "../persistence/storages.ts";
+
+const minute = 60 * 1000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** 01:00 local time, wherever this runs. */
+const night = new Date(2026, 0, 10, 1).getTime();
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+const counting = () => {
+  let left = 30;
+  return strategy<string, string>("counting", (graph) => {
+    const step = graph.node("step", async (input: string) => input);
+    graph.edge(graph.start, step);
+    graph.edge(step, step, { when: () => left-- > 0 });
+    graph.edge(step, graph.finish, { when: () => left < 0 });
+  });
+};
+
+describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
+  async function scheduled(options: RetentionScheduleOptions = {}) {
+    const storage = (await open())();
+    const clock = new SimulatedClock(night);
+    const events: PersistenceEvent[] = [];
+    const agent = durableAgent(counting(), storage, { clock, onEvent: (event) => void events.push(event) });
+    await agent.run("go");
+    const make = () => new RetentionSchedule(agent, { ...options, clock });
+    /** What a schedule does that is started, gets so much time, and has done what it began. */
+    const after = async (...advances: readonly number[]) => {
+      const schedule = make();
+      schedule.start();
+      for (const ms of advances) clock.advance(ms);
+      await schedule[Symbol.asyncDispose]();
+      return events.filter(({ kind }) => kind === "checkpoint_pruned").length;
+    };
+    return { agent, storage, clock, events, make, after };
+  }
+
+  it("prunes daily at 03:00 local time, and not a millisecond before", async () => {
+    const { after, events } = await scheduled();
+    expect(await after(2 * hour - 1)).toBe(0);
+    expect(await after(0)).toBe(0);
+    expect(await after(1)).toBe(1);
+    expect(events.at(-1)).toMatchObject({ kind: "checkpoint_pruned", agentId: "a", dropped: false });
+  });
+
+  it("prunes at another time of day, or at none", async () => {
+    const early = await scheduled({ dailyAt: "01:30" });
+    expect([await early.after(30 * minute - 1), await early.after(1)]).toEqual([0, 1]);
+    const never = await scheduled({ dailyAt: false });
+    expect(await never.after(3 * day)).toBe(0);
+  });
+
+  it("prunes when the disk has become too full, and not while it is not", async () => {
+    let use = 0.8;
+    const { after } = await scheduled({ dailyAt: false, diskUse: () => use });
+    expect(await after(day)).toBe(0);
+    use = 0.81;
+    expect(await after(5 * minute - 1)).toBe(0);
+    expect(await after(5 * minute)).toBe(1);
+  });
+
+  it("takes a disk that stays too full as one reason, and one that fills again as another", async () => {
+    const uses = [0.9, 0.95, 0.9, 0.5, 0.9, 0.9];
+    const left = [...uses];
+    const looked = vi.fn<() => Promise<number>>(async () => left.shift() ?? 0);
+    const { make, agent, clock } = await scheduled({ dailyAt: false, diskUse: looked, checkEveryMs: minute });
+    const prune = vi.spyOn(persistence(agent), "prune");
+    const pruned: number[] = [];
+    await using schedule = make();
+    schedule.start();
+    for (const _ of uses) {
+      clock.advance(minute);
+      await turn();
+      await Promise.all(prune.mock.results.map(({ value }) => value as unknown));
+      await turn();
+      pruned.push(prune.mock.calls.length);
+    }
+    expect(looked).toHaveBeenCalledTimes(uses.length);
+    expect(pruned).toEqual([1, 1, 1, 1, 2, 2]);
+  });
+
+  it("does nothing before it is started, nor after it was disposed", async () => {
+    const { make, clock, events } = await scheduled({ diskUse: () => 1 });
+    const schedule = make();
+    clock.advance(3 * day);
+    await schedule[Symbol.asyncDispose]();
+    clock.advance(3 * day);
+    expect(events.filter(({ kind }) => kind === "checkpoint_pruned")).toEqual([]);
+    expect(() => schedule.start()).toThrow("was disposed");
+  });
+
+  it("drops nothing early for a clock that jumps, and follows it to its hour", async () => {
+    const { make, clock, events, storage } = await scheduled();
+    const schedule = make();
+    schedule.start();
+    clock.jump(-30 * day);
+    clock.advance(hour);
+    clock.jump(60 * day);
+    clock.advance(5 * minute);
+    clock.jump(-day);
+    clock.advance(2 * hour);
+    await schedule[Symbol.asyncDispose]();
+    expect(events.filter(({ kind }) => kind === "checkpoint_pruned")).toMatchObject([{ dropped: false }]);
+    const listed: string[] = [];
+    for await (const { agentId } of storage.log.list()) listed.push(agentId);
+    expect(listed).toEqual(["a"]);
+  });
+
+  it("drops a finished agent after its time, at the hour", async () => {
+    const { after, events } = await scheduled();
+    await after(...Array.from({ length: 8 * 24 }, () => hour));
+    expect(events.filter(({ kind }) => kind === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });
+  });
+
+  it("tells what fails and goes on: a probe, a listing, an agent", async () => {
+    const broken = new Error("no disk");
+    const probe = vi.fn<() => Promise<number>>(async () => 0).mockRejectedValueOnce(broken);
+    const { after, events, storage } = await scheduled({ diskUse: probe });
+    const fail = (): never => {
+      throw broken;
+    };
+    const told = () =>
+      events.flatMap((event) => (event.kind === "pruning_failed" ? [[event.agentId, event.error]] : []));
+    expect([await after(5 * minute), told().length]).toEqual([0, 1]);
+    vi.spyOn(storage.log, "list").mockImplementationOnce(fail);
+    expect([await after(2 * hour), told().length]).toEqual([0, 2]);
+    vi.spyOn(storage.log, "read").mockImplementationOnce(fail);
+    expect([await after(day, day), told().length]).toEqual([1, 3]);
+    expect(told()).toEqual([0, 1, 2].map(() => ["a", broken]));
+  });
+});
+
+it("warns of what fails where nobody listens", async () => {
+  const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  const clock = new SimulatedClock(night);
+  const agent = durableAgent(counting(), new InMemoryPersistenceStorageProvider(), { clock });
+  const schedule = new RetentionSchedule(agent, { clock, diskUse: () => Promise.reject(new Error("no disk")) });
+  schedule.start();
+  clock.advance(5 * minute);
+  await schedule[Symbol.asyncDispose]();
+  expect(warnings.mock.calls).toMatchObject([[expect.stringContaining("no disk"), { code: "pruning_failed" }]]);
+  warnings.mockRestore();
+});
+
+it("refuses what cannot be meant", () => {
+  const agent = durableAgent(counting(), new InMemoryPersistenceStorageProvider());
+  const make = (options: RetentionScheduleOptions) => () => new RetentionSchedule(agent, options);
+  for (const dailyAt of ["3:00", "24:00", "03:60", "", "03:00:00", "* * * * *"])
+    expect(make({ dailyAt })).toThrow("A time of day");
+  for (const diskUseAbove of [0, -1, 1.1, 80, Number.NaN]) expect(make({ diskUseAbove })).toThrow("diskUseAbove");
+  for (const checkEveryMs of [0, -1, Number.NaN, Infinity]) expect(make({ checkEveryMs })).toThrow("checkEveryMs");
+});
+
+it("knows how full a disk is", async () => {
+  const use = await diskUseOf(tmpdir())();
+  expect(use).toBeGreaterThan(0);
+  expect(use).toBeLessThanOrEqual(1);
+  await expect(diskUseOf("/no/such/place")()).rejects.toThrow("ENOENT");
+});
