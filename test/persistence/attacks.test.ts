@@ -65,5 +65,8 @@ it("an inverse that throws something hostile is reported like any other", async 
   await agent.run("go");
   const durable = persistence(agent).agent();
   const [first] = await durable.getCheckpoints();
-  expect((await durable.rollbackToCheckpoint(first?.checkpointId ?? "")).failed).toHaveLength(1);
+  await expect(durable.rollbackToCheckpoint(first?.checkpointId ?? "")).rejects.toMatchObject({
+    code: "rollback_incomplete",
+    failed: [expect.objectContaining({ toolName: "act" })],
+  });
 });

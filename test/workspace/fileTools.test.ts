@@ -222,3 +222,13 @@ describe("a root that is not there", () => {
     expect(JSON.stringify(output)).toContain(root);
   });
 });
+
+it("tell triggers which of them change files", () => {
+  const { tools } = new Workspace({ root: "." });
+  expect(tools.filter(({ modifiesFiles }) => modifiesFiles).map(({ name }) => name)).toEqual([
+    "write_file",
+    "edit_file",
+    "delete_file",
+    "move_file",
+  ]);
+});

@@ -54,6 +54,7 @@ function writeTool(files: WorkspaceFiles, turns: Turns): AnyTool {
       executable: z.boolean().optional().describe("default: as the file is; false for a new one"),
     }),
     effect: "idempotent",
+    modifiesFiles: true,
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.next(async () => {
         const at = relativePath(given);
@@ -75,6 +76,7 @@ function editTool(files: WorkspaceFiles, turns: Turns): AnyTool {
       all: z.boolean().optional().describe("replace it wherever it stands; default false"),
     }),
     effect: "idempotent",
+    modifiesFiles: true,
     execute: ({ path: given, ...edit }, options) =>
       turns.next(async () => {
         const at = relativePath(given);
@@ -90,6 +92,7 @@ function deleteTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     description: "Deletes a file or a link.",
     inputSchema: z.object({ path }),
     effect: "idempotent",
+    modifiesFiles: true,
     execute: ({ path: given }, options) =>
       turns.next(async () => {
         const at = relativePath(given);
@@ -105,6 +108,7 @@ function moveTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     description: "Moves or renames a file or a link. There must be nothing at the new path.",
     inputSchema: z.object({ from: path, to: path }),
     effect: "idempotent",
+    modifiesFiles: true,
     execute: ({ from: givenFrom, to: givenTo }, options) =>
       turns.next(async () => {
         const [from, to] = [relativePath(givenFrom), relativePath(givenTo)];
