@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { persistence } from "agent-persistence";
+import { Workspace } from "agent-persistence/workspace";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
 /** A folder with something of everything. */
