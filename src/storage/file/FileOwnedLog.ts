@@ -113,6 +113,8 @@ export class FileOwnedLog implements OwnedLog {
 
   async #store({ line, end, summary }: EncodedAppend): Promise<number> {
     await this.#orEnd(async () => {
+      // Whoever waits for this append may act on the world next: not on a lease that is nearly over.
+      await this.#lease.refresh();
       if (summary !== undefined) await this.#state.markChanging(summary, this.generation);
       await this.#taken.segment.store(line);
     });

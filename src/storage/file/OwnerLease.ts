@@ -40,6 +40,11 @@ export class OwnerLease {
     return this.#renewal.stop();
   }
 
+  /** For an owner about to begin something: see {@link LeaseRenewal.refresh}. */
+  refresh(): Promise<void> {
+    return this.#renewal.refresh();
+  }
+
   /** The owner goes on under another generation: its own, which nobody else could have linked. */
   async moved(from: number): Promise<void> {
     await this.removeFiles(from).catch(() => {});
