@@ -128,6 +128,7 @@ export {
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
 export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";
+export type { RestartOptions } from "./persistence/restart.ts";
 export type { RollbackReport } from "./persistence/RollbackReport.ts";
 export {
   RollbackToolRegistry,

@@ -57,3 +57,4 @@ export {
   type RebaseRefusal,
   type RebaseResult,
 } from "./workspace/rebase/rebaseIfSafe.ts";
+export { rebaseInRun } from "./workspace/rebase/rebaseInRun.ts";

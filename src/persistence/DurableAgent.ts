@@ -28,6 +28,7 @@ import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
+import { restart, type RestartOptions } from "./restart.ts";
 import { rollBack } from "./rollBack.ts";
 import type { RollbackOptions } from "./RunPersistence.ts";
 import { settleFromOutside } from "./settleFromOutside.ts";
@@ -68,6 +69,19 @@ export class DurableAgent {
   /** {@link rollbackToCheckpoint} to the newest one: takes back what was done after it. */
   async rollbackToLatestCheckpoint(options?: Omit<RollbackOptions, "agentContext">): Promise<RollbackReport> {
     return this.#rollBack(undefined, options);
+  }
+
+  /**
+   * Begins a failed task again: rolls it back to the first checkpoint of its run, with files and effects, and queues it in
+   * the same append. A restart that a crash cut short goes on when it is asked for again.
+   *
+   * @returns `undefined` when it failed before its first checkpoint, so that there was nothing to take back.
+   * @throws TaskNotFoundError, TransitionNotAllowedError when it is not failed, or not recoverable; ToolCallInDoubtError,
+   * AgentBusyError; nothing has changed then.
+   * @throws RollbackIncompleteError when a call cannot be taken back; the task stays failed, and the rollback open.
+   */
+  async restart(options: RestartOptions = {}): Promise<RollbackReport | undefined> {
+    return restart(this.#setup, this.agentId, options);
   }
 
   /**
@@ -219,7 +233,7 @@ export class DurableAgent {
       log,
       target,
       signal: journal.lost,
-      pauseReason: `rolled back to checkpoint ${target.id}`,
+      leaves: { status: "paused", reason: `rolled back to checkpoint ${target.id}` },
     });
     return report;
   }

@@ -1,5 +1,7 @@
 import { runMoved } from "../agent/RunMoved.ts";
+import type { TypedStorage } from "../agent/TypedStorage.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
+import { storageRecords } from "../checkpoint/changeRecords.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
@@ -24,8 +26,10 @@ export interface RollBackOptions {
   readonly log: AgentLog;
   readonly target: CheckpointPoint;
   readonly signal: AbortSignal;
-  /** From outside a run: the agent is paused, for this reason. Absent: its run goes on. */
-  readonly pauseReason?: string;
+  /** From outside a run: what the agent becomes. Absent: its run goes on. */
+  readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
+  /** What is otherwise in the storage than at the checkpoint. From outside a run only. Default: nothing. */
+  readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
 /** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
@@ -52,11 +56,12 @@ export async function rollBack(
   const begun = lineFrom(target, "rollback", run, reopens, journal);
   reopenRuns(journal, log.index, target);
   const end = { kind: "rollback_end", target: target.version } as const;
-  journal.append([...begun.records, end]);
-  const { pauseReason: reason } = options;
+  const { leaves, changes = new Map() } = options;
+  // The checkpoint comes last of a line's beginning, and has what stands before it.
+  const records = begun.records.toSpliced(-1, 0, ...storageRecords(changes, begun.lane, journal.writer));
+  journal.append([...records, end]);
   // In the same turn of the event loop, so in the same append.
-  if (reason !== undefined)
-    journal.append(statusRecords(journal.life, { status: "paused", at: journal.clock.now(), reason }));
+  if (leaves) journal.append(statusRecords(journal.life, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   const report = runMoved({
     checkpointId: target.id,

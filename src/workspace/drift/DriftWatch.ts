@@ -1,17 +1,21 @@
 import { z } from "zod";
-import type { AgentContext } from "../../agent/AgentContext.ts";
+import type { AgentContext, AgentStorage } from "../../agent/AgentContext.ts";
 import type { AgentFeature } from "../../agent/AgentFeature.ts";
+import type { AgentRun } from "../../agent/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { checkDrift } from "./checkDrift.ts";
 import type { DriftReport } from "./DriftReport.ts";
 import { driftResponse, type DriftResponse } from "./driftResponse.ts";
-import { leftFilesOf } from "./LeftFiles.ts";
-import { isSettled, trackVersions, versionTrackerKey } from "./VersionTracker.ts";
+import { leftFilesOf, type LeftFiles } from "./LeftFiles.ts";
+import { isSettled, settleAll, trackVersions, versionTrackerKey, type VersionTracker } from "./VersionTracker.ts";
 
-/** When a drift was looked for. */
-export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic";
+/**
+ * When a drift was looked for. `at_end` is no check: a run that has come to its end, with a rebase proposed that nobody
+ * made, is told the last check of it again.
+ */
+export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic" | "at_end";
 
 /** What is told of each check. */
 export interface DriftNotice {
@@ -29,7 +33,7 @@ export interface DriftWatchConfig {
   readonly upstream?: string;
   /** Brings the upstream's commits here, such as your own `git fetch`; what it throws fails the run. Default: what somebody fetched last counts. */
   readonly fetch?: (signal: AbortSignal) => PromiseLike<void>;
-  /** Told of each check before anything follows from it; what it throws fails the run. */
+  /** Told of each check before anything follows from it, and of a rebase to make at the end; what it throws fails the run. */
   readonly onDrift?: (notice: DriftNotice) => PromiseLike<void> | void;
   /** Milliseconds between checks within a run, at the start of a node. Default: 600,000, ten minutes. */
   readonly intervalMs?: number;
@@ -49,8 +53,10 @@ export class DriftWatch {
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
-  /** When each run was last looked at by this process. */
+  /** When this process looked at each run last. */
   readonly #checked = new Map<string, number>();
+  /** What it was told of each run last. */
+  readonly #told = new Map<string, DriftNotice>();
 
   constructor(config: DriftWatchConfig) {
     this.#config = config;
@@ -75,30 +81,64 @@ export class DriftWatch {
    * @throws GitError
    */
   async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
-    await this.#config.fetch?.(context.signal);
     const known = context.storage.get(versionTrackerKey);
-    const { upstream, onDrift } = this.#config;
     const left = leftFilesOf(await persistence(context).getCheckpoints());
-    const report = await checkDrift({
-      files: this.#files,
-      ...(upstream !== undefined && { upstream }),
-      ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
-      left,
-      signal: context.signal,
-    });
+    const report = await this.#look(known, context.signal, left);
     const response = driftResponse(report);
-    await onDrift?.({ agentId: context.agentId, trigger, report, response });
+    const notice = { agentId: context.agentId, trigger, report, response };
+    await this.#config.onDrift?.(notice);
+    this.#told.set(context.runId, notice);
     const hasToAsk = response.action !== "go_on" && !isSettled(known, report);
     const resolution = hasToAsk ? await ask(context, report, response.advice) : undefined;
-    const at = new Date(this.#clock.now()).toISOString();
-    const about = { taskId: context.agentId, at, ...(resolution && { resolution }) };
+    const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
     context.storage.set(versionTrackerKey, trackVersions(known, report, about));
     return report;
+  }
+
+  /**
+   * For the `carryOver` of a restart: the tracker outlives it, with what the upstream has now, and what nobody settled
+   * before as `task_restarted`.
+   *
+   * @throws GitError, which refuses the restart.
+   */
+  readonly carryOver = async (storage: AgentStorage, agentId: string): Promise<void> => {
+    const known = storage.get(versionTrackerKey);
+    const report = await this.#look(known, new AbortController().signal);
+    // What the task itself left in the work tree is about to be taken back.
+    const upstream = { ...report, localFiles: [] };
+    const tracker = trackVersions(known, upstream, { taskId: agentId, at: this.#now() });
+    storage.set(versionTrackerKey, settleAll(tracker, "task_restarted"));
+  };
+
+  /** Tells again of a rebase that was proposed for the end of a run, unless it was made. */
+  async end({ runId, state }: Pick<AgentRun, "runId" | "state">): Promise<void> {
+    const told = this.#told.get(runId);
+    this.forget(runId);
+    if (told?.response.action !== "go_on" || told.response.rebase === undefined) return;
+    if (isSettled(state.storage.get(versionTrackerKey), told.report)) return;
+    await this.#config.onDrift?.({ ...told, trigger: "at_end" });
   }
 
   /** Forgets a run that has ended here. */
   forget(runId: string): void {
     this.#checked.delete(runId);
+    this.#told.delete(runId);
+  }
+
+  async #look(known: VersionTracker | undefined, signal: AbortSignal, left?: LeftFiles): Promise<DriftReport> {
+    const { upstream, fetch } = this.#config;
+    await fetch?.(signal);
+    return checkDrift({
+      files: this.#files,
+      ...(upstream !== undefined && { upstream }),
+      ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
+      ...(left && { left }),
+      signal,
+    });
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
   }
 }
 
@@ -114,7 +154,7 @@ export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
       await watch.checkWhenDue(event.context);
       return next(event);
     });
-    pipeline.onAgentCompleted(({ run }) => watch.forget(run.runId));
+    pipeline.onAgentCompleted(({ run }) => watch.end(run));
     pipeline.onAgentFailed(({ run }) => watch.forget(run.runId));
     pipeline.onAgentWaiting(({ run }) => watch.forget(run.runId));
     return watch;

@@ -78,10 +78,22 @@ export function trackVersions(
   };
 }
 
-/** Whether somebody has settled what the upstream has now. */
+/** The tracker after all that the upstream has changed, and that nobody settled before, is settled in one way. */
+export function settleAll(tracker: VersionTracker, resolution: DriftResolution): VersionTracker {
+  const events = tracker.drift_events.map((event) =>
+    event.type === "local_change" || event.resolution !== undefined ? event : { ...event, resolution },
+  );
+  return { ...tracker, drift_events: events };
+}
+
+/** Whether somebody has settled what the upstream has now. A restart settles it for what the task did before. */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
-  const events = known?.drift_events ?? [];
-  return events.some(({ details, resolution }) => details.new_head === upstreamHead && resolution !== undefined);
+  const resolution = lastAbout(known, upstreamHead)?.resolution;
+  return resolution !== undefined && resolution !== "task_restarted";
+}
+
+function lastAbout(known: VersionTracker | undefined, upstreamHead: string): DriftEvent | undefined {
+  return known?.drift_events.findLast(({ details }) => details.new_head === upstreamHead);
 }
 
 function settled(event: DriftEvent, upstreamHead: string, resolution: DriftResolution): DriftEvent {
@@ -97,9 +109,10 @@ function newEvents(
   const add = (type: DriftEvent["type"], details: DriftEvent["details"]): void =>
     void events.push({ detected_at: at, type, details });
   const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
-  const hasMoved = known === undefined ? commitsBehind > 0 : known.upstream_head !== upstreamHead;
+  const isNew =
+    known?.upstream_head !== upstreamHead || lastAbout(known, upstreamHead)?.resolution === "task_restarted";
   if (rewritten) add("force_push", heads);
-  else if (hasMoved && commitsBehind > 0)
+  else if (isNew && commitsBehind > 0)
     add("upstream_change", { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads });
   const last = known?.drift_events.findLast(({ type }) => type === "local_change")?.details.conflicting_files;
   if (localFiles.length > 0 && last?.join("\n") !== localFiles.join("\n"))

@@ -1,6 +1,6 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import { SimulatedClock, scriptedModel } from "agent-persistence/testing";
-import { Drift, Workspace, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
+import { Drift, rebaseInRun, Workspace, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { lines, TestRepository } from "../git/repositories.ts";
 
@@ -41,7 +41,7 @@ class Watched {
 }
 
 describe("Drift", () => {
-  it("looks before a run goes on, and every ten minutes of it", async () => {
+  it("looks before a run goes on, and every ten minutes of it, and tells of the rebase again when it has ended", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     watched.atNode = (name) => {
@@ -59,6 +59,7 @@ describe("Drift", () => {
     expect(watched.notices.map(({ trigger, response }) => [trigger, response])).toEqual([
       ["before_task_resume", { action: "go_on", rebase: "at_end" }],
       ["periodic", { action: "go_on", rebase: "at_end" }],
+      ["at_end", { action: "go_on", rebase: "at_end" }],
     ]);
     expect(fetched).toHaveLength(2);
     const head = ours.git("rev-parse", "HEAD");
@@ -70,6 +71,32 @@ describe("Drift", () => {
         upstream_head: origin.git("rev-parse", "HEAD"),
         drift_events: [{ type: "upstream_change", details: { commits_behind: 1 } }],
       },
+    });
+  });
+
+  it("does not tell of a rebase again that the run has made, and records it", async () => {
+    const { origin, ours } = pair();
+    const upstream = origin.commit({ "b.txt": "theirs" });
+    ours.git("fetch", "--quiet");
+    const notices: DriftNotice[] = [];
+    const committer = { name: "Agent", email: "agent@example.com" };
+    const allowed = { root: ours.root, enabled: true, test: () => true, permission: () => true, committer };
+    const work = strategy<string, string>("work", (graph) => {
+      const last = graph.node("last", async (_input: string, context) => {
+        const result = await rebaseInRun(context, allowed);
+        return result.rebased ? "rebased" : result.reason;
+      });
+      graph.edge(graph.start, last);
+      graph.edge(last, graph.finish);
+    });
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() })
+      .install(Drift, { root: ours.root, onDrift: (notice) => void notices.push(notice) });
+    expect(await agent.run("go")).toMatchObject({ output: "rebased" });
+    expect(ours.git("rev-parse", "HEAD")).toBe(upstream);
+    expect(notices.map(({ trigger }) => trigger)).toEqual(["before_task_resume"]);
+    expect((await persistence(agent).agent().getLatestCheckpoint())?.storage).toMatchObject({
+      drift: { current_head: upstream, drift_events: [{ type: "upstream_change", resolution: "rebased" }] },
     });
   });
 
