@@ -3,13 +3,8 @@ import type { Node } from "../agent/Node.ts";
 import type { PendingRequest } from "../agent/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
-import { historyRecords } from "../checkpoint/changeRecords.ts";
 import type { Message } from "../checkpoint/Message.ts";
-import { MessageHistory } from "../checkpoint/MessageHistory.ts";
-import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
-import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
-import { CheckpointNotFoundError } from "../errors/CheckpointNotFoundError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
@@ -21,8 +16,8 @@ import { cancelRun } from "./cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
 import { inverseInDoubt } from "./inverseInDoubt.ts";
+import { goOnFromHead } from "./goOnFromHead.ts";
 import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
-import { runAt } from "./moveRecords.ts";
 import { openWhenFree } from "./openWhenFree.ts";
 import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -103,12 +98,13 @@ export class DurableAgent {
     encodeValue(input, `the input of node "${node}"`);
     assertStorableHistory(options.messageHistory);
     await using journal = await this.#setup.openJournal(this.agentId);
-    await this.#goOnAt(
-      journal,
-      await finishRollback(this.#setup, journal),
-      { to: { node, input }, move: "execution_point" },
-      () => options.messageHistory,
-    );
+    const log = await finishRollback(this.#setup, journal);
+    await goOnFromHead(journal, log, {
+      to: { node, input },
+      messages: options.messageHistory,
+      move: "execution_point",
+      pauseReason: `execution point set to node ${node}`,
+    });
   }
 
   /** Oldest first. */
@@ -242,57 +238,11 @@ export class DurableAgent {
     findCheckpoint(this.agentId, (await journal.readAll()).index, checkpointId);
     const log = await finishRollback(this.#setup, journal);
     const target = findCheckpoint(this.agentId, log.index, checkpointId);
-    await this.#goOnAt(journal, log, { move: "rollback" }, () => messagesAt(log, target));
+    await goOnFromHead(journal, log, {
+      messages: messagesAt(log, target),
+      move: "rollback",
+      pauseReason: "messages rolled back",
+    });
     return historyOnlyReport(log, target);
-  }
-
-  /** A line from the head: at another node or, without `to`, where it is with another history. */
-  async #goOnAt(
-    journal: Journal,
-    log: AgentLog,
-    point: {
-      readonly to?: { readonly node: string; readonly input: unknown };
-      readonly move: CheckpointRecord["move"] & string;
-    },
-    historyFrom: () => readonly Message[] | undefined,
-  ): Promise<void> {
-    const head = log.index.latest;
-    const state = head && stateAt(log.index, head);
-    if (!head || !state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
-    const reader = log.reader(state);
-    const history = new MessageHistory(
-      state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),
-      journal.nextNumber,
-    );
-    const messages = historyFrom();
-    if (messages) history.rewrite(() => messages);
-    const lane = journal.nextLane++;
-    const version = journal.nextVersion++;
-    const { run, reopens } = runAt(head, log.index);
-    const start: LaneRecord = { kind: "lane", lane, from: head.version, keep: "all" };
-    const { iteration, progress, summary, inputType, unresolved } = head.record;
-    const stays = point.to === undefined;
-    const { node, input } = point.to ?? { node: head.record.node, input: reader.read(head.record.input) };
-    const checkpoint: CheckpointRecord = {
-      kind: "checkpoint",
-      lane,
-      version,
-      at: journal.clock.now(),
-      node,
-      input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
-      ...(stays && inputType !== undefined && { inputType }),
-      ...(stays && unresolved && { unresolved }),
-      iteration,
-      ...(progress !== undefined && { progress }),
-      ...(summary !== undefined && { summary }),
-      move: point.move,
-    };
-    const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-    const records: AgentRecord[] = [...(reopens ? [run] : []), start, ...changes, checkpoint];
-    journal.append(records);
-    const reason = stays ? "messages rolled back" : `execution point set to node ${node}`;
-    // In the same turn of the event loop, so in the same append.
-    journal.append(statusRecords(journal.life, { status: "paused", at: journal.clock.now(), reason }));
-    await journal.durable();
   }
 }
