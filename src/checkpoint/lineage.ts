@@ -13,3 +13,11 @@ export function isBelow(index: LogIndex, lane: number, order: number, point: Che
 export function isAncestor(index: LogIndex, point: CheckpointPoint, of: CheckpointPoint): boolean {
   return point.version === of.version || isBelow(index, of.record.lane, of.order, point);
 }
+
+/** Whether a place of the log lies on the way to a checkpoint. */
+export function isOnWayTo(index: LogIndex, lane: number, order: number, point: CheckpointPoint): boolean {
+  if (lane === point.record.lane) return order < point.order;
+  const from = index.lanes.get(point.record.lane)?.record.from;
+  const origin = from === undefined ? undefined : index.checkpoints.get(from);
+  return origin !== undefined && isOnWayTo(index, lane, order, origin);
+}

@@ -47,6 +47,12 @@ export interface ParticipantHost {
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   request(agentId: string, checkpointId: string, key: string): Promise<ParticipantRequest>;
+  /**
+   * What was noted on the way to a checkpoint and not taken back, oldest first. Owns and writes nothing.
+   *
+   * @throws CheckpointNotFoundError, NotAnAncestorError
+   */
+  notesBefore(agentId: string, checkpointId: string, key: string): Promise<readonly Note[]>;
 }
 
 /**

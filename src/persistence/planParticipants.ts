@@ -86,6 +86,7 @@ export function participantRequest(options: {
   };
 }
 
-function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
+/** A note as a participant gets it. */
+export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
   return { value: log.readValue(value), ...(call !== undefined && { toolCallId: call }) };
 }

@@ -18,6 +18,8 @@ import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { CommitRequest, CommittedFiles } from "./git/commitFiles.ts";
 import { commitInRun } from "./git/commitTool.ts";
+import type { RecoveryParticipant } from "../persistence/RecoveryParticipant.ts";
+import { FileRecovery } from "./recovery/FileRecovery.ts";
 import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
 import { describeRestoreStep, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";
@@ -75,6 +77,13 @@ export class Workspace implements RollbackParticipant {
   readonly key: string = fileNoteKey;
   /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. */
   readonly tools: readonly AnyTool[];
+  /**
+   * What `recover(agent, { participants: [workspace.recovery] })` needs to bring required files back that somebody changed or
+   * deleted: `use_checkpoint`, `merge` and `restore`, as far as the agent's log has the contents. They become what the run
+   * that goes on needs: what the agent left. `merge` brings together what the agent and somebody else made of the file that
+   * the agent first changed. What is replaced is not kept.
+   */
+  readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
   readonly #restore: FileRestore;
   readonly #capture: FileCapture;
@@ -87,6 +96,12 @@ export class Workspace implements RollbackParticipant {
     this.#restore = new FileRestore(this.#files, onConflict, conflictResolver);
     const rules = IgnoreRules.of(ignore);
     this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles });
+    this.recovery = new FileRecovery({
+      files: this.#files,
+      restore: this.#restore,
+      resolver: conflictResolver,
+      host: () => this.#attached(),
+    });
     this.tools = fileTools(this.#files, new Turns());
   }
 
@@ -135,10 +150,9 @@ export class Workspace implements RollbackParticipant {
    * @throws CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
   async preview(checkpointId: string, options: { readonly agentId?: string } = {}): Promise<readonly PreviewedFile[]> {
-    if (!this.#host)
-      throw new TypeError("This workspace is no participant of an agent: install(Persistence, { participants }).");
-    const { agentId = this.#host.agentId } = options;
-    const { files } = await this.#restore.look(await this.#host.request(agentId, checkpointId, this.key));
+    const host = this.#attached();
+    const { agentId = host.agentId } = options;
+    const { files } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));
     return files.map(({ kind, history: { path, target } }) => ({
       path,
       change: kind === "conflict" ? "conflict" : target ? "write" : "delete",
@@ -159,5 +173,10 @@ export class Workspace implements RollbackParticipant {
 
   describe(step: unknown): DescribedStep {
     return describeRestoreStep(restoreStepOf(step));
+  }
+
+  #attached(): ParticipantHost {
+    if (this.#host) return this.#host;
+    throw new TypeError("This workspace is no participant of an agent: install(Persistence, { participants }).");
   }
 }

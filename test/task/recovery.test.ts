@@ -40,7 +40,7 @@ function participant(can: readonly RecoveryOption[], found: readonly Environment
   const able: RecoveryParticipant = {
     findMismatches: async () => found,
     optionsFor: () => can,
-    apply: async (mismatch, option) => void applied.push(`${option} ${mismatch.kind}`),
+    prepare: async (mismatch, option) => async () => void applied.push(`${option} ${mismatch.kind}`),
   };
   return { applied, able };
 }
@@ -129,7 +129,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
       onConfirm: ({ chosen }) => chosen.length === 3,
     });
     expect(asked).toEqual([modified, deleted, upstream]);
-    expect(applied).toEqual(["merge file_modified_externally", "restore file_deleted", "rebase new_commits_upstream"]);
+    expect(applied).toEqual(["rebase new_commits_upstream", "merge file_modified_externally", "restore file_deleted"]);
     expect(report.steps[1]?.chosen.map(({ option }) => option)).toEqual(choices);
     expect(report.steps[1]?.checks["filesUnchanged"]).toMatchObject({ ok: false });
     expect(report.result).toMatchObject({ status: "completed" });
@@ -234,15 +234,15 @@ describe("what can be chosen", () => {
         ["ignore", "abort"],
       ],
     ],
-  ] as const)("depends on who is there: %j", (can, expected) => {
+  ] as const)("depends on who is there: %j", async (can, expected) => {
     const participants = can.map((options) => participant(options).able);
-    const offered = mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint));
+    const offered = await Promise.all(mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint)));
     expect(offered.map(({ options }) => options)).toEqual(expected);
   });
 
-  it("is done by the first who offers it, and what leaves things as they are by nobody", () => {
+  it("is done by the first who offers it, and what leaves things as they are by nobody", async () => {
     const [first, second] = [participant(["merge"]).able, participant(["merge", "use_checkpoint"]).able];
-    const { doneBy } = offeredOptions(modified, [first, second], checkpoint);
+    const { doneBy } = await offeredOptions(modified, [first, second], checkpoint);
     expect([doneBy("merge"), doneBy("use_checkpoint"), doneBy("use_current")]).toEqual([first, second, undefined]);
   });
 });

@@ -6,6 +6,7 @@ import type { CheckpointValidation, ValidationCheck } from "../../persistence/Ch
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import type { RecoveryParticipant } from "./RecoveryParticipant.ts";
 import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";
@@ -46,14 +47,18 @@ export class Recovery<Output> {
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
     const validation = await this.#durable.validateCheckpoint();
     this.#assertWhole(validation);
-    const mismatches = [...validation.mismatches, ...(await this.#foundByParticipants(checkpoint))];
+    const mismatches = await this.#mismatches(validation, checkpoint);
     const settled = await this.#settle(mismatches, checkpoint);
     const chosen = settled.map(({ mismatch, option }) => ({ mismatch, option }));
     this.#ended("verify_environment", validation.environmental, chosen);
+    const actions: (() => Promise<void>)[] = [];
+    for (const { mismatch, option, offered } of rebasesFirst(settled)) {
+      const action = await offered.doneBy(option)?.prepare(mismatch, option, checkpoint);
+      if (action) actions.push(action);
+    }
     await this.#confirm(checkpoint, validation, chosen);
     this.#options.signal?.throwIfAborted();
-    for (const { mismatch, option, offered } of settled)
-      await offered.doneBy(option)?.apply(mismatch, option, checkpoint);
+    for (const action of actions) await action();
     this.#ended("restore_state", {}, chosen);
     await this.#notice(checkpoint);
   }
@@ -70,11 +75,18 @@ export class Recovery<Output> {
     this.#ended("find_checkpoint", checks);
   }
 
-  async #foundByParticipants(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]> {
-    const found: EnvironmentMismatch[] = [];
-    for (const participant of this.#options.participants ?? [])
-      found.push(...((await participant.findMismatches?.(checkpoint)) ?? []));
-    return found;
+  /** What somebody has to settle: what the agent did itself is none of it. */
+  async #mismatches(
+    validation: CheckpointValidation,
+    checkpoint: AgentCheckpointData,
+  ): Promise<readonly EnvironmentMismatch[]> {
+    const { participants = [] } = this.#options;
+    const mismatches: EnvironmentMismatch[] = [];
+    for (const mismatch of validation.mismatches)
+      if (!(await isOwnWork(mismatch, participants, checkpoint))) mismatches.push(mismatch);
+    for (const participant of participants)
+      mismatches.push(...((await participant.findMismatches?.(checkpoint)) ?? []));
+    return mismatches;
   }
 
   /** @throws EnvironmentMismatchError, RecoveryRefusedError */
@@ -84,7 +96,8 @@ export class Recovery<Output> {
   ): Promise<readonly Settled[]> {
     const { participants = [], onEnvironmentMismatch } = this.#options;
     const { agentId } = this.#durable;
-    const all = mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint));
+    const all: OfferedMismatch[] = [];
+    for (const mismatch of mismatches) all.push(await offeredOptions(mismatch, participants, checkpoint));
     if (all.length > 0 && !onEnvironmentMismatch) {
       const unsettled = all.map(({ mismatch, options }) => ({
         kind: mismatch.kind,
@@ -151,4 +164,21 @@ export class Recovery<Output> {
       chosen: chosen.map(({ option }) => option),
     });
   }
+}
+
+/** A rebase needs files as they are committed, and may still be refused. */
+function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
+  return [
+    ...settled.filter(({ option }) => option === "rebase"),
+    ...settled.filter(({ option }) => option !== "rebase"),
+  ];
+}
+
+async function isOwnWork(
+  mismatch: EnvironmentMismatch,
+  participants: readonly RecoveryParticipant[],
+  checkpoint: AgentCheckpointData,
+): Promise<boolean> {
+  for (const participant of participants) if (await participant.isOwnWork?.(mismatch, checkpoint)) return true;
+  return false;
 }

@@ -13,15 +13,14 @@ export interface OfferedMismatch {
 }
 
 /** Decides what can be chosen: what leaves things as they are, and what the first participant that offers it can do. */
-export function offeredOptions(
+export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],
   checkpoint: AgentCheckpointData,
-): OfferedMismatch {
-  const offers = participants.map((participant) => ({
-    participant,
-    options: new Set(participant.optionsFor(mismatch, checkpoint)),
-  }));
+): Promise<OfferedMismatch> {
+  const offers: { readonly participant: RecoveryParticipant; readonly options: ReadonlySet<RecoveryOption> }[] = [];
+  for (const participant of participants)
+    offers.push({ participant, options: new Set(await participant.optionsFor(mismatch, checkpoint)) });
   const doneBy = (option: RecoveryOption) =>
     needsNobody.has(option) ? undefined : offers.find(({ options }) => options.has(option))?.participant;
   const options = recoveryOptions[mismatch.kind].filter(

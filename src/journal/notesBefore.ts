@@ -1,0 +1,14 @@
+import { isOnWayTo } from "../checkpoint/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import type { NoteRecord } from "../checkpoint/records.ts";
+
+/** The notes of a key on the way to a checkpoint that were not taken back, oldest first. */
+export function notesBefore(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {
+  const before = index.notes.filter(
+    (note) =>
+      note.record.key === key &&
+      !index.notesTakenBack.has(note) &&
+      isOnWayTo(index, note.record.lane, note.order, target),
+  );
+  return before.map(({ record }) => record);
+}

@@ -1,0 +1,218 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  AIAgent,
+  Persistence,
+  persistence,
+  strategy,
+  type AgentContext,
+  type PersistenceStorageProvider,
+} from "agent-persistence";
+import { nodeEnvironment, recover, type RecoverOptions, type RecoveryOption } from "agent-persistence/task";
+import { scriptedModel } from "agent-persistence/testing";
+import { ConflictResolver, Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
+import { describe, expect, it } from "vitest";
+import { Fault, Stopped } from "../persistence/durableAgent.ts";
+import { logStorages, type Opened } from "../persistence/storages.ts";
+import { recordsOf } from "../persistence/stored.ts";
+import { temporaryFolder, treeOf } from "./fixture.ts";
+
+const required = ["doc.md", "run.sh", "plain.txt", "captured.txt"];
+const document = (changed: Readonly<Record<number, string>> = {}) =>
+  Array.from({ length: 20 }, (_, at) => `${changed[at] ?? `line ${at}`}\n`).join("");
+const left = document({ 2: "the agent's" });
+
+/** Changes two of the files that it needs, one by a command, and stops in its second node. */
+class Project {
+  readonly root = temporaryFolder();
+  readonly fault = new Fault();
+  readonly opened: Opened;
+  /** What the second node does before it stops. */
+  inSecond: (context: AgentContext, workspace: Workspace) => Promise<unknown> = async () => {};
+
+  constructor(opened: Opened) {
+    this.opened = opened;
+    this.write("doc.md", document());
+    this.write("run.sh", "old");
+    this.write("plain.txt", "plain");
+    this.write("captured.txt", "captured");
+    chmodSync(this.at("run.sh"), 0o755);
+  }
+
+  at = (path: string): string => join(this.root, path);
+  write = (path: string, content: string): void => writeFileSync(this.at(path), content);
+  read = (path: string): string | undefined => treeOf(this.root)[path];
+
+  build(options: Partial<WorkspaceOptions> = {}, storage: PersistenceStorageProvider<never> = this.opened()) {
+    const workspace = new Workspace({ root: this.root, ...options });
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", async (input: string, context: AgentContext) => {
+        context.require({ files: required });
+        await edit(context, "doc.md", "line 2\n", "the agent's\n");
+        await edit(context, "run.sh", "old", "new");
+        return input;
+      });
+      const second = graph.node("second", async (input: string, context: AgentContext) => {
+        await this.inSecond(context, workspace);
+        this.fault.strike();
+        return input;
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const environment = nodeEnvironment({ workingDirectory: this.root });
+    const { tools } = workspace;
+    const agent = new AIAgent({
+      id: "coder",
+      promptExecutor: scriptedModel([]),
+      llmModel: "m",
+      strategy: work,
+      tools,
+    }).install(Persistence, { storage, environment, participants: [workspace] });
+    return { agent, workspace, saved: persistence(agent).agent() };
+  }
+
+  /** Runs until it stops. */
+  async stop(): Promise<this> {
+    const error: unknown = await this.build()
+      .agent.run("go")
+      .catch((stopped: unknown) => stopped);
+    if (!(error instanceof Stopped)) throw error;
+    this.fault.repair();
+    return this;
+  }
+
+  recover(
+    choose: RecoveryOption | undefined,
+    options: Partial<WorkspaceOptions> = {},
+    more: Partial<RecoverOptions> = {},
+  ) {
+    const { agent, workspace } = this.build(options);
+    return recover(agent, {
+      participants: [workspace.recovery],
+      ...(choose && { onEnvironmentMismatch: () => choose }),
+      ...more,
+    });
+  }
+}
+
+function edit(context: AgentContext, path: string, oldText: string, newText: string): Promise<unknown> {
+  const input = { path, oldText, newText };
+  const call = { type: "tool-call", toolCallId: path, toolName: "edit_file", input } as const;
+  return context.tools.execute({ role: "assistant", content: [call] });
+}
+
+const stale = document({ 15: "mine" });
+
+describe.each(logStorages)("recovery of files, $name", ({ open }) => {
+  it.each<readonly [string, string | undefined, RecoveryOption, string | undefined]>([
+    ["doc.md", stale, "use_current", `644 ${stale}`],
+    ["doc.md", stale, "use_checkpoint", `644 ${left}`],
+    ["doc.md", stale, "merge", `644 ${document({ 2: "the agent's", 15: "mine" })}`],
+    ["run.sh", "mine", "use_checkpoint", "755 new"],
+    ["run.sh", undefined, "restore", "755 new"],
+    ["run.sh", undefined, "skip", undefined],
+  ])("does what was chosen: %s, which is %j, %s", async (path, content, option, result) => {
+    const project = await new Project(await open()).stop();
+    if (content === undefined) rmSync(project.at(path));
+    else project.write(path, content);
+    const report = await project.recover(option);
+    expect([project.read(path), report.result.status]).toEqual([result, "completed"]);
+    expect(report.steps[2]).toMatchObject({ step: "restore_state", chosen: [{ mismatch: { path }, option }] });
+  });
+
+  it("without a handler lists every option that there is, and changes nothing; so does abort", async () => {
+    const project = await new Project(await open()).stop();
+    project.write("doc.md", stale);
+    rmSync(project.at("run.sh"));
+    project.write("plain.txt", "mine");
+    rmSync(project.at("captured.txt"));
+    const before = [treeOf(project.root), await recordsOf(project.opened() as never)];
+    const refused = project.recover(undefined);
+    await expect(refused).rejects.toMatchObject({
+      code: "environment_mismatch",
+      mismatches: [
+        { kind: "file_modified_externally", options: ["use_current", "use_checkpoint", "merge", "abort"] },
+        { kind: "file_deleted", options: ["restore", "skip", "abort"] },
+        // Contents that are not in the log.
+        { kind: "file_modified_externally", options: ["use_current", "abort"] },
+        { kind: "file_deleted", options: ["skip", "abort"] },
+      ],
+    });
+    await expect(refused).rejects.toThrow(/doc\.md .*\(use_current, use_checkpoint, merge, abort\)/);
+    await expect(project.recover("abort")).rejects.toMatchObject({ code: "recovery_refused" });
+    expect([treeOf(project.root), await recordsOf(project.opened() as never)]).toEqual(before);
+  });
+});
+
+describe("recovery of files", () => {
+  const memory = logStorages[0]!;
+
+  it("asks nobody about what the agent did after the checkpoint, and brings that back", async () => {
+    const project = new Project(await memory.open());
+    project.inSecond = (context) => edit(context, "doc.md", "line 9\n", "later\n");
+    await project.stop();
+    const later = document({ 2: "the agent's", 9: "later" });
+    expect(project.read("doc.md")).toBe(`644 ${later}`);
+    const onEnvironmentMismatch = (): RecoveryOption => expect.unreachable("nobody is to be asked");
+    const again = new Project(await memory.open());
+    again.inSecond = project.inSecond;
+    await again.stop();
+    again.write("doc.md", stale);
+    await again.recover("use_checkpoint");
+    expect(again.read("doc.md")).toBe(`644 ${later}`);
+    const report = await project.recover(undefined, {}, { onEnvironmentMismatch });
+    expect([project.read("doc.md"), report.result.status]).toEqual([`644 ${later}`, "completed"]);
+  });
+
+  it("has the contents of files that a capture has read, too", async () => {
+    const project = new Project(await memory.open());
+    project.inSecond = (context, workspace) =>
+      workspace.capture(context, () => writeFileSync(project.at("other.txt"), ""));
+    await project.stop();
+    project.write("captured.txt", "mine");
+    await project.recover("use_checkpoint");
+    expect(project.read("captured.txt")).toBe("644 captured");
+  });
+
+  it("refuses what does not merge before anything is changed, unless the resolver settles it", async () => {
+    const project = await new Project(await memory.open()).stop();
+    project.write("doc.md", document({ 2: "mine" }));
+    rmSync(project.at("run.sh"));
+    const tree = treeOf(project.root);
+    const onEnvironmentMismatch: RecoverOptions["onEnvironmentMismatch"] = ({ kind }) =>
+      kind === "file_deleted" ? "restore" : "merge";
+    const refused = project.recover(undefined, {}, { onEnvironmentMismatch });
+    await expect(refused).rejects.toMatchObject({ code: "recovery_refused" });
+    await expect(refused).rejects.toThrow(/doc\.md cannot be settled by "merge".*both sides changed the same lines/);
+    expect(treeOf(project.root)).toEqual(tree);
+    const conflictResolver = new ConflictResolver({ askPerson: ({ conflict }) => `both of ${conflict.path}` });
+    await project.recover(undefined, { conflictResolver }, { onEnvironmentMismatch });
+    expect([project.read("doc.md"), project.read("run.sh")]).toEqual(["644 both of doc.md", "755 new"]);
+  });
+
+  it("writes over nothing that changed after it was looked at", async () => {
+    const project = await new Project(await memory.open()).stop();
+    project.write("doc.md", stale);
+    const onConfirm = () => {
+      project.write("doc.md", "just now");
+      return true;
+    };
+    await expect(project.recover("use_checkpoint", {}, { onConfirm })).rejects.toMatchObject({ code: "file_conflict" });
+    expect(readFileSync(project.at("doc.md"), "utf8")).toBe("just now");
+  });
+
+  it("offers nothing for files outside of the root, and needs a workspace that is a participant", async () => {
+    const project = await new Project(await memory.open()).stop();
+    project.write("doc.md", stale);
+    const { agent, saved } = project.build();
+    const elsewhere = new Workspace({ root: temporaryFolder() });
+    await expect(recover(agent, { participants: [elsewhere.recovery] })).rejects.toMatchObject({
+      mismatches: [{ options: ["use_current", "abort"] }],
+    });
+    const apart = new Workspace({ root: project.root });
+    await expect(recover(agent, { participants: [apart.recovery] })).rejects.toBeInstanceOf(TypeError);
+    expect((await saved.getLatestCheckpoint())?.nodeId).toBe("second");
+  });
+});
