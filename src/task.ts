@@ -2,6 +2,7 @@ export type { FileReservation } from "./checkpoint/status/FileReservation.ts";
 export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
+export { OtherStorageError } from "./errors/OtherStorageError.ts";
 export { isResumable } from "./task/isResumable.ts";
 export type { NewTask } from "./task/NewTask.ts";
 export type { Task, TaskIn } from "./task/Task.ts";

@@ -2,6 +2,7 @@ import { AIAgent } from "../agent/AIAgent.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { FileReservedError } from "../errors/FileReservedError.ts";
+import { OtherStorageError } from "../errors/OtherStorageError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
@@ -60,7 +61,11 @@ export class TaskWorker implements AsyncDisposable {
     this.#reservations = options.reservations ?? new InProcessReservations();
   }
 
-  /** Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it. */
+  /**
+   * Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it.
+   *
+   * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
+   */
   async run({ signal, pollMs }: WorkOptions = {}): Promise<void> {
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     try {
@@ -110,11 +115,17 @@ export class TaskWorker implements AsyncDisposable {
       if (outcome.outcome === "interrupted") this.#left.add(task.taskId);
       await this.#tell(outcome);
     } catch (error) {
-      // Somebody else was faster.
       if (!(error instanceof AgentBusyError || error instanceof StatusChangedError)) throw error;
+      if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
+      // Else somebody was faster.
     } finally {
       await files.release();
     }
+  }
+
+  /** A task that its agent does not have was deleted meanwhile. @throws OtherStorageError when it is still there. */
+  async #assertGone({ taskId, taskName }: StartableTask): Promise<void> {
+    if (await this.#options.tasks.get(taskId)) throw new OtherStorageError(taskId, taskName);
   }
 
   /** `undefined` while somebody else holds one of its files. */

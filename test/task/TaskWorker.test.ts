@@ -53,6 +53,20 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     return { opened, clock, tasks, agent, outcomes, onOutcome, work, status };
   }
 
+  it("says so when its agent has another storage than the tasks", async () => {
+    const { tasks, status } = await setup({ taskId: "t" });
+    const other = await storage.open();
+    const agent = durableAgent(
+      oneNode((input) => input),
+      other(),
+    );
+    await expect(new TaskWorker({ tasks, agents: agent }).run()).rejects.toMatchObject({
+      code: "other_storage",
+      taskId: "t",
+    });
+    expect(await status("t")).toBe("queued");
+  });
+
   it("takes the queue by priority, then by age, until nothing is left", async () => {
     const { work, outcomes, status } = await setup(
       { taskId: "old" },
