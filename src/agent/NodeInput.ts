@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { DuplicateRequestError } from "../errors/DuplicateRequestError.ts";
 import { FeatureNotInstalledError } from "../errors/FeatureNotInstalledError.ts";
 import type { AgentContext } from "./AgentContext.ts";
@@ -22,6 +23,7 @@ export class NodeInput {
     const { pipeline } = visit.run;
     if (!pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
     const { id } = request;
+    assertRequest(request);
     const place = id === undefined ? { ordinal: this.#scope.take("r") } : { id };
     const requestId = this.#scope.requestIdAt(place);
     if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
@@ -39,4 +41,14 @@ export class NodeInput {
     // The schema of the request made it.
     return answer as Answer;
   }
+}
+
+/** Refused where the node can still catch it. */
+function assertRequest({ id, prompt, schema, expiresAt }: InputRequest<unknown>): void {
+  if (id !== undefined && typeof id !== "string")
+    throw new TypeError(`The id of a request is text, found ${typeof id}.`);
+  if (typeof prompt !== "string") throw new TypeError(`The prompt of a request is text, found ${typeof prompt}.`);
+  if (!(schema instanceof z.ZodType)) throw new TypeError("The schema of a request is a zod schema.");
+  if (expiresAt !== undefined && !(expiresAt instanceof Date && Number.isFinite(expiresAt.getTime())))
+    throw new TypeError(`expiresAt of a request is a valid Date, found ${String(expiresAt)}.`);
 }

@@ -63,13 +63,18 @@ export class RunState {
   }
 
   setProgress(percent: number, summary?: string): void {
-    if (!(percent >= 0 && percent <= 100))
+    if (typeof percent !== "number" || !(percent >= 0 && percent <= 100))
       throw new TypeError(`Progress is a number from 0 to 100, found ${String(percent)}.`);
+    if (summary !== undefined && typeof summary !== "string")
+      throw new TypeError(`The summary of progress is text, found ${typeof summary}.`);
     this.#progress = percent;
     this.#progressSummary = summary;
   }
 
   recordDecision(decision: Decision): void {
+    const { decision: text, reason = "" }: Partial<Decision> = Object(decision) as Partial<Decision>;
+    if (typeof text !== "string" || typeof reason !== "string")
+      throw new TypeError(`A decision is { decision, reason? } of text, found ${typeof text} and ${typeof reason}.`);
     this.#decisions.push(isolate(decision));
   }
 

@@ -196,8 +196,8 @@ export function recordDefect({ records, position }: Entry, nextVersion?: number)
   let next = nextVersion;
   for (const record of records) {
     const { kind } = record;
-    const { lane, version = 0, from = -1 } = record as { lane?: unknown; version?: number; from?: number };
-    const field = shapeDefect(record) ?? (ofLane.has(kind) && !count(lane) ? "lane" : undefined);
+    const { version = 0, from = -1 } = record as { version?: number; from?: number };
+    const field = fieldDefect(record);
     const backwards = next !== undefined && kind === "checkpoint" && version < next ? "version" : undefined;
     const forwards = next !== undefined && kind === "lane" && from >= next ? "from" : undefined;
     const wrong = field ?? backwards ?? forwards;
@@ -205,6 +205,12 @@ export function recordDefect({ records, position }: Entry, nextVersion?: number)
     if (next !== undefined && kind === "checkpoint") next = version + 1;
   }
   return undefined;
+}
+
+/** The field of a record that is not what it must be; `undefined`: none. What has one must not be written either. */
+export function fieldDefect(record: LogRecord): string | undefined {
+  const { lane } = record as { readonly lane?: unknown };
+  return shapeDefect(record) ?? (ofLane.has(record.kind) && !count(lane) ? "lane" : undefined);
 }
 
 function shapeDefect(record: LogRecord): string | undefined {

@@ -12,14 +12,24 @@ export interface Clock {
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
+/** A longer one would go off at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, callback, background = false) {
-    const timer: unknown = setTimeout(callback, ms);
-    if (background && typeof timer === "object" && timer !== null && "unref" in timer)
-      (timer as { unref(): void }).unref();
+    let timer: unknown;
+    const arm = (left: number): void => {
+      timer =
+        left > longestTimerMs
+          ? setTimeout(() => arm(left - longestTimerMs), longestTimerMs)
+          : setTimeout(callback, left);
+      if (background && typeof timer === "object" && timer !== null && "unref" in timer)
+        (timer as { unref(): void }).unref();
+    };
+    arm(ms);
     return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
   },
 };

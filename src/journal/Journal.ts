@@ -6,8 +6,10 @@ import { valueBytes } from "../checkpoint/valueBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records.ts";
+import { fieldDefect } from "../checkpoint/recordDefect.ts";
 import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
@@ -172,6 +174,7 @@ export class Journal implements AsyncDisposable {
    * @param options.snapshot whether a snapshot is among them.
    */
   append(records: readonly AgentRecord[], { snapshot = false }: { readonly snapshot?: boolean } = {}): void {
+    assertReadable(records);
     this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
     if (!snapshot) this.valueBytes += valueBytes(records);
     const before = this.#life;
@@ -250,4 +253,14 @@ function blobsIn(index: LogIndex): Iterable<BlobCell> {
   for (const run of index.runRecords.values()) addValueReferences(run, cells);
   if (index.snapshot) addValueReferences(index.snapshot.record, cells);
   return cells.values();
+}
+
+/** Values of wrong types come from plain JavaScript and from models; what reading refuses must not get into the log. */
+function assertReadable(records: readonly AgentRecord[]): void {
+  for (const record of records) {
+    const path = fieldDefect(record);
+    if (path === undefined) continue;
+    const found = typeof (record as unknown as Readonly<Record<string, unknown>>)[path];
+    throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `another type than ${found}` }]);
+  }
 }

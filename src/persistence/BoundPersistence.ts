@@ -16,7 +16,7 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { assertStorableHistory } from "./assertStorableHistory.ts";
 import { checkNewCheckpoint } from "./checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
-import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
+import { historyOnlyReport, isHistoryOnly, messagesAt } from "./historyOnly.ts";
 import { liveCheckpointData } from "./liveCheckpointData.ts";
 import { noteEnvironment } from "./noteEnvironment.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -154,7 +154,7 @@ export class BoundPersistence implements RunPersistence {
   ): Promise<RollbackReport> {
     const { run, session } = this.#at(context);
     const { index } = await session.journal.readAll();
-    if (rollbackStrategy === "message_history_only") {
+    if (isHistoryOnly(rollbackStrategy)) {
       const target = findCheckpoint(run.agentId, index, checkpointId);
       return this.#restoreMessages(context, target.id);
     }

@@ -17,7 +17,7 @@ import { findCheckpoint, findRollbackTarget } from "./findTarget.ts";
 import { finishRollback } from "./finishRollback.ts";
 import { inverseInDoubt } from "./inverseInDoubt.ts";
 import { goOnFromHead } from "./goOnFromHead.ts";
-import { historyOnlyReport, messagesAt } from "./historyOnly.ts";
+import { historyOnlyReport, isHistoryOnly, messagesAt } from "./historyOnly.ts";
 import { openWhenFree } from "./openWhenFree.ts";
 import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -219,8 +219,9 @@ export class DurableAgent {
     checkpointId: string | undefined,
     { rollbackStrategy }: RollbackOptions = {},
   ): Promise<RollbackReport> {
+    const historyOnly = isHistoryOnly(rollbackStrategy);
     await using journal = await this.#setup.openJournal(this.agentId);
-    if (rollbackStrategy === "message_history_only") return await this.#restoreMessages(journal, checkpointId);
+    if (historyOnly) return await this.#restoreMessages(journal, checkpointId);
     const log = await journal.readAll();
     const target = findRollbackTarget(this.agentId, log.index, checkpointId);
     const { report } = await rollBack({

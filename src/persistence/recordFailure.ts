@@ -1,3 +1,4 @@
+import { reasonOf } from "../agent/reasonOf.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
 import type { StatusRecord } from "../checkpoint/records.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
@@ -25,11 +26,22 @@ export async function recordFailure(journal: Journal, { options }: RunRequest, e
 
 /** What is kept of an error. */
 export function describeError(error: unknown): StatusRecord["error"] & object {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error).slice(0, keptCharacters) };
+  const { name, stack } = shownOf(error);
   return {
-    name: error.name,
-    message: error.message.slice(0, keptCharacters),
+    name: name ?? "Error",
+    message: reasonOf(error).slice(0, keptCharacters),
     ...(AgentPersistenceError.isInstance(error) && { code: error.code }),
-    ...(error.stack !== undefined && { stack: error.stack.slice(0, keptCharacters) }),
+    ...(stack !== undefined && { stack: stack.slice(0, keptCharacters) }),
   };
+}
+
+/** What is thrown may be anything: fields of other types than an error has are passed over, and so are those that throw. */
+function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
+  try {
+    if (!(error instanceof Error)) return {};
+    const { name, stack }: { readonly name: unknown; readonly stack?: unknown } = error;
+    return { ...(typeof name === "string" && { name }), ...(typeof stack === "string" && { stack }) };
+  } catch {
+    return {};
+  }
 }

@@ -1,3 +1,4 @@
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { checkSchema } from "../agent/checkSchema.ts";
 import type { AgentRecord, StatusRecord, TaskRecord } from "../checkpoint/records.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
@@ -147,6 +148,8 @@ export class TaskManager {
   async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskIn<"waiting">> {
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
     const until = timeoutAt === undefined ? {} : { until: Date.parse(timeoutAt) };
+    if (Number.isNaN(until.until))
+      throw new InvalidInputError("wait", [{ path: "timeoutAt", expected: "a time in ISO 8601" }]);
     return this.#change(taskId, { status: "waiting", waitingFor, prompt, ...until });
   }
 

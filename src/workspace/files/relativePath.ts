@@ -1,5 +1,8 @@
 import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
 
+/** Each folder on the way is opened and synced on its own. */
+const deepest = 100;
+
 /** Code points that some file systems leave out when they compare names. */
 const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g;
 
@@ -19,6 +22,7 @@ export function relativePath(path: string): string {
 function problemOf(path: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return "it names no file";
   if (path.startsWith("/")) return "it is absolute";
+  if (names.length > deepest) return `it is more than ${deepest} folders deep`;
   if (path.includes("\0")) return "it holds a NUL character";
   if (/\p{Surrogate}/u.test(path)) return "it is not well-formed text";
   if (names.includes("..")) return 'it holds ".."';

@@ -25,6 +25,8 @@ export interface ReservationsOptions {
   readonly identity?: ProcessIdentity;
 }
 
+const longestTtlMs = 365 * 24 * 3_600_000;
+
 /** How to acquire. */
 export interface AcquireOptions {
   /** Who reserves: shown to others. */
@@ -71,6 +73,7 @@ export class Reservations {
    */
   async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
+    assertRequest(files, owner, ttlMs);
     const id = randomId();
     const lock = new PathLock(this.#folder, this.#judge, this.#clock, this.#identity, { id, owner, ttlMs });
     const held = new HeldFiles(lock, this.#clock, { owner, ttlMs, keepAlive });
@@ -113,4 +116,14 @@ function reserved({ path, operation }: ReservedFile, state: LockState): FileRese
 
 function holdersOf({ holders }: LockState): FileReservedError["holders"] {
   return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
+}
+
+/** What could not be read back from a lock file is not written into one. */
+function assertRequest(files: readonly ReservedFile[], owner: unknown, ttlMs: number): void {
+  if (typeof owner !== "string") throw new TypeError(`The owner of a reservation is text, found ${typeof owner}.`);
+  if (!(ttlMs > 0 && ttlMs <= longestTtlMs))
+    throw new TypeError(`ttlMs is a number above 0 and at most ${longestTtlMs} (a year), found ${String(ttlMs)}.`);
+  for (const { operation } of files)
+    if (operation !== "read" && operation !== "write")
+      throw new TypeError(`A file is reserved to "read" or to "write" it, found ${JSON.stringify(operation)}.`);
 }
