@@ -198,6 +198,14 @@ export class Journal implements AsyncDisposable {
     return entries;
   }
 
+  /** Whether an entry that was read is still the last. Its checksum covers all before it, so that those are the same, too. */
+  async endsWith({ position, checksum }: Entry): Promise<boolean> {
+    if (this.position !== position) return false;
+    for await (const entry of this.#recordLog.read(this.agentId, { after: position - 1 }))
+      if (entry.position === position) return entry.checksum === checksum;
+    return false;
+  }
+
   /**
    * Prunes: the record is durable before anything is removed, so that a crash between leaves what it names to be passed
    * over. The status goes with it, since the appends that said it may be among those that go.

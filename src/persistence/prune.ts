@@ -55,7 +55,10 @@ export async function pruneOwned(
   options: PruningOptions,
 ): Promise<PrunedAgent | undefined> {
   const plan = planPruning(journal.agentId, await journal.readStored(), options);
-  if (!plan) return undefined;
+  return plan && (await carryOutAndTell(setup, journal, plan));
+}
+
+async function carryOutAndTell(setup: PersistenceSetup, journal: Journal, plan: PruningPlan): Promise<PrunedAgent> {
   await carryOut(journal, plan);
   setup.tell({ kind: "checkpoint_pruned", ...plan.pruned });
   return plan.pruned;
@@ -79,13 +82,16 @@ async function pruneOne(
 ): Promise<PrunedAgent | undefined> {
   const entries: Entry[] = [];
   for await (const entry of setup.log.read(agentId)) entries.push(entry);
-  const foreseen = planPruning(agentId, entries, options)?.pruned;
-  if (!foreseen || dryRun) {
-    const owner = foreseen && (await setup.log.owner(agentId));
+  const last = entries.at(-1);
+  const foreseen = planPruning(agentId, entries, options);
+  if (!last || !foreseen) return undefined;
+  if (dryRun) {
+    const owner = await setup.log.owner(agentId);
     if (owner?.state === "alive") throw new AgentBusyError(agentId, owner, 0);
-    return foreseen;
+    return foreseen.pruned;
   }
   await using journal = await setup.openJournal(agentId);
+  if (await journal.endsWith(last)) return await carryOutAndTell(setup, journal, foreseen);
   return await pruneOwned(setup, journal, options);
 }
 

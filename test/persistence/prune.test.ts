@@ -9,7 +9,7 @@ import {
   type PersistenceEvent,
 } from "agent-persistence";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { durableAgent, type DurableOptions } from "./durableAgent.ts";
 import { checkpointsOf, latestOf, restoredBy } from "./stored.ts";
@@ -59,7 +59,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     const world = new World();
     const clock = new SimulatedClock();
     const made = rounds(world, count);
-    const agent = () => durableAgent(made.graph, opened(), { ...made.options, ...more, clock });
+    const agent = (provider = opened()) => durableAgent(made.graph, provider, { ...made.options, ...more, clock });
     await agent().run("go", { runId: "r" });
     return { opened, world, clock, agent, again: made.again };
   };
@@ -138,6 +138,23 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await feature.prune()).pruned).toMatchObject([{ agentId: "a", dropped: true }]);
     expect(await checkpointsOf(agent())).toEqual([]);
     for await (const { agentId } of opened().log.list()) expect(agentId).toBe("nobody");
+  });
+
+  it("plans anew when somebody ran the agent after it was looked at", async () => {
+    const { opened, agent, again } = await ran();
+    const provider = opened();
+    const open = provider.log.open.bind(provider.log);
+    vi.spyOn(provider.log, "open").mockImplementationOnce(async (...given) => {
+      again();
+      await agent().run("go", { runId: "s" });
+      return open(...given);
+    });
+    expect((await persistence(agent(provider)).prune()).pruned).toHaveLength(1);
+    const left = await checkpointsOf(agent());
+    expect(left.at(-1)?.version).toBe(122);
+    expect(left.length).toBeLessThan(20);
+    expect(await agent().run("go", { runId: "s" })).toMatchObject({ status: "completed" });
+    expect((await persistence(agent()).prune()).pruned).toEqual([]);
   });
 
   it("leaves alone who works, and says so", async () => {
