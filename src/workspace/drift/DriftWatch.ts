@@ -3,6 +3,9 @@ import type { AgentContext, AgentStorage } from "../../agent/AgentContext.ts";
 import type { AgentFeature } from "../../agent/AgentFeature.ts";
 import type { AgentRun } from "../../agent/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
+import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
+import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
+import { UpstreamRecovery } from "../recovery/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { checkDrift } from "./checkDrift.ts";
@@ -38,6 +41,11 @@ export interface DriftWatchConfig {
   /** Milliseconds between checks within a run, at the start of a node. Default: 600,000, ten minutes. */
   readonly intervalMs?: number;
   readonly clock?: Clock;
+  /**
+   * Lets a recovery offer `rebase` for new commits, by `rebaseIfSafe`; whoever chooses it gives the permission. Default: it
+   * is not offered.
+   */
+  readonly rebase?: Pick<RebaseOptions, "test" | "committer">;
 }
 
 /** The answers to a run that waits because of a drift. */
@@ -50,6 +58,11 @@ const defaultIntervalMs = 600_000;
 
 /** Looks for drift on behalf of one agent definition. */
 export class DriftWatch {
+  /**
+   * Tells `recover(agent, { participants: [agent.feature(Drift).recovery] })` of commits that the upstream got after the
+   * checkpoint, and rebases onto them where `rebase` is configured. It fetches by `fetch`, as a check does.
+   */
+  readonly recovery: RecoveryParticipant;
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
@@ -60,6 +73,7 @@ export class DriftWatch {
 
   constructor(config: DriftWatchConfig) {
     this.#config = config;
+    this.recovery = new UpstreamRecovery(config);
     this.#files = new WorkspaceFiles(config.root, 10 * 1024 * 1024);
     this.#clock = config.clock ?? systemClock;
   }

@@ -1,0 +1,97 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { recover, type RecoveryOption } from "agent-persistence/task";
+import { scriptedModel } from "agent-persistence/testing";
+import { Drift, type DriftWatchConfig } from "agent-persistence/workspace";
+import { describe, expect, it } from "vitest";
+import { Fault, Stopped } from "../../persistence/durableAgent.ts";
+import { logStorages, type Opened } from "../../persistence/storages.ts";
+import { recordsOf } from "../../persistence/stored.ts";
+import { TestRepository } from "../git/repositories.ts";
+
+const rebase = { test: () => true, committer: { name: "Agent", email: "agent@example.com" } };
+
+function build(opened: Opened, { root }: TestRepository, fault: Fault, config: Partial<DriftWatchConfig> = {}) {
+  const work = strategy<string, string>("work", (graph) => {
+    const first = graph.node("first", (input: string) => Promise.resolve(input));
+    const second = graph.node("second", (input: string) => {
+      fault.strike();
+      return Promise.resolve(input);
+    });
+    graph.edge(graph.start, first);
+    graph.edge(first, second);
+    graph.edge(second, graph.finish);
+  });
+  return new AIAgent({ id: "a", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+    .install(Persistence, { storage: opened() })
+    .install(Drift, { root, ...config });
+}
+
+/** A run that stopped; then the upstream got a commit. */
+async function stopped(opened: Opened) {
+  const origin = TestRepository.create();
+  origin.commit({ "a.txt": "a\n", "b.txt": "b\n" });
+  const ours = origin.clone();
+  ours.commit({ "a.txt": "ours\n" }, "Ours");
+  const fault = new Fault();
+  const error: unknown = await build(opened, ours, fault)
+    .run("go")
+    .catch((reason: unknown) => reason);
+  if (!(error instanceof Stopped)) throw error;
+  fault.repair();
+  origin.commit({ "new.txt": "theirs\n" }, "Theirs");
+  const fetch = () => Promise.resolve(void ours.git("fetch", "--quiet"));
+  const come = (choose: RecoveryOption | undefined, config: Partial<DriftWatchConfig> = { rebase }) => {
+    const agent = build(opened, ours, fault, { fetch, ...config });
+    return recover(agent, {
+      participants: [agent.feature(Drift).recovery],
+      ...(choose && { onEnvironmentMismatch: () => choose }),
+    });
+  };
+  const state = () => [ours.git("rev-parse", "HEAD"), ours.git("status", "--porcelain")];
+  return { ours, come, state };
+}
+
+describe.each(logStorages)("recovery with new commits upstream, $name", ({ open }) => {
+  it("ignores them", async () => {
+    const { come, state } = await stopped(await open());
+    const before = state();
+    const report = await come("ignore");
+    expect([report.result.status, state()]).toEqual(["completed", before]);
+    expect(report.steps[2]?.chosen).toMatchObject([{ mismatch: { kind: "new_commits_upstream" }, option: "ignore" }]);
+  });
+
+  it("rebases onto them", async () => {
+    const { come, ours } = await stopped(await open());
+    expect((await come("rebase")).result.status).toBe("completed");
+    expect(ours.git("log", "--format=%s", "-2")).toBe("Ours\nTheirs");
+    expect([existsSync(join(ours.root, "new.txt")), ours.git("status", "--porcelain")]).toEqual([true, ""]);
+  });
+
+  it("changes nothing by abort, when tests fail, and without a handler, which lists every option", async () => {
+    const opened = await open();
+    const { come, state, ours } = await stopped(opened);
+    const before = [state(), await recordsOf(opened() as never)];
+    await expect(come("abort")).rejects.toMatchObject({ code: "recovery_refused" });
+    await expect(come("rebase", { rebase: { ...rebase, test: () => false } })).rejects.toMatchObject({
+      code: "recovery_refused",
+      reason: "nothing could be rebased (tests_failed)",
+    });
+    const listed = (options: readonly string[]) => ({
+      code: "environment_mismatch",
+      mismatches: [{ kind: "new_commits_upstream", description: expect.stringContaining("(1)") as string, options }],
+    });
+    await expect(come(undefined)).rejects.toMatchObject(listed(["ignore", "rebase", "abort"]));
+    await expect(come(undefined, {})).rejects.toMatchObject(listed(["ignore", "abort"]));
+    expect([state(), await recordsOf(opened() as never)]).toEqual(before);
+    ours.write("b.txt", "by hand");
+    await expect(come(undefined)).rejects.toMatchObject(listed(["ignore", "abort"]));
+  });
+
+  it("tells of nothing that was there when the run last looked", async () => {
+    const { come, ours } = await stopped(await open());
+    ours.git("reset", "--quiet", "--hard", "origin/main");
+    expect((await come(undefined, { fetch: () => Promise.resolve() })).result.status).toBe("completed");
+  });
+});
