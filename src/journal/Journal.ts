@@ -175,8 +175,9 @@ export class Journal implements AsyncDisposable {
    */
   append(records: readonly AgentRecord[], { snapshot = false }: { readonly snapshot?: boolean } = {}): void {
     assertReadable(records);
-    this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + estimateBytes(records);
-    if (!snapshot) this.valueBytes += valueBytes(records);
+    const bytes = estimateBytes(records);
+    this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + bytes;
+    if (!snapshot) this.valueBytes += valueBytes(records, bytes);
     const before = this.#life;
     for (const record of records) this.#life = lifeAfter(this.#life, record, this.generation);
     const { standing, task } = this.#life;

@@ -68,8 +68,8 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessio
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);
     assertAllAskedFor(sessions.of(run), nodeId, [base, ordinal]);
-    await trimHistory(setup, run);
-    await noteEnvironment(setup.environment, run.state);
+    if (setup.trimming) await trimHistory(setup, run);
+    if (setup.environment) await noteEnvironment(setup.environment, run.state);
     const session = sessions.of(run);
     const due =
       next.nodeId === "finish"

@@ -20,15 +20,15 @@ export function askTriggers(
   happened: Happened,
   run?: AgentRun,
 ): CheckpointTrigger | undefined {
-  const since: SinceCheckpoint = {
+  // What happened, and what went on since: the compiler does not add them up for each kind.
+  const moment = {
+    ...happened,
     elapsedMs: setup.clock.monotonic() - session.savedAt,
     get grownBytes() {
       if (run) session.takeChanges(run);
       return session.grownBytes;
     },
-  };
-  // What happened, and what went on since: the compiler does not add them up for each kind.
-  const moment = Object.defineProperties(since, Object.getOwnPropertyDescriptors(happened)) as TriggerMoment;
+  } as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
   const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };

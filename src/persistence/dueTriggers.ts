@@ -16,17 +16,27 @@ const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, 
 /** Asks every trigger once. */
 export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment): DueTriggers {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];
-  const verdicts = triggers.map((trigger) => {
-    try {
-      return trigger.isDue(moment);
-    } catch (error) {
-      failed.push({ trigger, error });
-      return true;
-    }
-  });
-  const [due, ...merged] = triggers
-    .filter((_trigger, at) => verdicts[at] === true)
-    .sort((a, b) => rank[a.priority] - rank[b.priority]);
-  const unchanged = triggers.filter((_trigger, at) => verdicts[at] === "unchanged");
+  const merged: CheckpointTrigger[] = [];
+  const unchanged: CheckpointTrigger[] = [];
+  for (const trigger of triggers) {
+    const verdict = verdictOf(trigger, moment, (error) => failed.push({ trigger, error }));
+    if (verdict === true) merged.push(trigger);
+    if (verdict === "unchanged") unchanged.push(trigger);
+  }
+  if (merged.length > 1) merged.sort((a, b) => rank[a.priority] - rank[b.priority]);
+  const due = merged.shift();
   return { ...(due && { due }), merged, unchanged, failed };
+}
+
+function verdictOf(
+  trigger: CheckpointTrigger,
+  moment: TriggerMoment,
+  onError: (error: unknown) => void,
+): ReturnType<CheckpointTrigger["isDue"]> {
+  try {
+    return trigger.isDue(moment);
+  } catch (error) {
+    onError(error);
+    return true;
+  }
 }
