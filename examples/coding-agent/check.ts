@@ -18,7 +18,7 @@ for (const claimed of [
   /✓ greet says Hello again, and the person's line stands/,
   /✓ the branch is gone/,
   /✓ so are the messages/,
-  /"src\/greetings\.mjs" was modified \(the changes overlap/,
+  /"src\/greetings\.mjs" was modified \(it cannot be merged: both sides changed the same lines/,
   /✓ nothing has changed/,
   /✓ upstream commits to other files[^]*✓ upstream commits to other lines[^]*✓ upstream commits to the agent's very line/,
   /✓ local changes that the workspace did not make[^]*✓ history that was rewritten/,
