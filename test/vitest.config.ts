@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -20,6 +21,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["**/node_modules/**"],
+    // The default leaves one core idle.
+    maxWorkers: availableParallelism(),
     testTimeout: soak ? 900_000 : 180_000,
     hookTimeout: 120_000,
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
