@@ -25,6 +25,6 @@ export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retenti
 export { recover } from "./task/recovery/recover.ts";
 export { recoverAll, type RecoveryOutcome } from "./task/recovery/recoverAll.ts";
 export type { RecoverAllOptions, RecoverOptions, RecoveryProposal } from "./task/recovery/RecoverOptions.ts";
-export { recoveryOptions, type RecoveryOption } from "./task/recovery/RecoveryOption.ts";
-export type { RecoveryParticipant } from "./task/recovery/RecoveryParticipant.ts";
+export { recoveryOptions, type RecoveryOption } from "./persistence/RecoveryOption.ts";
+export type { RecoveryParticipant } from "./persistence/RecoveryParticipant.ts";
 export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoveryReport.ts";

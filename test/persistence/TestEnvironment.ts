@@ -8,7 +8,7 @@ export class TestEnvironment implements Environment {
   readonly directories: Set<string>;
   looks = 0;
 
-  constructor(workingDirectory = "/work") {
+  constructor(workingDirectory = "/project") {
     this.workingDirectory = workingDirectory;
     this.directories = new Set([workingDirectory]);
   }
@@ -28,8 +28,8 @@ export class TestEnvironment implements Environment {
   /** What the agent of `requiringAgent` finds, and its first node changes. */
   static readable(): TestEnvironment {
     const environment = new TestEnvironment();
-    environment.files.set("/work/read.txt", "r1");
-    environment.files.set("/work/written.txt", "w1");
+    environment.files.set("/project/read.txt", "r1");
+    environment.files.set("/project/written.txt", "w1");
     environment.versions.set("node", "22");
     return environment;
   }

@@ -17,7 +17,7 @@ describe.each(storages)("$name: what a run requires", (storage) => {
       resumePoint: "second",
       requiredContext: ["read.txt", "written.txt", "absent.txt"],
       fileHashes: { "read.txt": "r1", "written.txt": "by the agent", "absent.txt": null },
-      workingDirectory: "/work",
+      workingDirectory: "/project",
       environment: { node: "22" },
     });
     expect(await outside.validateCheckpoint()).toMatchObject({
@@ -29,15 +29,15 @@ describe.each(storages)("$name: what a run requires", (storage) => {
         dependenciesAvailable: { ok: true },
       },
     });
-    environment.files.set("/work/read.txt", "r2");
-    environment.files.delete("/work/written.txt");
+    environment.files.set("/project/read.txt", "r2");
+    environment.files.delete("/project/written.txt");
     environment.versions.set("node", "20");
     environment.directories.clear();
     const changed = await outside.validateCheckpoint();
     expect(changed.valid).toBe(false);
     expect(Object.values(changed.environmental).map(({ ok }) => ok)).toEqual([false, false, false]);
     expect(changed.mismatches).toEqual([
-      { kind: "working_directory_missing", path: "/work" },
+      { kind: "working_directory_missing", path: "/project" },
       { kind: "file_modified_externally", path: "read.txt", expected: "r1", found: "r2" },
       { kind: "file_deleted", path: "written.txt" },
       { kind: "environment_not_satisfied", name: "node", wanted: "22", found: "20" },

@@ -20,7 +20,7 @@ export function requiringAgent(
     const first = g.node("first", (input: string, context: AgentContext) => {
       context.require({ files: ["read.txt", "written.txt", "absent.txt"], environment: { node: "22" } });
       context.setProgress(40, "half of it");
-      environment?.files.set("/work/written.txt", "by the agent");
+      environment?.files.set("/project/written.txt", "by the agent");
       return input;
     });
     const second = g.node("second", (input: string) => {

@@ -90,8 +90,8 @@ async function changed(opened: Awaited<ReturnType<(typeof storages)[number]["ope
   const fault = new Fault();
   await expect(requiringAgent(opened(), environment, { fault }).run("in")).rejects.toBeInstanceOf(Stopped);
   fault.repair();
-  environment.files.set("/work/read.txt", "r2");
-  environment.files.delete("/work/written.txt");
+  environment.files.set("/project/read.txt", "r2");
+  environment.files.delete("/project/written.txt");
   return requiringAgent(opened(), environment, { fault });
 }
 

@@ -1,8 +1,8 @@
 import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
 import type { CheckpointValidation } from "../../persistence/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
-import type { RecoveryOption } from "./RecoveryOption.ts";
-import type { RecoveryParticipant } from "./RecoveryParticipant.ts";
+import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
+import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
 import type { RecoveryChoice } from "./RecoveryReport.ts";
 
 /** What a person is shown before an agent goes on. */

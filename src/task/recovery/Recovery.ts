@@ -6,7 +6,7 @@ import type { CheckpointValidation, ValidationCheck } from "../../persistence/Ch
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { RecoveryParticipant } from "./RecoveryParticipant.ts";
+import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
 import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";

@@ -2,7 +2,7 @@ import type { RunResult } from "../../agent/RunResult.ts";
 import type { ValidationCheck } from "../../persistence/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
 import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
-import type { RecoveryOption } from "./RecoveryOption.ts";
+import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
 
 /** What was chosen for one mismatch. */
 export interface RecoveryChoice {

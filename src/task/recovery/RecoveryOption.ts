@@ -1,1 +1,0 @@
-export { needsNobody, recoveryOptions, type RecoveryOption } from "../../persistence/RecoveryOption.ts";

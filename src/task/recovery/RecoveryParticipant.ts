@@ -1,1 +1,0 @@
-export type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
