@@ -35,6 +35,11 @@ describe("the judge of an import", () => {
     expect(judgeImport({ ...database, audit: [...database.audit, entry] }, journal)).toEqual([twice]);
   });
 
+  it("counts what the model is about to be told", () => {
+    const line = [{ ...head(), lastInput: told(1) }];
+    expect(judgeAtRest(database, { ...journal, line })).toEqual([]);
+  });
+
   it("finds messages that tell of somebody else", () => {
     expect(judgeAtRest(database, { ...journal, line: [head(1, 2)] })).toEqual([
       "the messages tell of the users 1,2, the table has 1",

@@ -23,7 +23,7 @@ export function judgeImport({ users, audit }: DatabaseState, { standing, unknown
 /** What must not be when a process has come to its end: besides, anything unknown, and messages that say something else. */
 export function judgeAtRest(database: DatabaseState, journal: JournalState): readonly string[] {
   const rows = database.users.map(({ id }) => id);
-  const told = toldIds(journal.line.at(-1)?.messageHistory ?? []);
+  const told = toldIds(journal.line.at(-1));
   return [
     ...judgeImport(database, journal),
     ...[...journal.unknown].map((id) => `nobody knows how call ${id} ended`),
@@ -41,10 +41,12 @@ function twice(audit: readonly AuditEntry[]): readonly string[] {
 
 const SignedUp = z.object({ toolName: z.literal("signUp"), output: z.object({ id: z.int() }) });
 
-/** The ids of the users that the model was told of. */
-function toldIds(messages: AgentCheckpointData["messageHistory"]): readonly number[] {
-  return messages
-    .flatMap(({ role, content }) => (role === "tool" ? content : []))
+const ToolMessage = z.object({ role: z.literal("tool"), content: z.array(z.unknown()) });
+
+/** The ids of the users that the model was told of, or is about to be: results come to it as the input of its node. */
+function toldIds(head: AgentCheckpointData | undefined): readonly number[] {
+  return [...(head?.messageHistory ?? []), head?.lastInput]
+    .flatMap((message) => ToolMessage.safeParse(message).data?.content ?? [])
     .flatMap((part) => SignedUp.safeParse(part).data?.output.id ?? []);
 }
 
