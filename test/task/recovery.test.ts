@@ -1,7 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  InMemoryPersistenceStorageProvider,
   persistence,
   type AgentCheckpointData,
   type EnvironmentMismatch,
@@ -158,9 +157,9 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
   });
 });
 
-describe("confirmation", () => {
+describe.each(logStorages)("$name: confirmation", ({ open }) => {
   async function stopped() {
-    const storage = new InMemoryPersistenceStorageProvider();
+    const storage = (await open())();
     const environment = TestEnvironment.readable();
     const fault = new Fault();
     const agent = requiringAgent(storage, environment, { fault });
