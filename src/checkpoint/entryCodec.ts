@@ -1,3 +1,4 @@
+import type { ChainLink } from "../internal/EntryChain.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { Entry } from "./Entry.ts";
 
@@ -7,6 +8,8 @@ export const snapshotMark = '{"snapshot":';
 const plainStart = '["';
 const snapshotStart = `${snapshotMark}["`;
 const checksumLength = 43;
+const place = /^(?:\{"snapshot":)?\["([A-Za-z0-9_-]{43})","([A-Za-z0-9_-]{43}|)",([1-9][0-9]{0,15}),/;
+const longestPlace = 120;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -70,6 +73,20 @@ export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedE
   const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   return entryOf(parse(text), snapshot) ?? { ok: false, defect: "malformed" };
+}
+
+/** Where an entry stands, by the first bytes of its line. Nothing is verified. `undefined`: the line is of another form. */
+export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
+  const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
+  if (checksum === undefined || prev === undefined) return undefined;
+  return { checksum, prev, position: Number(position) };
+}
+
+/** The same when the checksum of the line is right: what is to be copied need not be parsed. */
+export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
+  const link = linkOf(line);
+  const start = line[0] === snapshotStart.charCodeAt(0) ? snapshotStart.length : plainStart.length;
+  return link?.checksum === sha256.base64url(line.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
 /** The generation that a generated id (`<generation>-<number>`) names; `undefined` for any other id. */

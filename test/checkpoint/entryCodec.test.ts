@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { decodeEntry, encodeEntry, snapshotMark, type EncodableEntry } from "../../src/checkpoint/entryCodec.ts";
+import {
+  decodeEntry,
+  encodeEntry,
+  linkOf,
+  snapshotMark,
+  verifiedLinkOf,
+  type EncodableEntry,
+} from "../../src/checkpoint/entryCodec.ts";
 import { formatVersion } from "../../src/checkpoint/formatVersion.ts";
 import type { Sha256 } from "../../src/internal/Sha256.ts";
 import { wasmSha256 } from "../../src/internal/wasmSha256.ts";
@@ -94,8 +101,20 @@ describe("the stored form of an append", () => {
         const changed = bytes.slice();
         changed[at] = (changed[at] ?? 0) ^ flip;
         expect(decodeEntry(changed, sha256).ok).toBe(false);
+        expect(verifiedLinkOf(changed, sha256)).toBeUndefined();
       }
     }
+  });
+
+  it.each([
+    ["", false],
+    [prev, true],
+  ])("says where it stands without being parsed (prev %j, snapshot: %s)", (before, snapshot) => {
+    const { line, checksum } = encoded({ ...sample, prev: before, snapshot });
+    const link = { position: 7, prev: before, checksum };
+    expect(verifiedLinkOf(bytesOf(line), sha256)).toEqual(link);
+    expect(linkOf(bytesOf(line.slice(0, -9)))).toEqual(link);
+    expect(verifiedLinkOf(bytesOf(line.slice(0, -1)), sha256)).toBeUndefined();
   });
 
   it.each([20_000, 30_000])("encodes text of %i characters outside Latin-1 whole", (length) => {

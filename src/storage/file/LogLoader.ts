@@ -81,7 +81,7 @@ export class LogLoader {
   ): Promise<LogImage | number> {
     const { from = 0, base = [] } = newest.open ?? {};
     const parts = partsOf(newest);
-    this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
+    if (voids.length > 0) this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
     const dropped = this.#droppedAt(newest);
     if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true };
     let needed = [...parts].reverse().every(needsOlder);

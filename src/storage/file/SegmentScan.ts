@@ -1,6 +1,7 @@
-import { decodeEntry, type DecodedEntry } from "../../checkpoint/entryCodec.ts";
+import { decodeEntry, type DecodedEntry, verifiedLinkOf } from "../../checkpoint/entryCodec.ts";
 import type { Entry } from "../../checkpoint/Entry.ts";
 import { CorruptLogError } from "../../errors/CorruptLogError.ts";
+import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";
 import { decodeControl } from "./controlLine.ts";
 import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
@@ -26,6 +27,8 @@ export interface LastAppended {
 export class SegmentScan {
   readonly #agentId: string;
   readonly #sha256: Sha256;
+  /** Entries that were asked for by their place, which may be large: whoever comes past them again need not decode them. */
+  readonly #looked = new WeakMap<Segment, Map<number, DecodedEntry>>();
 
   constructor(agentId: string, sha256: Sha256) {
     this.#agentId = agentId;
@@ -55,6 +58,16 @@ export class SegmentScan {
       );
     }
     return undefined;
+  }
+
+  /** The lines of entries in a part of a segment that ends with a whole line, verified and not parsed. */
+  *links(segment: Segment, range: LineRange): Generator<LineRange & { readonly link: ChainLink & { prev: string } }> {
+    for (const { start, end, whole } of linesIn(segment.bytes, range)) {
+      const line = segment.bytes.subarray(start, end);
+      const link = whole ? verifiedLinkOf(line, this.#sha256) : undefined;
+      if (link) yield { start, end, link };
+      else if (!whole || !this.#isEnding(line)) throw this.corrupt(segment, start, "a line is not readable");
+    }
   }
 
   /** The last valid entry in a part of a segment. */
@@ -97,7 +110,11 @@ export class SegmentScan {
   /** The entry on the line at `start`, if it is a valid one. */
   entryAt(segment: Segment, start: number): DecodedEntry {
     const end = segment.bytes.indexOf(10, start);
-    return end < 0 ? { ok: false, defect: "malformed" } : this.#decode(segment, { start, end });
+    if (end < 0) return { ok: false, defect: "malformed" };
+    const decoded = this.#decode(segment, { start, end });
+    const looked = this.#looked.get(segment) ?? new Map<number, DecodedEntry>();
+    this.#looked.set(segment, looked.set(start, decoded));
+    return decoded;
   }
 
   corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
@@ -114,8 +131,8 @@ export class SegmentScan {
     );
   }
 
-  #decode({ bytes }: Segment, { start, end }: LineRange): DecodedEntry {
-    return decodeEntry(bytes.subarray(start, end), this.#sha256);
+  #decode(segment: Segment, { start, end }: LineRange): DecodedEntry {
+    return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
   }
 
   #isEnding(line: Buffer): boolean {

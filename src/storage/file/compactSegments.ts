@@ -2,6 +2,7 @@ import { EntryChain } from "../../internal/EntryChain.ts";
 import type { AgentFolder } from "./AgentFolder.ts";
 import { claimOf } from "./claimOf.ts";
 import type { FileBackend } from "./FileBackend.ts";
+import type { LogPart } from "./LogImage.ts";
 import { LogLoader } from "./LogLoader.ts";
 import { LogReader } from "./LogReader.ts";
 import { publishReplacement } from "./publishSegment.ts";
@@ -21,14 +22,28 @@ export async function compactSegments(
 ): Promise<Taken> {
   const loader = new LogLoader(folder, backend.disk, backend.sha256);
   const { parts, from } = await loader.load({ needsOlder: () => true });
-  const scan = new SegmentScan(folder.agentId, backend.sha256);
-  const chain = new EntryChain(new LogReader(folder.agentId, loader, backend.sha256).gapsIn(parts));
-  const lines = parts.flatMap(({ segment, start, end }) =>
-    [...scan.entries(segment, { start, end })]
-      .filter(({ entry: { position } }) => !(positions.has(position) && chain.isPruned(position)))
-      .map((found) => segment.bytes.subarray(found.start, found.end + 1)),
-  );
+  const chain = new EntryChain(new LogReader(folder.agentId, loader, backend.sha256).gapsIn(parts), {
+    position: from,
+    checksum: "",
+  });
+  const lines = [...keptLines(new SegmentScan(folder.agentId, backend.sha256), parts, chain, positions)];
   const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
   return { segment, claim, end: taken.end };
+}
+
+function* keptLines(
+  scan: SegmentScan,
+  parts: readonly LogPart[],
+  chain: EntryChain,
+  positions: ReadonlySet<number>,
+): Generator<Buffer> {
+  for (const part of parts) {
+    for (const { start, end, link } of scan.links(part.segment, part)) {
+      const defect = chain.accept(link);
+      if (defect !== undefined) throw scan.corrupt(part.segment, start, defect);
+      if (!positions.has(link.position) || !chain.isPruned(link.position))
+        yield part.segment.bytes.subarray(start, end + 1);
+    }
+  }
 }

@@ -46,9 +46,12 @@ export function decodeControl<Kind extends keyof ControlLines>(
   line: Buffer,
   sha256: Sha256,
 ): ControlLines[Kind] | undefined {
+  const start = `{"${kind}":`;
+  // Most lines are entries, which may be large.
+  if (line.toString("latin1", 0, start.length) !== start) return undefined;
   const text = line.toString();
   const checksum = tail.exec(text.slice(-60))?.[1];
-  if (checksum === undefined || !text.startsWith(`{"${kind}":`)) return undefined;
+  if (checksum === undefined) return undefined;
   const tailLength = checksum.length + `,"checksum":""}`.length;
   if (sha256.base64url(line.subarray(0, line.length - tailLength)) !== checksum) return undefined;
   try {

@@ -1,10 +1,8 @@
-import { snapshotMark } from "../../checkpoint/entryCodec.ts";
+import { linkOf, snapshotMark } from "../../checkpoint/entryCodec.ts";
 import type { LogPart } from "./LogImage.ts";
 import { lineBreak, linesBackwards, type LineRange } from "./Segment.ts";
 
 const snapshotLine = Buffer.from(`\n${snapshotMark}`);
-const entryStart = /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]{0,43}",([0-9]{1,16}),/;
-const longestStart = 140;
 
 /** Where lines begin that hold a snapshot, from the last to the first: found by their first bytes, not yet verified. */
 export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Generator<number> {
@@ -29,9 +27,8 @@ export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart,
 /** Where the lines after a position begin; `undefined` when the part holds no line up to it. Unverified. */
 export function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
-    const start = part.segment.bytes.toString("latin1", line.start, Math.min(line.end, line.start + longestStart));
-    const found = entryStart.exec(start)?.[1];
-    if (found !== undefined && Number(found) <= position) return line.end + 1;
+    const found = linkOf(part.segment.bytes.subarray(line.start, line.end));
+    if (found && found.position <= position) return line.end + 1;
   }
   return undefined;
 }

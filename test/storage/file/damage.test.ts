@@ -94,4 +94,29 @@ describe("a changed byte anywhere", () => {
       }
     }
   });
+
+  it("in a log that is to be pruned is found, and nothing is removed", async () => {
+    const { path, whole } = await toBePruned();
+    for (let at = whole.indexOf('["'); at < whole.length; at += 11) {
+      const { owned, path: file } = await toBePruned();
+      const changed = Buffer.from(await readFile(file));
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      await writeFile(file, changed);
+      await expect(owned.prune([2, 3]), `${path} byte ${at}`).rejects.toMatchObject({ code: "corrupt_log", file });
+      expect(await readFile(file)).toEqual(changed);
+    }
+  });
 });
+
+/** A log of which a record names 2 and 3 as pruned. */
+async function toBePruned() {
+  const directory = await testDirectory();
+  const log = testLog(directory);
+  const owned = await log.open("a", nextOwner());
+  for (const text of ["one", "two", "three", "four"]) await append(owned, text, { snapshot: text === "four" });
+  const entries = await collect(log.read("a"));
+  const gaps = [{ first: 2, last: 3, before: entries[0]?.checksum, after: entries[2]?.checksum }];
+  await owned.append({ id: "p", records: [{ kind: "pruned", gaps } as never] }, 4);
+  const [path = ""] = await segmentPaths(directory, "a");
+  return { owned, path, whole: await readFile(path) };
+}
