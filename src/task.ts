@@ -6,12 +6,8 @@ export { OtherStorageError } from "./errors/OtherStorageError.ts";
 export { isResumable } from "./task/isResumable.ts";
 export type { NewTask } from "./task/NewTask.ts";
 export type { Task, TaskIn } from "./task/Task.ts";
-export {
-  TaskManager,
-  type InterruptTaskOptions,
-  type TaskFilter,
-  type TaskManagerOptions,
-} from "./task/TaskManager.ts";
+export { TaskManager } from "./task/TaskManager.ts";
+export type { InterruptTaskOptions, TaskFilter, TaskManagerOptions } from "./task/TaskManagerOptions.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker, type TaskWorkerOptions, type WorkOptions } from "./task/TaskWorker.ts";

@@ -72,6 +72,7 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
     case "checkpoint":
       return [
         record.input,
+        record.files,
         ...(record.verification ?? []),
         ...(record.branches ?? []).flatMap(({ input, output }) => [input, output]),
       ];

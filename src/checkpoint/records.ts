@@ -189,6 +189,8 @@ export interface CheckpointRecord {
   readonly reason?: string;
   /** What became of the output's verification. Absent: none was asked for. */
   readonly verification?: readonly Slot[];
+  /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
+  readonly files?: Slot;
   readonly move?: "rollback" | "execution_point" | "branch";
   /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;

@@ -5,7 +5,7 @@ import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import { valueBytes } from "../checkpoint/valueBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
-import type { AgentRecord, PrunedRecord } from "../checkpoint/records.ts";
+import type { AgentRecord, CheckpointRecord, PrunedRecord } from "../checkpoint/records.ts";
 import { fieldDefect } from "../checkpoint/recordDefect.ts";
 import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
@@ -63,8 +63,8 @@ export class Journal implements AsyncDisposable {
   appendedBytes: number;
   /** True while a run goes on through this journal: not before it begins, nor after it ended. */
   running = false;
-  /** Looks at the output of the run before its end is recorded. Absent: nothing does. */
-  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
+  /** Looks at the output of the run before its end is recorded, and gives what is recorded with it. Absent: nothing does. */
+  endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
   /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */
   valueBytes = 0;
   /** How much has to be appended before a snapshot is tried. */

@@ -1,4 +1,4 @@
-import type { Slot } from "../checkpoint/valueCodec.ts";
+import type { EndFacts } from "./endFacts.ts";
 
 /** A checkpoint that is about to be saved. */
 export interface CheckpointPlan {
@@ -11,8 +11,7 @@ export interface CheckpointPlan {
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
-  /** What came of looking at the output of the run, in stored form. */
-  readonly verification?: readonly Slot[];
+  readonly end?: EndFacts;
   /** True where one visit has ended and another begins: a snapshot may stand here. */
   readonly boundary?: true;
 }

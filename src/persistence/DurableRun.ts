@@ -17,6 +17,7 @@ import type { Journal } from "../journal/Journal.ts";
 import { answerRequests, expireRequests } from "./answerRequests.ts";
 import { newRun, restoredRun, runRecord, type StoredState } from "./beginRun.ts";
 import { branchEffects } from "./branchEffects.ts";
+import { endFacts } from "./endFacts.ts";
 import { endRecords } from "./endRecords.ts";
 import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideStart.ts";
 import { findCheckpoint } from "./findTarget.ts";
@@ -240,7 +241,8 @@ export class DurableRun {
   async #run(session: RunSession): Promise<RunResult<unknown>> {
     const { options } = this.#request;
     this.#journal.forgetHead();
-    this.#journal.verify = "verify" in options ? options.verify : undefined;
+    const verify = "verify" in options ? options.verify : undefined;
+    this.#journal.endFacts = endFacts(this.#setup, this.#journal, session.run.run, verify);
     this.#sessions.add(session);
     const { lost } = this.#journal;
     const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;

@@ -155,10 +155,8 @@ export class RunSession {
 
   /** The run has ended with an output. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
-    const { verify, writer } = this.journal;
-    const results = await verify?.(input);
-    const verification = results?.map((result) => writer.value(result, "a verification result"));
-    await this.save(run, { node: "finish", input, status: "completed", ...(verification && { verification }) });
+    const end = await this.journal.endFacts?.(input);
+    await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }) });
     this.journal.running = false;
   }
 

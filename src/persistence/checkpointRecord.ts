@@ -6,7 +6,7 @@ import type { CheckpointPlan } from "./CheckpointPlan.ts";
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
   { history, iteration, progress, progressSummary }: RunState,
-  { node, id, version: given, inputType, trigger, unresolved, status, verification }: CheckpointPlan,
+  { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
   { journal, lane, runId, input }: { journal: Journal; lane: number; runId: string; input: unknown },
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
@@ -29,7 +29,7 @@ export function checkpointRecord(
     ...(progress !== undefined && { progress }),
     ...(progressSummary !== undefined && { summary: progressSummary }),
     ...(status && { status }),
-    ...(verification && { verification }),
+    ...end,
     ...(trigger !== undefined && { trigger }),
   };
 }

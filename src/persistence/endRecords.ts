@@ -7,7 +7,7 @@ import type { AgentLog } from "../storage/AgentLog.ts";
 /** How a run ends that does not end by itself. */
 export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
-  | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification">);
+  | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
 /** The records that end an unfinished run as it stands: its effects stay and stay revertible. They go in one append. */
 export function endRecords(

@@ -44,6 +44,15 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
   }
 
+  /** Reads the whole log, and of the values in it only those in the notes of a key. */
+  static async readNotes(log: RecordLog, agentId: string, key: string): Promise<AgentLog> {
+    const references = new Map<string, BlobCell>();
+    const { index, checksums } = await readEntries(log, agentId, {}, (record) => {
+      if (record.kind === "note" && record.key === key) addValueReferences(record, references);
+    });
+    return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
+  }
+
   /** For values that stand alone: nothing is read but the blobs they are in. */
   static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
     return new AgentLog(agentId, new LogIndex(), await fetchBlobs(log, agentId, references), new Map());

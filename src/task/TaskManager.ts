@@ -9,11 +9,11 @@ import { TaskNotFoundError } from "../errors/TaskNotFoundError.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
+import { changedFiles } from "../persistence/changedFiles.ts";
 import { endRecords, type RunEnd } from "../persistence/endRecords.ts";
 import { openStopped } from "../persistence/openStopped.ts";
 import { describeError } from "../persistence/recordFailure.ts";
 import { runRecord } from "../persistence/beginRun.ts";
-import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { isResumable } from "./isResumable.ts";
 import { movedTask } from "./movedTask.ts";
 import { newTaskSchema, type NewTask } from "./NewTask.ts";
@@ -22,34 +22,12 @@ import { startableTasks, type StartableTask } from "./startableTasks.ts";
 import { storedTask, taskOfSummary } from "./storedTask.ts";
 import type { Task, TaskIn } from "./Task.ts";
 import { TaskLogs } from "./TaskLogs.ts";
+import type { InterruptTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
 
 /** How the run of a task is stopped. */
 type StopOptions = Parameters<typeof openStopped>[2];
-
-/** Where tasks are kept. */
-export interface TaskManagerOptions {
-  /** One with a `RecordLog`; the same that the agents of the tasks have. */
-  readonly storage: PersistenceStorageProvider<never>;
-  /** Default: the machine's. */
-  readonly clock?: Clock;
-}
-
-/** Which tasks to list. */
-export interface TaskFilter {
-  readonly status?: TaskStatus;
-  /** At most this many. Default: all. */
-  readonly limit?: number;
-  /** Which part of them, each `limit` long, counted from 1. Default 1. */
-  readonly page?: number;
-}
-
-/** How a running task is interrupted. */
-export interface InterruptTaskOptions {
-  /** How long to wait until the process that runs it has let go of it, in milliseconds. Default 30,000. */
-  readonly timeoutMs?: number;
-}
 
 /**
  * Creates tasks, and moves them as `STATE_TRANSITIONS` allows. A task is the agent it drives: its run moves it by itself,
@@ -158,13 +136,17 @@ export class TaskManager {
     taskId: string,
     { output, verificationResults }: { readonly output: unknown; readonly verificationResults?: readonly unknown[] },
   ): Promise<TaskIn<"completed">> {
-    return this.#end(taskId, "completed", undefined, ({ writer }) => ({
-      status: "completed",
-      input: writer.value(output, "the output of the task"),
-      ...(verificationResults && {
-        verification: verificationResults.map((result) => writer.value(result, "a verification result")),
-      }),
-    }));
+    return this.#end(taskId, "completed", undefined, async ({ writer, life }) => {
+      const files = await changedFiles(this.#logs.log, taskId, life.run?.run ?? "");
+      return {
+        status: "completed",
+        input: writer.value(output, "the output of the task"),
+        ...(files.length > 0 && { files: writer.value(files, "the files that the task changed") }),
+        ...(verificationResults && {
+          verification: verificationResults.map((result) => writer.value(result, "a verification result")),
+        }),
+      };
+    });
   }
 
   /** For a task that is not driven by a run: it has failed. @param options.recoverable whether it may be retried; default true. */
@@ -184,7 +166,7 @@ export class TaskManager {
     { timeoutMs = defaultStopTimeoutMs }: InterruptTaskOptions = {},
   ): Promise<TaskIn<"cancelled">> {
     const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
-    return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, () => end);
+    return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async () => end);
   }
 
   /** Queues a failed task again: its run goes on from where it failed. Refused when it is not recoverable. */
@@ -198,7 +180,7 @@ export class TaskManager {
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
     stop?: StopOptions,
   ): Promise<TaskIn<Status>> {
-    return this.#move(taskId, change.status, stop, ({ life, clock }) =>
+    return this.#move(taskId, change.status, stop, async ({ life, clock }) =>
       statusRecords(life, { ...change, at: clock.now() }),
     );
   }
@@ -208,12 +190,12 @@ export class TaskManager {
     taskId: string,
     status: Status,
     stop: StopOptions | undefined,
-    endOf: (journal: Journal) => RunEnd & { readonly status: Status },
+    endOf: (journal: Journal) => Promise<RunEnd & { readonly status: Status }>,
   ): Promise<TaskIn<Status>> {
-    return this.#move(taskId, status, stop, (journal) => {
+    return this.#move(taskId, status, stop, async (journal) => {
       const { log, state } = journal.head ?? {};
       if (!log || !state) throw new TaskNotFoundError(taskId);
-      return endRecords(journal, { log, state }, endOf(journal));
+      return endRecords(journal, { log, state }, await endOf(journal));
     });
   }
 
@@ -221,14 +203,14 @@ export class TaskManager {
     taskId: string,
     to: Status,
     stop: StopOptions | undefined,
-    recordsOf: (journal: Journal) => readonly AgentRecord[],
+    recordsOf: (journal: Journal) => Promise<readonly AgentRecord[]>,
   ): Promise<TaskIn<Status>> {
     const logs = this.#logs;
     await using journal = await (stop ? openStopped(logs, taskId, stop) : logs.openJournal(taskId));
     const { life, generation } = journal;
     const before = storedTask(taskId, life);
     if (!before) throw new TaskNotFoundError(taskId);
-    const records = recordsOf(journal);
+    const records = await recordsOf(journal);
     const moved = movedTask({ before, life, generation, records, to });
     journal.append(records);
     await journal.durable();

@@ -13,13 +13,24 @@ export async function readTask<Some extends Task>(log: RecordLog, task: Some): P
   const read = (slot: Slot) => values.readValue(slot);
   if (task.status === "queued") return { ...task, data: { ...task.data, inputRequest: read(task.data.inputRequest) } };
   if (task.status !== "completed") return task;
-  const { finalOutput, verificationResults } = task.data;
-  const data = { ...task.data, finalOutput: read(finalOutput), verificationResults: verificationResults.map(read) };
+  const { finalOutput, filesModified, verificationResults } = task.data;
+  const data = {
+    ...task.data,
+    finalOutput: read(finalOutput),
+    filesModified: textsIn(read(filesModified)),
+    verificationResults: verificationResults.map(read),
+  };
   return { ...task, data };
 }
 
 function slotsOf(task: Task): readonly Slot[] {
   if (task.status === "queued") return [task.data.inputRequest];
-  if (task.status === "completed") return [task.data.finalOutput, ...task.data.verificationResults];
+  if (task.status === "completed")
+    return [task.data.finalOutput, task.data.filesModified, ...task.data.verificationResults];
   return [];
+}
+
+/** Stored values are not to be trusted. */
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

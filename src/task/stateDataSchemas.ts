@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
@@ -9,6 +10,11 @@ const reservation: z.ZodType<FileReservation> = z.strictObject({
   path: z.string().min(1),
   operation: z.enum(["read", "write"]),
 });
+/** In its stored form a long list is in a blob. */
+const paths = z.custom<readonly string[]>(
+  (value) => isTexts(value) || envelopeKeyOf(value) === "$blob",
+  "a list of paths",
+);
 
 /** What the data of each status must be. */
 export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
@@ -42,7 +48,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
   completed: z.strictObject({
     completedAt: time,
     finalOutput: z.unknown(),
-    filesModified: z.array(z.string()),
+    filesModified: paths,
     verificationResults: z.array(z.unknown()),
   }),
   failed: z.strictObject({
@@ -58,3 +64,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
     reason: z.string().exactOptional(),
   }),
 };
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

@@ -42,7 +42,10 @@ export interface StateData {
   completed: {
     completedAt: string;
     finalOutput: unknown;
-    /** Paths, each once. Nothing fills it yet: `fileChanges` of the checkpoints have what became of files. */
+    /**
+     * Paths of the files that its workspace changed, created or deleted, and that are not as they were: relative to the
+     * root, each once, sorted. Empty without a workspace.
+     */
     filesModified: readonly string[];
     /** What the worker's `verify` gave. */
     verificationResults: readonly unknown[];

@@ -55,7 +55,7 @@ const waitingData: DataOf<"waiting"> = ({ standing }) => ({
 const completedData: DataOf<"completed"> = ({ standing, checkpoint }) => ({
   completedAt: iso(standing?.at),
   finalOutput: checkpoint?.record.input,
-  filesModified: [],
+  filesModified: (checkpoint?.record.files ?? []) as readonly string[],
   verificationResults: checkpoint?.record.verification ?? [],
 });
 

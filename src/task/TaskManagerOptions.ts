@@ -1,0 +1,26 @@
+import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import type { Clock } from "../internal/Clock.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+
+/** Where tasks are kept. */
+export interface TaskManagerOptions {
+  /** One with a `RecordLog`; the same that the agents of the tasks have. */
+  readonly storage: PersistenceStorageProvider<never>;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+}
+
+/** Which tasks to list. */
+export interface TaskFilter {
+  readonly status?: TaskStatus;
+  /** At most this many. Default: all. */
+  readonly limit?: number;
+  /** Which part of them, each `limit` long, counted from 1. Default 1. */
+  readonly page?: number;
+}
+
+/** How a running task is interrupted. */
+export interface InterruptTaskOptions {
+  /** How long to wait until the process that runs it has let go of it, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number;
+}
