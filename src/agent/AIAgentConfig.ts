@@ -5,18 +5,18 @@ import type { AnyTool } from "./Tool.ts";
 /** What an agent is made of. */
 export interface AIAgentConfig<Input, Output> {
   /** The durable identity of runs that name none; default "agent", in every process. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly promptExecutor: PromptExecutor;
   /** Handed to the executor; a node may change it for its run. */
   readonly llmModel: string;
   /** Handed to the executor, such as a temperature; default: the provider's own. */
-  readonly modelParameters?: Readonly<Record<string, unknown>>;
+  readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
   /** The first message of each fresh history; default: none. */
-  readonly systemPrompt?: string;
+  readonly systemPrompt?: string | undefined;
   /** Default: ask the model, run its tools, until it asks for none; nodes `callModel` and `callTools`. */
-  readonly strategy?: Strategy<Input, Output>;
+  readonly strategy?: Strategy<Input, Output> | undefined;
   /** Offered to the model, unless a node configures fewer; default: none. */
-  readonly tools?: readonly AnyTool[];
+  readonly tools?: readonly AnyTool[] | undefined;
   /** How many nodes a run may visit; default 50. */
-  readonly maxIterations?: number;
+  readonly maxIterations?: number | undefined;
 }

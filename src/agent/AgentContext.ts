@@ -47,12 +47,15 @@ export interface AgentLlm {
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
   /** Sets model, parameters or tool set for the rest of the run; kept by the checkpoint. @throws UnknownToolError for a tool the agent does not have. */
   configure(settings: {
-    readonly model?: string;
-    readonly parameters?: Readonly<Record<string, unknown>>;
-    readonly tools?: readonly AnyTool[];
+    readonly model?: string | undefined;
+    readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+    readonly tools?: readonly AnyTool[] | undefined;
   }): void;
   /** Asks the model; the answer is not appended. `tools` and `model` hold for this request only. */
-  request(options?: { readonly tools?: readonly AnyTool[]; readonly model?: string }): Promise<AssistantMessage>;
+  request(options?: {
+    readonly tools?: readonly AnyTool[] | undefined;
+    readonly model?: string | undefined;
+  }): Promise<AssistantMessage>;
 }
 
 /** Tool calls. Both are journaled by persistence: a call finished before a crash is not run again. */
@@ -75,13 +78,13 @@ export interface AgentStorage {
 /** Something the agent decided, for those who read its checkpoints. */
 export interface Decision {
   readonly decision: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What must be there when the run is resumed. */
 export interface Requirements {
   /** Paths. */
-  readonly files?: readonly string[];
+  readonly files?: readonly string[] | undefined;
   /** Name to what it must be, such as `{ node: ">=20.19", "env:DATABASE_URL": "*" }`. */
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
 }

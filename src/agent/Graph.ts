@@ -38,20 +38,20 @@ export interface Graph<Input, Output> {
   edge<Out, In>(
     from: Node<never, Out>,
     to: Node<In>,
-    options: { readonly when?: (output: Out) => boolean; readonly map: (output: Out) => NoInfer<In> },
+    options: { readonly when?: ((output: Out) => boolean) | undefined; readonly map: (output: Out) => NoInfer<In> },
   ): void;
   /** … or what `from` gave. */
   edge<Out>(
     from: Node<never, Out>,
     to: Node<NoInfer<Out>>,
-    options?: { readonly when?: (output: Out) => boolean },
+    options?: { readonly when?: ((output: Out) => boolean) | undefined },
   ): void;
 }
 
 /** Schemas that are checked whenever the node runs; what they make of a value is what the node takes and gives. */
 export interface NodeOptions<In, Out> {
   /** Absent: the input is not checked. */
-  readonly input?: z.ZodType<In>;
+  readonly input?: z.ZodType<In> | undefined;
   /** Absent: the output is not checked. */
-  readonly output?: z.ZodType<Out>;
+  readonly output?: z.ZodType<Out> | undefined;
 }

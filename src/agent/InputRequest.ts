@@ -7,13 +7,13 @@ export interface InputRequest<Answer = unknown> {
    * Tells requests of one visit apart, where their order may change from one time the node runs to the next; unique in the
    * visit. Default: the order in which they are made.
    */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** What is shown to whoever answers. */
   readonly prompt: string;
   /** What an answer must be. It is kept as JSON Schema, which judges answers where the code of the node is not. */
   readonly schema: z.ZodType<Answer>;
   /** Default `user_input`. */
-  readonly waitingFor?: WaitingFor;
+  readonly waitingFor?: WaitingFor | undefined;
   /** When the request ends without an answer. Default: never. */
-  readonly expiresAt?: Date;
+  readonly expiresAt?: Date | undefined;
 }

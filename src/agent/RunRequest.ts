@@ -5,43 +5,43 @@ import type { RunStart } from "./RunStart.ts";
 /** How to run. Without a feature that claims them, `runId`, `history` and `unfinished` are refused with FeatureNotInstalledError. */
 export interface RunOptions {
   /** The durable identity; default: the agent's own id. */
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
   /**
    * Names this run from its input to its end. Of an unfinished run: it is resumed; of a finished one: its recorded output
    * is returned and nothing runs. Default: an unfinished run of equal input is resumed, else a new run begins.
    */
-  readonly runId?: string;
+  readonly runId?: string | undefined;
   /** Aborting it rejects the run with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Whether a new run on a finished agent keeps its messages; default "fresh". */
-  readonly history?: "fresh" | "continue";
+  readonly history?: "fresh" | "continue" | undefined;
   /**
    * What to do about an unfinished run that this is not: finish it first, or end it as cancelled, its effects standing.
    * Default: refuse with UnfinishedRunError.
    */
-  readonly unfinished?: "finish_first" | "abandon";
+  readonly unfinished?: "finish_first" | "abandon" | undefined;
 }
 
 /** What to resume. */
 export interface ResumeOptions {
   /** The durable identity; default: the agent's own id. */
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
   /** Where to resume: an older checkpoint begins a branch, and reverts nothing. Default: the latest. */
-  readonly checkpointId?: string;
+  readonly checkpointId?: string | undefined;
   /** Answers to requests, by request id: given before anything runs, all of them or, when one is refused, none. */
-  readonly answers?: Readonly<Record<string, unknown>>;
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Resumes only if the agent has one of these statuses once it is owned, else rejects with StatusChangedError: for whoever
    * chose it from a list, which may be out of date. Default: any.
    */
-  readonly onlyIf?: readonly TaskStatus[];
+  readonly onlyIf?: readonly TaskStatus[] | undefined;
   /**
    * Looks at the output before the end of the run is recorded; what it gives is kept in the data of its status. When it
    * rejects, so does the run, and resuming goes on from before its last node. Default: nothing is verified.
    */
-  readonly verify?: (output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>;
+  readonly verify?: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
   /** Aborting it rejects the run with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What `aroundRun` sees. Handing it on executes it. */

@@ -77,15 +77,17 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;
-  readonly effect?: ToolEffect;
-  readonly dangerous?: boolean;
-  readonly externalApi?: boolean;
-  readonly modifiesFiles?: boolean;
+  readonly effect?: ToolEffect | undefined;
+  readonly dangerous?: boolean | undefined;
+  readonly externalApi?: boolean | undefined;
+  readonly modifiesFiles?: boolean | undefined;
   readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
-  readonly probe?: (
-    input: z.output<Schema>,
-    options: ToolProbeOptions,
-  ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>;
+  readonly probe?:
+    | ((
+        input: z.output<Schema>,
+        options: ToolProbeOptions,
+      ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>)
+    | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
   // The phantom member exists for the compiler alone.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;

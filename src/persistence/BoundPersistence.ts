@@ -77,10 +77,10 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async setExecutionPoint<Input>(options: {
-    readonly agentContext?: AgentContext;
+    readonly agentContext?: AgentContext | undefined;
     readonly nodeId: string | Node<Input>;
     readonly input: NoInfer<Input>;
-    readonly messageHistory?: readonly Message[];
+    readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved> {
     const { agentContext: context = this.#context, messageHistory } = options;
     const { run } = this.#at(context);

@@ -89,7 +89,7 @@ export class DurableAgent {
   async setExecutionPoint(options: {
     readonly nodeId: string | Node;
     readonly input: unknown;
-    readonly messageHistory?: readonly Message[];
+    readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<void> {
     const { graph } = this.#setup;
     const node = graph.resolve(options.nodeId);
@@ -117,7 +117,9 @@ export class DurableAgent {
    *
    * @param options.original as they were before anything was trimmed, as far as the log still has them. Default false.
    */
-  async getMessages({ original = false }: { readonly original?: boolean } = {}): Promise<readonly Message[]> {
+  async getMessages({ original = false }: { readonly original?: boolean | undefined } = {}): Promise<
+    readonly Message[]
+  > {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
     const state = log.index.latest && stateAt(log.index, log.index.latest, { originals: original });
     if (!state) return [];
@@ -192,7 +194,7 @@ export class DurableAgent {
   async answer(
     requestId: string,
     answer: unknown,
-    { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number } = {},
+    { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
     await using journal = await openWhenFree(this.#setup, this.agentId, timeoutMs);
     const { head } = journal;
@@ -210,7 +212,7 @@ export class DurableAgent {
    */
   async cancel(
     reason?: string,
-    { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number } = {},
+    { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
     await cancelRun(this.#setup, this.agentId, reason, timeoutMs);
   }

@@ -16,6 +16,6 @@ export interface Environment {
 /** What was found under a name. */
 export interface EnvironmentAnswer {
   /** A version. Absent: there is nothing, or it is a value that is nobody's business. */
-  readonly found?: string;
+  readonly found?: string | undefined;
   readonly satisfied: boolean;
 }

@@ -4,9 +4,9 @@ import { pause } from "../internal/pause.ts";
 /** How often an inverse is tried before the rollback stops at it. */
 export interface InverseRetry {
   /** At least 1. Default 3. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /** Between two attempts, in milliseconds of the configured clock. Default 100. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
 }
 
 /** What came of the last attempt. */

@@ -33,9 +33,9 @@ export type UnfinishedRun =
 /** Which unfinished runs to list. */
 export interface UnfinishedOptions {
   /** Also runs that rejected; they are resumed only on purpose. Default false. */
-  readonly includeFailed?: boolean;
+  readonly includeFailed?: boolean | undefined;
   /** Aborting it ends the listing with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What `install(Persistence)` adds to an agent definition. */

@@ -37,7 +37,7 @@ export class RollbackToolRegistry {
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,
     inverse: (input: NoInfer<Input>, call: RolledBackCall<NoInfer<Input>, NoInfer<Output>>) => unknown,
-    options?: { readonly effect?: ToolEffect },
+    options?: { readonly effect?: ToolEffect | undefined },
   ): this;
   /**
    * The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. The inverse
@@ -47,7 +47,11 @@ export class RollbackToolRegistry {
     tool: Tool<Arguments, unknown, never>,
     inverse: Tool<NoInfer<Arguments>, unknown, never>,
   ): this;
-  registerRollback(tool: unknown, inverse: unknown, { effect }: { readonly effect?: ToolEffect } = {}): this {
+  registerRollback(
+    tool: unknown,
+    inverse: unknown,
+    { effect }: { readonly effect?: ToolEffect | undefined } = {},
+  ): this {
     // The overloads have checked that the two fit; from here on their types are known by name only.
     const original = tool as AnyTool;
     if (typeof inverse === "function")

@@ -10,31 +10,31 @@ import type { RollbackReport } from "./RollbackReport.ts";
 /** What a checkpoint made by hand says. */
 export interface CreateCheckpointOptions<Input> {
   /** The context it is made in. Default: the one that this object is bound to. */
-  readonly agentContext?: AgentContext;
+  readonly agentContext?: AgentContext | undefined;
   /**
    * The node that runs next, with the history and storage of this moment. Absent: the node that runs now, with the
    * input, history and storage that it began with; what it did since is replayed.
    */
-  readonly nodeId?: string | Node<Input>;
+  readonly nodeId?: string | Node<Input> | undefined;
   /** What that node gets. May be left out for the node that runs now: its own input. */
   readonly lastInput?: NoInfer<Input>;
   /** What `lastInput` is; it is checked, and kept as JSON Schema. */
-  readonly lastInputType?: z.ZodType<Input>;
+  readonly lastInputType?: z.ZodType<Input> | undefined;
   /** 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. */
-  readonly checkpointId?: string;
+  readonly checkpointId?: string | undefined;
   /** Above that of every checkpoint before. Absent or 0: the next. */
-  readonly version?: number;
+  readonly version?: number | undefined;
 }
 
 /** How to roll back. */
 export interface RollbackOptions {
   /** Default: the context that this object is bound to. */
-  readonly agentContext?: AgentContext;
+  readonly agentContext?: AgentContext | undefined;
   /**
    * `default`: messages, node, input, storage and iteration go back, and the inverses of what was done since are run.
    * `message_history_only`: only the messages go back; the current node runs again from its start, and effects stand.
    */
-  readonly rollbackStrategy?: "default" | "message_history_only";
+  readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
 }
 
 /** What {@link RunPersistence.note} keeps. */
@@ -43,7 +43,7 @@ export interface NewNote {
   readonly key: string;
   readonly value: unknown;
   /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
-  readonly contents?: ReadonlyMap<string, Uint8Array>;
+  readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
 /** Durability inside a run, bound to the context it was asked from. */
@@ -70,11 +70,11 @@ export interface RunPersistence {
    * @throws UnknownNodeError, InvalidInputError, NotSerializableError; nothing has changed then.
    */
   setExecutionPoint<Input>(options: {
-    readonly agentContext?: AgentContext;
+    readonly agentContext?: AgentContext | undefined;
     readonly nodeId: string | Node<Input>;
     readonly input: NoInfer<Input>;
     /** Absent: the history stays as it is. */
-    readonly messageHistory?: readonly Message[];
+    readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved>;
   /**
    * Keeps something in the agent's log, on the line of this context: for what goes back with the agent, or keeps an

@@ -18,12 +18,12 @@ export type Summariser = (
 /** How a live history is kept short. What is taken out of it stays in the log. */
 export interface TrimmingPolicy {
   /** How many of the newest tool outputs stay as they are; each older one is summarised once. Default 5. */
-  readonly toolOutputs?: number;
+  readonly toolOutputs?: number | undefined;
   /**
    * How many of the newest messages stay as they are; all older ones become one message of the user's role. System messages
    * stay and are not counted, and a call is never parted from its result. Default 50.
    */
-  readonly messages?: number;
+  readonly messages?: number | undefined;
   /** Default: a plain one that keeps the beginning of each text. */
-  readonly summarise?: Summariser;
+  readonly summarise?: Summariser | undefined;
 }

@@ -1,6 +1,7 @@
 import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import type { Journal } from "../journal/Journal.ts";
+import type { CreateCheckpointOptions } from "./RunPersistence.ts";
 
 /**
  * @throws InvalidInputError when an id or a version is none.
@@ -8,7 +9,7 @@ import type { Journal } from "../journal/Journal.ts";
  */
 export function checkNewCheckpoint(
   { agentId, named, nextVersion }: Journal,
-  { checkpointId, version = 0 }: { readonly checkpointId?: string; readonly version?: number },
+  { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
 ): void {
   const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
   if (problem) throw new InvalidInputError("new checkpoint", [problem]);

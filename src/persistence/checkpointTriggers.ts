@@ -55,7 +55,9 @@ export function afterUserInteraction(): CheckpointTrigger {
  *
  * @param options `everyMs`: milliseconds; default five minutes.
  */
-export function interval({ everyMs = fiveMinutesMs }: { readonly everyMs?: number } = {}): CheckpointTrigger {
+export function interval({
+  everyMs = fiveMinutesMs,
+}: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
   const isDue = ({ elapsedMs, grownBytes }: TriggerMoment) => {
     if (elapsedMs < everyMs) return false;
     return grownBytes > 0 || "unchanged";
@@ -68,6 +70,8 @@ export function interval({ everyMs = fiveMinutesMs }: { readonly everyMs?: numbe
  *
  * @param options `bytes`: default 10 KB.
  */
-export function contextDelta({ bytes = tenKilobytes }: { readonly bytes?: number } = {}): CheckpointTrigger {
+export function contextDelta({
+  bytes = tenKilobytes,
+}: { readonly bytes?: number | undefined } = {}): CheckpointTrigger {
   return { name: "context_delta", priority: "normal", isDue: ({ grownBytes }) => grownBytes > bytes };
 }

@@ -9,13 +9,13 @@ import { fullRetention, type RetentionPolicy } from "./RetentionPolicy.ts";
 /** What to prune, and how. */
 export interface PruneOptions {
   /** Only this agent. Default: every agent of the storage. */
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
   /** Changes nothing and tells what would go. Default false. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** When it is, in milliseconds since 1970. Default: the configured clock, as far as it was not set forward meanwhile. */
-  readonly now?: number;
+  readonly now?: number | undefined;
   /** Default: that of the configuration, else the default policy. */
-  readonly policy?: RetentionPolicy;
+  readonly policy?: RetentionPolicy | undefined;
 }
 
 /** What was thrown away; with `dryRun`, what would be. */

@@ -18,7 +18,7 @@ export interface RestartOptions {
    * Gets the storage as the task left it, before anything is taken back; what it sets is in the storage when the task
    * begins again. Everything else is there as it was at the first checkpoint. What it throws refuses the restart.
    */
-  readonly carryOver?: (storage: AgentStorage, agentId: string) => PromiseLike<void> | void;
+  readonly carryOver?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
 
 /** {@link DurableAgent.restart} */

@@ -18,11 +18,11 @@ import { defaultCompressThresholdBytes, putBlobs } from "./putBlobs.ts";
 /** How values are stored in a log. */
 export interface LogProviderOptions {
   /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
-  readonly inlineThresholdBytes?: number;
+  readonly inlineThresholdBytes?: number | undefined;
   /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
-  readonly compressThresholdBytes?: number;
+  readonly compressThresholdBytes?: number | undefined;
   /** Default: Node's own where there is Node, WebAssembly elsewhere. */
-  readonly sha256?: Sha256;
+  readonly sha256?: Sha256 | undefined;
 }
 
 /** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */

@@ -3,11 +3,11 @@ import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 /** Which checkpoints to read. */
 export interface CheckpointFilter {
   /** Only those whose next node is this path. */
-  readonly nodeId?: string;
+  readonly nodeId?: string | undefined;
   /** Only those with a higher version. */
-  readonly afterVersion?: number;
+  readonly afterVersion?: number | undefined;
   /** At most this many, the newest; default all. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /**

@@ -110,7 +110,7 @@ export class TaskManager {
   async pause(
     taskId: string,
     reason: string,
-    options: InterruptTaskOptions & { readonly resumeInstructions?: string } = {},
+    options: InterruptTaskOptions & { readonly resumeInstructions?: string | undefined } = {},
   ): Promise<TaskIn<"paused">> {
     const { resumeInstructions: instructions, timeoutMs = defaultStopTimeoutMs } = options;
     const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
@@ -134,7 +134,10 @@ export class TaskManager {
   /** For a task that is not driven by a run: it has ended with an output. */
   async complete(
     taskId: string,
-    { output, verificationResults }: { readonly output: unknown; readonly verificationResults?: readonly unknown[] },
+    {
+      output,
+      verificationResults,
+    }: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
   ): Promise<TaskIn<"completed">> {
     return this.#end(taskId, "completed", undefined, async ({ writer, life }) => {
       const files = await changedFiles(this.#logs.log, taskId, life.run?.run ?? "");
@@ -153,7 +156,7 @@ export class TaskManager {
   async fail(
     taskId: string,
     error: unknown,
-    { recoverable = true }: { readonly recoverable?: boolean } = {},
+    { recoverable = true }: { readonly recoverable?: boolean | undefined } = {},
   ): Promise<TaskIn<"failed">> {
     const forGood = recoverable ? {} : { recoverable: false as const };
     return this.#change(taskId, { status: "failed", error: describeError(error), ...forGood });

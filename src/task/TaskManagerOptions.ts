@@ -7,20 +7,20 @@ export interface TaskManagerOptions {
   /** One with a `RecordLog`; the same that the agents of the tasks have. */
   readonly storage: PersistenceStorageProvider<never>;
   /** Default: the machine's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Which tasks to list. */
 export interface TaskFilter {
-  readonly status?: TaskStatus;
+  readonly status?: TaskStatus | undefined;
   /** At most this many. Default: all. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Which part of them, each `limit` long, counted from 1. Default 1. */
-  readonly page?: number;
+  readonly page?: number | undefined;
 }
 
 /** How a running task is interrupted. */
 export interface InterruptTaskOptions {
   /** How long to wait until the process that runs it has let go of it, in milliseconds. Default 30,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }

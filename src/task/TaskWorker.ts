@@ -18,24 +18,26 @@ export interface TaskWorkerOptions {
   /** The agent for each task name, or one for all. They must have the storage of `tasks`. Tasks of other names are left. */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
   /** How many tasks it runs at the same time. Default 1. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Looks at an output before its task is completed; what it gives is kept as the task's verification results. When it
    * rejects, the task fails, and a retry goes on from before its last node. Default: nothing is verified.
    */
-  readonly verify?: (output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>;
+  readonly verify?:
+    | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
+    | undefined;
   /** Who may touch which files. Default: the tasks of this worker keep out of each other's way. */
-  readonly reservations?: FileReservations;
+  readonly reservations?: FileReservations | undefined;
   /** Is told what came of each task, after it is recorded. What it throws becomes a warning of the process. */
-  readonly onOutcome?: (outcome: TaskOutcome) => void | PromiseLike<void>;
+  readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
 }
 
 /** How long a worker works. */
 export interface WorkOptions {
   /** Aborting it interrupts the tasks that run; they stay in progress, for a worker to recover. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How often it looks for more when there is nothing to do, in milliseconds. Absent: it ends then. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ export interface FileOverlap<Planned> {
 }
 
 /** Which of some planned tasks touch the same files. Decides and reserves nothing; in the order of the tasks. */
-export function findOverlaps<Planned extends { readonly reserves?: readonly FileReservation[] }>(
+export function findOverlaps<Planned extends { readonly reserves?: readonly FileReservation[] | undefined }>(
   tasks: readonly Planned[],
 ): readonly FileOverlap<Planned>[] {
   return tasks.flatMap((first, index) =>
@@ -18,8 +18,8 @@ export function findOverlaps<Planned extends { readonly reserves?: readonly File
 }
 
 function sharedPaths(
-  { reserves: some = [] }: { readonly reserves?: readonly FileReservation[] },
-  { reserves: others = [] }: { readonly reserves?: readonly FileReservation[] },
+  { reserves: some = [] }: { readonly reserves?: readonly FileReservation[] | undefined },
+  { reserves: others = [] }: { readonly reserves?: readonly FileReservation[] | undefined },
 ): readonly string[] {
   const shared = some.filter((one) => others.some((other) => excludes(one, other))).map(({ path }) => path);
   return [...new Set(shared)];

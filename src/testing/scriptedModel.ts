@@ -4,7 +4,9 @@ import { ScriptEndedError } from "../errors/ScriptEndedError.ts";
 import { randomId } from "../internal/randomId.ts";
 
 /** One answer of a scripted model. */
-export type ScriptedTurn = string | { readonly text?: string; readonly toolCalls: readonly ScriptedToolCall[] };
+export type ScriptedTurn =
+  | string
+  | { readonly text?: string | undefined; readonly toolCalls: readonly ScriptedToolCall[] };
 
 /** A tool call of a scripted answer; its id is made by the model. */
 export interface ScriptedToolCall {
@@ -18,7 +20,7 @@ export interface ScriptedModelOptions {
    * `repeating`, the default: the provider's ids begin anew in each answer, as those of some real providers do.
    * `unique`: they are new at each request, also when the same is asked again.
    */
-  readonly toolCallIds?: "repeating" | "unique";
+  readonly toolCallIds?: "repeating" | "unique" | undefined;
 }
 
 /**

@@ -35,21 +35,21 @@ export interface WorkspaceOptions {
    * Asked how to settle each file that somebody else has changed since the agent did, when a rollback is to restore it.
    * Default: nobody is asked; the rollback is refused with FileConflictError, which lists them, and nothing has changed.
    */
-  readonly onConflict?: ConflictHandler;
+  readonly onConflict?: ConflictHandler | undefined;
   /**
    * Makes the content when `onConflict` answers `merge`; a conflict that it does not settle refuses the rollback. Default:
    * clean merges, and nobody is asked.
    */
-  readonly conflictResolver?: ConflictResolver;
+  readonly conflictResolver?: ConflictResolver | undefined;
   /** Files of more bytes are not read, written or restored. Default 10,485,760 (10 MB). */
-  readonly maximumFileBytes?: number;
+  readonly maximumFileBytes?: number | undefined;
   /**
    * What `capture` passes over beside what `.gitignore` files say, in the form of a `.gitignore` in the root; a pattern with
    * "!" takes back what those ignore. `.git` and `.agent-persistence` always are. Default: nothing.
    */
-  readonly ignore?: readonly string[];
+  readonly ignore?: readonly string[] | undefined;
   /** How many files `capture` keeps; those beyond are reported. Default 20,000. */
-  readonly maximumFiles?: number;
+  readonly maximumFiles?: number | undefined;
 }
 
 /** What `capture` would look at. */
@@ -149,7 +149,10 @@ export class Workspace implements RollbackParticipant {
    *   is a participant, or else that definition's own.
    * @throws CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
-  async preview(checkpointId: string, options: { readonly agentId?: string } = {}): Promise<readonly PreviewedFile[]> {
+  async preview(
+    checkpointId: string,
+    options: { readonly agentId?: string | undefined } = {},
+  ): Promise<readonly PreviewedFile[]> {
     const host = this.#attached();
     const { agentId = host.agentId } = options;
     const { files } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));

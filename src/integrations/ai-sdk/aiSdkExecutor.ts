@@ -8,7 +8,7 @@ import { requestErrorOf } from "./requestErrorOf.ts";
 /** Options of {@link aiSdkExecutor}. */
 export interface AiSdkExecutorOptions {
   /** Called for each thing that a provider warned of, such as a parameter that it ignores. Default: warnings are dropped. */
-  readonly onWarning?: (warning: unknown, model: string) => void;
+  readonly onWarning?: ((warning: unknown, model: string) => void) | undefined;
 }
 
 /** A prompt executor that also says why the model stopped. */

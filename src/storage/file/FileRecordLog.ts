@@ -36,17 +36,17 @@ import { takeOwnership } from "./takeOwnership.ts";
 /** Where files are kept, and what else a test may replace. */
 export interface FileRecordLogOptions {
   /** Default `.agent-persistence` in the working directory. Made when the first agent is opened. */
-  readonly directory?: string;
+  readonly directory?: string | undefined;
   /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** Default: `nodeFileSystem`. */
-  readonly fileSystem?: FileSystem;
+  readonly fileSystem?: FileSystem | undefined;
   /** What leases are judged by. Default: the machine's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** What this process claims to be. Default: what the system says. */
-  readonly processIdentity?: ProcessIdentity;
+  readonly processIdentity?: ProcessIdentity | undefined;
   /** Default: Node's own. */
-  readonly sha256?: Sha256;
+  readonly sha256?: Sha256 | undefined;
 }
 
 /**

@@ -14,12 +14,12 @@ const gitTimeoutMs = 10_000;
 /** What this machine's environment is made of. */
 export interface NodeEnvironmentOptions {
   /** Default: that of the process when this is called. */
-  readonly workingDirectory?: string;
+  readonly workingDirectory?: string | undefined;
   /**
    * Versions by further names: each gives the version, or `undefined` when there is none. Only `node`, `git` and `env:` are
    * known without: a name comes from stored data, and nothing is run because of one.
    */
-  readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>>;
+  readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>> | undefined;
 }
 
 /**

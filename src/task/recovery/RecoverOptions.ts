@@ -18,25 +18,27 @@ export interface RecoverAllOptions {
    * When `onConfirm` is asked before anything is changed: `"on_mismatch"` (the default) when the environment is not as it
    * was, `"always"`, or `"never"`. With `"always"` there must be an `onConfirm`.
    */
-  readonly confirm?: "on_mismatch" | "always" | "never";
+  readonly confirm?: "on_mismatch" | "always" | "never" | undefined;
   /**
    * Chooses what to do about a mismatch, one of `options`: those that somebody here can do. All are chosen before any is
    * carried out. Default: nobody is asked, and the recovery ends with EnvironmentMismatchError.
    */
-  readonly onEnvironmentMismatch?: (
-    mismatch: EnvironmentMismatch,
-    options: readonly RecoveryOption[],
-  ) => RecoveryOption | PromiseLike<RecoveryOption>;
+  readonly onEnvironmentMismatch?:
+    | ((
+        mismatch: EnvironmentMismatch,
+        options: readonly RecoveryOption[],
+      ) => RecoveryOption | PromiseLike<RecoveryOption>)
+    | undefined;
   /** Returns false to leave the agent as it is. Default: goes on. */
-  readonly onConfirm?: (proposal: RecoveryProposal) => boolean | PromiseLike<boolean>;
+  readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
   /** Who can do more about mismatches than leave things as they are. Default: nobody. */
-  readonly participants?: readonly RecoveryParticipant[];
+  readonly participants?: readonly RecoveryParticipant[] | undefined;
   /** Aborting it ends the recovery, or the run, with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Which agent, and how. */
 export interface RecoverOptions extends RecoverAllOptions {
   /** Default: the agent's own id. */
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
 }

@@ -7,15 +7,15 @@ import { nextTimeOfDay } from "./nextTimeOfDay.ts";
 /** When a schedule prunes. */
 export interface RetentionScheduleOptions {
   /** The time of day, by local time. `false`: never by the time of day. Default `"03:00"`. */
-  readonly dailyAt?: string | false;
+  readonly dailyAt?: string | false | undefined;
   /** Tells how full the disk is, from 0 to 1, such as `diskUseOf(directory)`. Absent: nothing is pruned because of that. */
-  readonly diskUse?: () => number | PromiseLike<number>;
+  readonly diskUse?: (() => number | PromiseLike<number>) | undefined;
   /** Above this the disk is too full. Default 0.8. */
-  readonly diskUseAbove?: number;
+  readonly diskUseAbove?: number | undefined;
   /** How often it looks at the disk and at the time of day, in milliseconds. Default five minutes. */
-  readonly checkEveryMs?: number;
+  readonly checkEveryMs?: number | undefined;
   /** Default: that of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -12,11 +12,11 @@ export type CrashModel = "kill" | "amnesia" | "metadata first" | "data first" | 
 /** Which crash states to make. */
 export interface CrashOptions {
   /** Default: all. */
-  readonly models?: readonly CrashModel[];
+  readonly models?: readonly CrashModel[] | undefined;
   /** `weak` makes all combinations when they are no more than this many. Default 80. */
-  readonly exhaustiveUpTo?: number;
+  readonly exhaustiveUpTo?: number | undefined;
   /** How many of them it makes otherwise, chosen at random. Default 40. */
-  readonly samples?: number;
+  readonly samples?: number | undefined;
   /** What random choices follow from, together with the moment of the crash. Default 1. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }

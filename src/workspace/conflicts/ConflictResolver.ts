@@ -23,13 +23,17 @@ export interface ConflictResolverOptions {
    * How far it may go without a person: `merge` (default) applies clean merges and shows a person what the model
    * proposes; `model` applies what the model proposes too; `ask` applies nothing that no person has seen.
    */
-  readonly automation?: "merge" | "model" | "ask";
+  readonly automation?: "merge" | "model" | "ask" | undefined;
   /** Asked when the merge is not clean. Absent: no model is asked. */
-  readonly model?: { readonly promptExecutor: PromptExecutor; readonly name: string };
+  readonly model?: { readonly promptExecutor: PromptExecutor; readonly name: string } | undefined;
   /** Asked last. Gives the content, or `undefined` to leave the conflict as it is. Absent: nobody is asked. */
-  readonly askPerson?: (question: ConflictQuestion) => PromiseLike<string | undefined> | string | undefined;
+  readonly askPerson?:
+    | ((question: ConflictQuestion) => PromiseLike<string | undefined> | string | undefined)
+    | undefined;
   /** The last word on each result, a person's included: gives what is wrong with it, such as what a compiler says. */
-  readonly check?: (text: string, conflict: ContentConflict) => PromiseLike<string | undefined> | string | undefined;
+  readonly check?:
+    | ((text: string, conflict: ContentConflict) => PromiseLike<string | undefined> | string | undefined)
+    | undefined;
 }
 
 type Proposal = NonNullable<ConflictQuestion["proposal"]>;

@@ -9,7 +9,7 @@ export interface ContentConflict {
   /** The file as somebody else has left it. */
   readonly theirs: string;
   /** What the agent wants: what it was asked for and its last decision. Absent: not known. */
-  readonly agentIntent?: string;
+  readonly agentIntent?: string | undefined;
   /** What the other side wanted, such as the messages of its commits. Absent: not known; a model is asked to infer it. */
-  readonly externalIntent?: string;
+  readonly externalIntent?: string | undefined;
 }

@@ -18,7 +18,7 @@ export async function resolveInRun(
   context: AgentContext,
   resolver: ConflictResolver,
   conflict: ContentConflict,
-  options: { readonly root?: string } = {},
+  options: { readonly root?: string | undefined } = {},
 ): Promise<ResolutionOutcome> {
   const agentIntent = conflict.agentIntent ?? (await agentIntentOf(context));
   const externalIntent =

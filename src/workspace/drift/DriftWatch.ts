@@ -33,19 +33,19 @@ export interface DriftWatchConfig {
   /** The folder of the repository's work tree. */
   readonly root: string;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
-  readonly upstream?: string;
+  readonly upstream?: string | undefined;
   /** Brings the upstream's commits here, such as your own `git fetch`; what it throws fails the run. Default: what somebody fetched last counts. */
-  readonly fetch?: (signal: AbortSignal) => PromiseLike<void>;
+  readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
   /** Told of each check before anything follows from it, and of a rebase to make at the end; what it throws fails the run. */
-  readonly onDrift?: (notice: DriftNotice) => PromiseLike<void> | void;
+  readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
   /** Milliseconds between checks within a run, at the start of a node. Default: 600,000, ten minutes. */
-  readonly intervalMs?: number;
-  readonly clock?: Clock;
+  readonly intervalMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /**
    * Lets a recovery offer `rebase` for new commits, by `rebaseIfSafe`; whoever chooses it gives the permission. Default: it
    * is not offered.
    */
-  readonly rebase?: Pick<RebaseOptions, "test" | "committer">;
+  readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
 
 /** The answers to a run that waits because of a drift. */

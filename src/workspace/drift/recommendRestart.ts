@@ -15,7 +15,7 @@ const littleProgress = 20;
 export function recommendRestart(task: {
   readonly progress: number;
   readonly severity: DriftSeverity;
-  readonly preference?: RestartAdvice;
+  readonly preference?: RestartAdvice | undefined;
 }): RestartAdvice {
   if (task.preference !== undefined) return task.preference;
   return task.progress < littleProgress && task.severity === "high" ? "restart" : "merge_and_continue";

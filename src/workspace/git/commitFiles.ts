@@ -19,7 +19,7 @@ export interface CommitRequest {
   /** The files to take as they are in the work tree, relative to its root; one that is not there is removed. */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a commit came to. */

@@ -29,18 +29,18 @@ export type RebaseResult =
 export interface RebaseOptions {
   readonly root: string;
   /** Default: false, and nothing is even looked at. */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
-  readonly upstream?: string;
+  readonly upstream?: string | undefined;
   /** The upstream head of the check before, by which rewritten history is noticed. Absent: it is not noticed. */
-  readonly knownUpstreamHead?: string;
+  readonly knownUpstreamHead?: string | undefined;
   /** Whether the project's tests pass in a folder that has the rebased files, and those of git alone. */
   readonly test: (folder: string) => PromiseLike<boolean> | boolean;
   /** Asked last, with what would be rebased. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** Whose name the new commits bear as committer; their authors stay. */
   readonly committer: CommitAuthor;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -12,9 +12,9 @@ import { rebaseIfSafe, refusalFor, type RebaseOptions } from "../rebase/rebaseIf
 /** How a recovery looks at the upstream. */
 export interface UpstreamRecoveryConfig {
   readonly root: string;
-  readonly upstream?: string;
-  readonly fetch?: (signal: AbortSignal) => PromiseLike<void>;
-  readonly rebase?: Pick<RebaseOptions, "test" | "committer">;
+  readonly upstream?: string | undefined;
+  readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
+  readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
 
 const maximumFileBytes = 10 * 1024 * 1024;

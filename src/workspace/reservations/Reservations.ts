@@ -18,11 +18,11 @@ import type { Reservation, ReservedFile } from "./Reservation.ts";
 /** Where reservations are kept, and by which clock. */
 export interface ReservationsOptions {
   /** The folder that holds `locks/`: the same for all who work on the same files. Default: `.agent-persistence`. */
-  readonly directory?: string;
+  readonly directory?: string | undefined;
   /** Default: the clock of the machine. Its monotonic time must be one for all processes of the machine. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Default: this process. */
-  readonly identity?: ProcessIdentity;
+  readonly identity?: ProcessIdentity | undefined;
 }
 
 const longestTtlMs = 365 * 24 * 3_600_000;
@@ -32,13 +32,13 @@ export interface AcquireOptions {
   /** Who reserves: shown to others. */
   readonly owner: string;
   /** Milliseconds until the reservation expires unless it is renewed. Default: 300,000, five minutes. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /** Milliseconds to wait for files that others have. Default: 0, do not wait. `Infinity` waits as long as it takes. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Renews by itself, each third of `ttlMs`, until it is released or the process ends. Default: false. */
-  readonly keepAlive?: boolean;
+  readonly keepAlive?: boolean | undefined;
   /** Stops waiting; `acquire` rejects with its reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -21,9 +21,9 @@ export interface OptimisticLockOptions {
   /** Held while a file is checked and written, so that nobody else who uses them comes between. */
   readonly reservations: Reservations;
   /** Who writes: shown to those who wait. Default: `optimistic lock`. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Milliseconds to wait for a file that others have reserved. Default: 30,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /**
