@@ -4,4 +4,5 @@ export type Job =
   | { readonly kind: "load"; readonly steps: number; readonly messages: number }
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
-  | { readonly kind: "capture" };
+  | { readonly kind: "capture" }
+  | { readonly kind: "prune" };

@@ -8,6 +8,7 @@ import type { CaptureFigures } from "./ours/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
+import type { PruningFigures } from "./ours/prunings.ts";
 import { table, targetLine, type Row } from "./report.ts";
 import {
   callTargets,
@@ -16,6 +17,7 @@ import {
   loadTargets,
   memoryTargets,
   mergeTargets,
+  pruningTargets,
   type Target,
 } from "./targets.ts";
 
@@ -58,6 +60,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

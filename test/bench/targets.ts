@@ -3,6 +3,7 @@ import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
+import type { PruningFigures } from "./ours/prunings.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
@@ -64,5 +65,18 @@ export function captureTargets({ firstMs, stepMs, growth }: CaptureFigures): Tar
   return [
     { name: folder, found: stepMs, atMost: 150, unit: " ms" },
     { name: "capture: growth of the storage ÷ what was written", found: growth, atMost: 1.25, unit: "×" },
+  ];
+}
+
+export function pruningTargets({ agents, save }: PruningFigures): Target[] {
+  return [
+    ...agents.flatMap(({ messages, pruneMs, kept, disk }): Target[] => {
+      const agent = `10,000 checkpoints, ${messages} messages:`;
+      return [
+        { name: `${agent} pruning all but ${kept}`, found: pruneMs, atMost: 2_000, unit: " ms" },
+        { name: `${agent} disk with retention ÷ an agent of those kept`, found: disk, atMost: 2, unit: "×" },
+      ];
+    }),
+    { name: "median save with retention ÷ without", found: save, atMost: 1.1, unit: "×" },
   ];
 }

@@ -4,6 +4,7 @@ import {
   strategy,
   type PersistenceStorageProvider,
   type PromptExecutor,
+  type RetentionPolicy,
 } from "agent-persistence";
 import type { Floor } from "../Floor.ts";
 import { messageOf } from "../message.ts";
@@ -13,10 +14,14 @@ export interface LoopOptions {
   /** The node throws when it is asked for the step after this one, unless `finishes`. */
   readonly steps: number;
   readonly finishes: boolean;
-  /** How many of the first steps append a message; absent: all. */
+  /** How many messages are appended at most; absent: one for each step. */
   readonly messages?: number;
+  /** How many of them a step appends; absent: one. */
+  readonly each?: number;
   readonly times?: StepTimes;
   readonly floor?: Floor;
+  /** Absent: nothing is pruned. */
+  readonly retention?: RetentionPolicy;
   /** Called at the start of a step. */
   readonly onStep?: () => void;
 }
@@ -28,15 +33,15 @@ export function loopingAgent(
   storage: PersistenceStorageProvider<never>,
   options: LoopOptions,
 ): AIAgent<number, number> {
-  const { steps, finishes, messages = steps, times, floor, onStep } = options;
+  const { steps, finishes, each = 1, messages = steps * each, times, floor, onStep, retention } = options;
   const looping = strategy<number, number>("looping", (graph) => {
     const append = graph.node("append", async (step: number, context) => {
       times?.enter();
       onStep?.();
       if (step > steps) throw new EndOfLoop();
-      const message = messageOf(step);
-      await floor?.write(JSON.stringify(message));
-      if (step <= messages) context.llm.append(message);
+      await floor?.write(JSON.stringify(messageOf(step)));
+      for (let at = (step - 1) * each + 1; at <= Math.min(step * each, messages); at++)
+        context.llm.append(messageOf(at));
       times?.leave();
       return step;
     });
@@ -49,7 +54,7 @@ export function loopingAgent(
     llmModel: "none",
     strategy: looping,
     maxIterations: steps + 10,
-  }).install(Persistence, { storage });
+  }).install(Persistence, { storage, ...(retention && { retention }) });
 }
 
 const noModel: PromptExecutor = {
