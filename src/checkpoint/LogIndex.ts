@@ -5,6 +5,7 @@ import type {
   AgentRecord,
   CheckpointRecord,
   LaneRecord,
+  LastPruning,
   NoteRecord,
   RollbackRecord,
   RollbackStepRecord,
@@ -84,8 +85,8 @@ export class LogIndex {
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
-  /** The latest checkpoint when the log was pruned last; 0: it never was, as far as it was read. */
-  prunedVersion = 0;
+  /** When the log was pruned last; `undefined`: it never was. */
+  pruned: LastPruning | undefined;
   /** Steps of that rollback that were taken, by participant. */
   readonly stepsTaken = new Map<string, Set<number>>();
   /** Every note, on whatever line. */
@@ -176,7 +177,7 @@ export class LogIndex {
         return;
       case "pruned":
         this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
-        this.prunedVersion = this.latest?.version ?? 0;
+        this.pruned = [this.latest?.version ?? 0, this.checkpoints.size];
         return;
       case "note":
         this.notes.push({ record, order });
@@ -292,7 +293,7 @@ export class LogIndex {
     const { checkpoint } = record;
     const order = this.#order++;
     this.snapshot = { record, order };
-    this.prunedVersion = checkpoint.version;
+    this.pruned = record.pruned;
     this.life = lifeAtSnapshot(record);
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, {

@@ -177,6 +177,7 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["runs", mapOf(pair)],
     ["cancelled", listOf(text)],
     ["named", mapOf(pair)],
+    ["pruned", optional(pair)],
   ],
 };
 

@@ -354,6 +354,9 @@ export interface PrunedRecord {
   readonly blobs: readonly string[];
 }
 
+/** The latest checkpoint when a log was pruned, and how many were kept. */
+export type LastPruning = readonly [version: number, kept: number];
+
 /** What is kept of an append, under its own position, generation and checksum. */
 export interface RestatedEntry {
   readonly position: number;
@@ -395,6 +398,8 @@ export interface SnapshotRecord {
   readonly cancelled: readonly string[];
   /** Checkpoints with a given id, with their version and position. */
   readonly named: Readonly<Record<string, readonly [version: number, position: number]>>;
+  /** Absent: the log was never pruned. */
+  readonly pruned?: LastPruning;
 }
 
 /** Every kind of record that a log holds. */

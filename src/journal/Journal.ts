@@ -5,7 +5,7 @@ import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import { valueBytes } from "../checkpoint/valueBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
-import type { AgentRecord, CheckpointRecord, PrunedRecord } from "../checkpoint/records.ts";
+import type { AgentRecord, CheckpointRecord, LastPruning, PrunedRecord } from "../checkpoint/records.ts";
 import { fieldDefect } from "../checkpoint/recordDefect.ts";
 import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { SlotWriter } from "../checkpoint/SlotWriter.ts";
@@ -54,6 +54,8 @@ export class Journal implements AsyncDisposable {
   readonly cancelled: Set<string>;
   readonly named: Map<string, Place>;
   readonly structures: Set<string>;
+  /** When the log was pruned last; `undefined`: it never was. */
+  pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
   nextNumber: number;
@@ -69,7 +71,6 @@ export class Journal implements AsyncDisposable {
   valueBytes = 0;
   /** How much has to be appended before a snapshot is tried. */
   snapshotDueBytes = 1024 * 1024;
-  #prunedVersion: number;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
@@ -91,7 +92,7 @@ export class Journal implements AsyncDisposable {
     this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);
     this.structures = new Set(index.structures);
-    this.#prunedVersion = index.prunedVersion;
+    this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
     this.nextLane = index.nextLane;
     this.nextNumber = index.nextNumber;
@@ -186,11 +187,6 @@ export class Journal implements AsyncDisposable {
     this.#queue.push(records, this.writer.takeUploads(), { snapshot, ...(summary && { summary }) });
   }
 
-  /** How many checkpoints were made since the log was pruned, as far as it was read. */
-  get unprunedCheckpoints(): number {
-    return this.nextVersion - 1 - this.#prunedVersion;
-  }
-
   /** Everything that is stored, oldest first, as it is stored. */
   async readStored(): Promise<readonly Entry[]> {
     await this.durable();
@@ -215,7 +211,7 @@ export class Journal implements AsyncDisposable {
     const summary = agentSummary(this.agentId, this.#life);
     this.#queue.push([record], [], summary && { summary });
     await this.durable();
-    this.#prunedVersion = this.nextVersion - 1;
+    this.pruned = [this.nextVersion - 1, keptBy(record)];
     await this.#owned.prune(positions);
     for (const reference of record.blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
     this.writer.forgetBlobs(new Set(record.blobs));
@@ -254,6 +250,10 @@ async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
   } catch (error) {
     throw await withLastCheckpoint(error, log, agentId);
   }
+}
+
+function keptBy({ restated }: PrunedRecord): number {
+  return restated.flatMap(({ records }) => records).filter(({ kind }) => kind === "checkpoint").length;
 }
 
 function blobsIn(index: LogIndex): Iterable<BlobCell> {

@@ -1,4 +1,5 @@
 import type { Journal } from "../journal/Journal.ts";
+import { isPruningDue, type GrownAgent } from "./isPruningDue.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { pruneOwned, pruningOptions } from "./prune.ts";
 
@@ -8,10 +9,18 @@ import { pruneOwned, pruningOptions } from "./prune.ts";
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
-  if (!retention || journal.failed || journal.unprunedCheckpoints <= retention.maxCheckpoints) return;
+  if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
   try {
     await pruneOwned(setup, journal, pruningOptions(setup));
   } catch (error) {
     setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
   }
+}
+
+function grownAgent({ nextVersion, pruned, runs, named }: Journal): GrownAgent {
+  return {
+    version: nextVersion - 1,
+    pruned,
+    exempt: [...runs.values(), ...named.values()].map(([version]) => version),
+  };
 }

@@ -50,5 +50,6 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
     runs: Object.fromEntries(journal.runs),
     cancelled: [...journal.cancelled],
     named: Object.fromEntries(journal.named),
+    ...(journal.pruned && { pruned: journal.pruned }),
   };
 }

@@ -177,6 +177,47 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const summary of (await ran(2)).opened().log.list()) expect(summary.status).toBe("completed");
   });
 
+  it("prunes at the ends of runs when enough has come, also when an owner reads from a snapshot", async () => {
+    const opened = await storage.open();
+    const prunings: string[] = [];
+    const onEvent = (event: PersistenceEvent) =>
+      void (event.kind === "checkpoint_pruned" && prunings.push(`after run ${runs}`));
+    const writing = strategy<string, string>("writing", (g) => {
+      const turn = g.node("turn", (input: string, context: AgentContext) => {
+        context.storage.set(big, `${left} ${"x".repeat(9_000)}`);
+        return input;
+      });
+      g.edge(g.start, turn);
+      g.edge(turn, turn, { when: () => left-- > 0 });
+      g.edge(turn, g.finish, { when: () => left < 0 });
+    });
+    const options = { maxIterations: 10_000, retention: { maxCheckpoints: 300 }, onEvent };
+    let [left, runs] = [0, 0];
+    for (const steps of [500, 150, 160, 10]) {
+      [left, runs] = [steps, runs + 1];
+      await durableAgent(writing, opened(), options).run("go", { runId: `r${runs}` });
+      let snapshots: readonly unknown[] = [];
+      for await (const { records } of opened().log.read("a", { sinceSnapshot: true }))
+        snapshots = [...snapshots, ...records.filter(({ kind }) => kind === "snapshot")];
+      if (runs === 2) expect(snapshots).toMatchObject([{ pruned: [502, 102] }]);
+    }
+    expect(prunings).toEqual(["after run 1", "after run 3"]);
+  });
+
+  it("prunes less often the more is kept", async () => {
+    const prunings: number[] = [];
+    let ended = 0;
+    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "checkpoint_pruned" && prunings.push(ended));
+    const { agent, again } = await ran(6, { retention: { maxCheckpoints: 4 }, onEvent });
+    for (ended = 1; ended < 40; ended++) {
+      again();
+      await agent().run("go", { runId: `r${ended}` });
+    }
+    const waits = prunings.slice(1).map((at, index) => at - (prunings[index] ?? 0));
+    expect(waits).toEqual([...waits].sort((a, b) => a - b));
+    expect(waits.at(-1)).toBeGreaterThan(2);
+  });
+
   it("is listed after pruning as before, also without its state.json", async () => {
     const { agent, opened } = await ran();
     await persistence(agent()).prune();
