@@ -100,6 +100,11 @@ export class ActiveRun implements AgentRun {
     this.#visit = undefined;
   }
 
+  /** Aborts the current visit, because the run is aborted. */
+  abortVisit(): void {
+    this.#visit?.abort(this.signal.reason);
+  }
+
   async interrupt(options: InterruptOptions = {}): Promise<readonly string[]> {
     return (await this.#visit?.interrupt(options)) ?? [];
   }

@@ -26,16 +26,12 @@ interface Flight {
  */
 export class Flights {
   readonly #flights = new Set<Flight>();
-  readonly #released: Promise<never>;
+  /** Made with the first flight: most nodes launch none. */
+  #released: Promise<never> | undefined;
   #release: (reason: unknown) => void = () => undefined;
   #launched = 0;
   /** Wakes who waits for a flight to end or to become an open request. */
   #changed: () => void = () => undefined;
-
-  constructor() {
-    this.#released = new Promise<never>((_resolve, reject) => (this.#release = reject));
-    this.#released.catch(() => undefined);
-  }
 
   /** How many were launched, or became open requests, so far. */
   get launched(): number {
@@ -57,7 +53,14 @@ export class Flights {
       () => undefined,
       () => undefined,
     );
+    this.#released ??= this.#makeReleased();
     return Promise.race([result, this.#released]);
+  }
+
+  #makeReleased(): Promise<never> {
+    const released = new Promise<never>((_resolve, reject) => (this.#release = reject));
+    released.catch(() => undefined);
+    return released;
   }
 
   /** A call goes on under another id. */

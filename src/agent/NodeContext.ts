@@ -14,20 +14,16 @@ import type { Visit } from "./Visit.ts";
 export class NodeContext implements AgentContext {
   readonly #visit: Visit;
   readonly #scope: CallScope;
-  readonly #llm: AgentLlm;
-  readonly #tools: AgentTools;
-  readonly #storage: AgentStorage;
-  readonly #input: NodeInput;
+  // Made when they are asked for: every step of a run has a context of its own.
+  #llm: AgentLlm | undefined;
+  #tools: AgentTools | undefined;
+  #storage: AgentStorage | undefined;
+  #input: NodeInput | undefined;
 
   /** @param call the tool call it is made for; absent: it is the node's own. */
   constructor(visit: Visit, call?: ScopeCall) {
-    const scope = new CallScope(visit, call);
     this.#visit = visit;
-    this.#scope = scope;
-    this.#llm = new NodeLlm(scope, this);
-    this.#tools = new NodeTools(scope, new ToolCaller(scope, this, (inner) => new NodeContext(visit, inner)));
-    this.#storage = new GuardedStorage(visit);
-    this.#input = new NodeInput(scope, this);
+    this.#scope = new CallScope(visit, call);
     bindContext(this, {
       run: visit.run,
       visit: visit.at,
@@ -55,17 +51,17 @@ export class NodeContext implements AgentContext {
 
   get llm(): AgentLlm {
     this.#visit.assertOpen();
-    return this.#llm;
+    return (this.#llm ??= new NodeLlm(this.#scope, this));
   }
 
   get tools(): AgentTools {
     this.#visit.assertOpen();
-    return this.#tools;
+    return (this.#tools ??= this.#makeTools());
   }
 
   get storage(): AgentStorage {
     this.#visit.assertOpen();
-    return this.#storage;
+    return (this.#storage ??= new GuardedStorage(this.#visit));
   }
 
   setProgress(percent: number, summary?: string): void {
@@ -81,11 +77,17 @@ export class NodeContext implements AgentContext {
   }
 
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
+    this.#input ??= new NodeInput(this.#scope, this);
     return this.#input.request(request);
   }
 
   feature<Instance>(feature: AgentFeature<never, Instance>): Instance {
     return this.#open.run.definition.feature(feature);
+  }
+
+  #makeTools(): AgentTools {
+    const caller = new ToolCaller(this.#scope, this, (inner) => new NodeContext(this.#visit, inner));
+    return new NodeTools(this.#scope, caller);
   }
 
   get #open(): Visit {

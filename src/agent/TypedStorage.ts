@@ -4,6 +4,8 @@ import { checkSchema } from "./checkSchema.ts";
 import type { AgentStorage } from "./AgentContext.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
+const unchanged: ReadonlyMap<string, undefined> = new Map();
+
 /** The stored values of a run. Remembers which keys changed since it was last asked. */
 export class TypedStorage implements AgentStorage {
   readonly #values: Map<string, unknown>;
@@ -55,6 +57,7 @@ export class TypedStorage implements AgentStorage {
   /** What changed since the last call: the new value of each key, or `undefined` for a deleted one. */
   takeChanges(): ReadonlyMap<string, { readonly value: unknown } | undefined> {
     const changed = this.#changed;
+    if (changed.size === 0) return unchanged;
     this.#changed = new Set();
     return new Map(
       [...changed].map((name) => [name, this.#values.has(name) ? { value: this.#values.get(name) } : undefined]),

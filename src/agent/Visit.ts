@@ -9,6 +9,11 @@ import type { NodeVisit } from "./NodeVisit.ts";
 import type { InputRequestEvent, PipelineEvents } from "./PipelineEvents.ts";
 import type { RunState } from "./RunState.ts";
 
+/** The run can go on only when these are answered. */
+export interface Wait {
+  readonly waiting: readonly InputRequestEvent[];
+}
+
 /**
  * One visit of one node, from its start until its body and all calls made in it have settled, or until nothing is left
  * but to wait. A move and a wait close it: from then on everything that belongs to it throws, whatever still runs.
@@ -34,9 +39,7 @@ export class Visit {
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
   #watching = false;
-  #wait: (requests: readonly InputRequestEvent[]) => void = () => undefined;
-  /** Resolves with the open requests once nothing but them goes on; the visit is closed then. */
-  readonly waiting: Promise<readonly InputRequestEvent[]> = new Promise((resolve) => (this.#wait = resolve));
+  #wait: (wait: Wait) => void = () => undefined;
 
   constructor(run: ActiveRun, nodeId: string, input: unknown, at: NodeVisit) {
     this.run = run;
@@ -133,10 +136,14 @@ export class Visit {
     });
   }
 
-  /** Resolves with the work, or to `undefined` when the run was aborted and the grace ends first. */
-  async untilAbandoned<Result>(work: Promise<Result>): Promise<Result | undefined> {
+  /**
+   * Resolves with the work, or with the open requests once nothing but them goes on, or to `undefined` when the run was
+   * aborted and the grace ends first.
+   */
+  async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
-      return await new Promise<Result | undefined>((resolve, reject) => {
+      return await new Promise<Result | Wait | undefined>((resolve, reject) => {
+        this.#wait = resolve;
         this.#abandon = () => resolve(undefined);
         work.then(resolve, reject);
       });
@@ -183,7 +190,7 @@ export class Visit {
     const { openRequests } = this.#flights;
     if (openRequests.length === 0 || this.#moved || this.#aborted) return;
     this.#suspended = new RunSuspendedError(this.nodeId);
-    this.#wait(openRequests);
+    this.#wait({ waiting: openRequests });
   }
 
   #abort(reason: unknown): void {

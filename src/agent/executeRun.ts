@@ -1,6 +1,7 @@
 import { platformSha256 } from "../internal/platformSha256.ts";
 import { ActiveRun } from "./ActiveRun.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
+import { onAbort } from "./onAbort.ts";
 import { pendingRequest } from "./pendingRequest.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
@@ -10,6 +11,7 @@ import { runStrategy } from "./runStrategy.ts";
 export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
   const { pipeline } = definition;
   const run = new ActiveRun(definition, request, await platformSha256());
+  const unlisten = onAbort(run.signal, () => run.abortVisit());
   try {
     await pipeline.emit("agentStarting", { run });
     const end = await runStrategy(run);
@@ -20,5 +22,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run, error });
     throw error;
+  } finally {
+    unlisten();
   }
 }

@@ -2,7 +2,8 @@ import { isolate } from "../internal/isolate.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "./advance.ts";
 import type { NextStep } from "./NextStep.ts";
-import { visitNode, type Wait } from "./visitNode.ts";
+import type { Wait } from "./Visit.ts";
+import { visitNode } from "./visitNode.ts";
 
 /** Visits one node after the other until the strategy ends, or waits; resolves to its output, or to what it waits for. */
 export async function runStrategy(run: ActiveRun): Promise<{ readonly output: unknown } | Wait> {

@@ -5,10 +5,9 @@ import { advance } from "./advance.ts";
 import { checkSchemaAsync } from "./checkSchema.ts";
 import type { NextStep } from "./NextStep.ts";
 import { NodeContext } from "./NodeContext.ts";
-import { onAbort } from "./onAbort.ts";
-import type { InputRequestEvent, PipelineEvents } from "./PipelineEvents.ts";
+import type { PipelineEvents } from "./PipelineEvents.ts";
 import { isRunMoved } from "./RunMoved.ts";
-import type { Visit } from "./Visit.ts";
+import type { Visit, Wait } from "./Visit.ts";
 
 type Event = PipelineEvents["nodeStarting"];
 
@@ -17,18 +16,12 @@ type Outcome =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/** The run can go on only when these are answered. */
-export interface Wait {
-  readonly waiting: readonly InputRequestEvent[];
-}
-
 /**
  * Visits one node; resolves to where the run goes from there, to what it waits for, or to `undefined` when it moved
  * elsewhere meanwhile.
  */
 export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | Wait | undefined> {
   const visit = run.enter(nodeId, input);
-  const unlisten = onAbort(run.signal, () => visit.abort(run.signal.reason));
   try {
     const event: Event = { nodeId, input, context: new NodeContext(visit), run };
     const outcome = await settle(visit, event);
@@ -38,15 +31,13 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
       ? await fail(run, { ...event, error: outcome.error })
       : await complete(run, event, outcome.output);
   } finally {
-    unlisten();
     run.leave();
   }
 }
 
 /** Runs the body and waits for whatever it began, or until all that is left waits itself; after an abort no longer than the grace. */
 async function settle(visit: Visit, event: Event): Promise<Outcome | Wait> {
-  const waiting = visit.waiting.then((requests): Wait => ({ waiting: requests }));
-  const outcome = await visit.untilAbandoned(Promise.race([bodyAndFlights(visit, event), waiting]));
+  const outcome = await visit.untilLeft(bodyAndFlights(visit, event));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
   if (visit.failure) return { failed: true, ...visit.failure };
   if ("waiting" in outcome) return outcome;

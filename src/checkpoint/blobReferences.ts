@@ -1,7 +1,9 @@
 import { isBlobCell, type BlobCell } from "./BlobCell.ts";
-import type { AgentRecord, Pack } from "./records.ts";
+import type { AgentRecord, CheckpointRecord, Pack } from "./records.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
+
+const none: readonly BlobCell[] = [];
 
 /** Adds the blobs that a record's values are in, by reference. Content that merely looks like a reference is none. */
 export function addValueReferences(record: AgentRecord, into: Map<string, BlobCell>): void {
@@ -21,17 +23,22 @@ export function addBlobReference(slot: Slot, into: Map<string, BlobCell>): void 
 
 /** The blobs that a record's values are in, those still to be put included. */
 export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
-  return slotsOf(record).flatMap(blobCellsOf);
+  let found: readonly BlobCell[] = none;
+  for (const slot of slotsOf(record)) {
+    const cells = blobCellsOf(slot);
+    if (cells.length > 0) found = found.length > 0 ? [...found, ...cells] : cells;
+  }
+  return found;
 }
 
 function blobCellsOf(slot: Slot): readonly BlobCell[] {
-  if (typeof slot !== "object" || slot === null) return [];
+  if (typeof slot !== "object" || slot === null) return none;
   const key = envelopeKeyOf(slot);
   if (key === "$blob") {
     const cell = (slot as { readonly $blob: unknown }).$blob;
-    return isBlobCell(cell) ? [cell] : [];
+    return isBlobCell(cell) ? [cell] : none;
   }
-  if (key !== "$outcomes") return [];
+  if (key !== "$outcomes") return none;
   return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes.flatMap(({ output }) =>
     blobCellsOf(output),
   );
@@ -70,12 +77,7 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
     case "outcome":
       return [record.input, record.output];
     case "checkpoint":
-      return [
-        record.input,
-        record.files,
-        ...(record.verification ?? []),
-        ...(record.branches ?? []).flatMap(({ input, output }) => [input, output]),
-      ];
+      return record.verification || record.branches ? slotsOfLargeCheckpoint(record) : [record.input, record.files];
     case "snapshot":
       return [
         ...slotsOf(record.checkpoint),
@@ -88,6 +90,10 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
     default:
       return slotsOfRequest(record);
   }
+}
+
+function slotsOfLargeCheckpoint({ input, files, verification = [], branches = [] }: CheckpointRecord): readonly Slot[] {
+  return [input, files, ...verification, ...branches.flatMap((branch) => [branch.input, branch.output])];
 }
 
 function slotsOfRequest(record: AgentRecord): readonly Slot[] {

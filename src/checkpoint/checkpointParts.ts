@@ -10,9 +10,13 @@ export interface NamedRecord {
   readonly record: AgentRecord;
 }
 
-/** Whether records surely add no more than so many bytes: a rough look, since nearly every checkpoint is small. */
-export function surelyFits(records: readonly AgentRecord[], maxBytes: number): boolean {
-  return 3 * estimateBytes(records) + newBlobBytes(records, new Set()) <= maxBytes;
+/**
+ * Whether records surely add no more than so many bytes: a rough look, since nearly every checkpoint is small.
+ *
+ * @param uploads whether there are blobs still to be put.
+ */
+export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
+  return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }
 
 /** What each record adds, largest first. A blob counts once, and one that the log has already counts nothing. */

@@ -9,6 +9,8 @@ import type { AgentSummary, OwnedLog } from "../storage/RecordLog.ts";
 export interface AppendOptions {
   readonly summary?: AgentSummary;
   readonly snapshot?: boolean;
+  /** True when nothing else is going to be queued in this turn of the event loop: it is not waited for. */
+  readonly last?: boolean;
 }
 
 /** Is told of what was appended once it is durable, before anybody who waits for it. Must not throw. */
@@ -72,7 +74,7 @@ export class AppendQueue {
     this.#open.uploads.push(...uploads);
     if (options.summary) this.#open.summary = options.summary;
     this.#open.snapshot ||= options.snapshot ?? false;
-    if (!this.#draining) void this.#drain();
+    if (!this.#draining) void this.#drain(options.last === true);
   }
 
   /** Resolves when everything pushed so far is durable; rejects when it may not be. */
@@ -81,9 +83,9 @@ export class AppendQueue {
     await (this.#open ?? this.#inFlight)?.done;
   }
 
-  async #drain(): Promise<void> {
+  async #drain(atOnce: boolean): Promise<void> {
     this.#draining = true;
-    await nextTurn();
+    if (!atOnce) await nextTurn();
     while (this.#open) {
       const batch = this.#open;
       this.#open = undefined;

@@ -173,8 +173,13 @@ export class Journal implements AsyncDisposable {
    * they change the agent's status, its summary goes with them.
    *
    * @param options.snapshot whether a snapshot is among them.
+   * @param options.last whether nothing else is going to be queued in this turn of the event loop, which is then not
+   * waited for.
    */
-  append(records: readonly AgentRecord[], { snapshot = false }: { readonly snapshot?: boolean } = {}): void {
+  append(
+    records: readonly AgentRecord[],
+    { snapshot = false, last = false }: { readonly snapshot?: boolean; readonly last?: boolean } = {},
+  ): void {
     assertReadable(records);
     const bytes = estimateBytes(records);
     this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + bytes;
@@ -184,7 +189,12 @@ export class Journal implements AsyncDisposable {
     const { standing, task } = this.#life;
     const changed = standing !== before.standing || task !== before.task;
     const summary = changed ? agentSummary(this.agentId, this.#life) : undefined;
-    this.#queue.push(records, this.writer.takeUploads(), { snapshot, ...(summary && { summary }) });
+    this.#queue.push(records, this.writer.takeUploads(), {
+      snapshot,
+      // A storage that answers at once would let nothing else run between two steps: no timer, no signal.
+      last: last && this.#recordLog.capabilities.durable,
+      ...(summary && { summary }),
+    });
   }
 
   /** Everything that is stored, oldest first, as it is stored. */

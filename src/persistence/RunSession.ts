@@ -199,7 +199,9 @@ export class RunSession {
     const records = [...this.#takeUnsaved(), record];
     const snapshot =
       plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
-    this.#append(snapshot ? [...records, snapshot] : records, snapshot !== undefined);
+    // Between two nodes nothing else goes on that could add to the append.
+    const last = plan.boundary === true;
+    this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last });
     this.#savedWithin = true;
     return record;
   }
@@ -276,8 +278,8 @@ export class RunSession {
     return record;
   }
 
-  #append(records: readonly AgentRecord[], snapshot = false): void {
-    this.journal.append(records, { snapshot });
+  #append(records: readonly AgentRecord[], how?: Parameters<Journal["append"]>[1]): void {
+    this.journal.append(records, how);
     this.endedCalls = [];
     this.changedFiles = [];
     this.#noteSaved();

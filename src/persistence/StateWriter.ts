@@ -45,9 +45,11 @@ export class StateWriter {
    * @throws NotSerializableError
    */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
-    this.#history.push(...state.history.takeChanges());
-    for (const [key, change] of state.storage.takeChanges()) this.#storage.set(key, change);
-    for (const decision of state.takeDecisions()) this.#decisions.push({ decision, node, at: this.#now() });
+    this.#collect(state, node);
+    if (!this.#hasNews(state)) {
+      check?.([]);
+      return [];
+    }
     const decided = this.#decisionRecords();
     const records = [...this.#records(state), ...decided];
     check?.(records);
@@ -58,6 +60,18 @@ export class StateWriter {
     this.#settings = state.settings;
     this.#requirements = state.requirements;
     return records;
+  }
+
+  #collect(state: RunState, node: string): void {
+    this.#history.push(...state.history.takeChanges());
+    for (const [key, change] of state.storage.takeChanges()) this.#storage.set(key, change);
+    for (const decision of state.takeDecisions()) this.#decisions.push({ decision, node, at: this.#now() });
+  }
+
+  #hasNews({ settings, requirements }: RunState): boolean {
+    const { length } = this.#history;
+    const changed = length > 0 || this.#storage.size > 0 || this.#decisions.length > 0;
+    return changed || settings !== this.#settings || requirements !== this.#requirements;
   }
 
   #records({ settings, requirements }: RunState): AgentRecord[] {

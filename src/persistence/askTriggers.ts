@@ -20,15 +20,11 @@ export function askTriggers(
   happened: Happened,
   run?: AgentRun,
 ): CheckpointTrigger | undefined {
+  if (setup.triggers.length === 0) return undefined;
+  if (run) session.takeChanges(run);
+  const since = { elapsedMs: setup.clock.monotonic() - session.savedAt, grownBytes: session.grownBytes };
   // What happened, and what went on since: the compiler does not add them up for each kind.
-  const moment = {
-    ...happened,
-    elapsedMs: setup.clock.monotonic() - session.savedAt,
-    get grownBytes() {
-      if (run) session.takeChanges(run);
-      return session.grownBytes;
-    },
-  } as TriggerMoment;
+  const moment = { ...happened, ...since } as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
   const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };

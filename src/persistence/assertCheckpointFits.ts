@@ -20,7 +20,7 @@ export function assertCheckpointFits(
 ): void {
   // A record of its own, since the checkpoint takes its version only once it is known to fit.
   const own: AgentRecord = { kind: "run", run: "", input, at: 0 };
-  if (surelyFits([own, ...records], maxCheckpointBytes)) return;
+  if (surelyFits([own, ...records], writer.uploads > 0, maxCheckpointBytes)) return;
   const parts = checkpointParts([
     ...records.map((record) => ({ name: partName(record), record })),
     { name: subjectOf(plan), record: own },

@@ -19,24 +19,16 @@ export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: Trig
   const merged: CheckpointTrigger[] = [];
   const unchanged: CheckpointTrigger[] = [];
   for (const trigger of triggers) {
-    const verdict = verdictOf(trigger, moment, (error) => failed.push({ trigger, error }));
-    if (verdict === true) merged.push(trigger);
-    if (verdict === "unchanged") unchanged.push(trigger);
+    try {
+      const verdict = trigger.isDue(moment);
+      if (verdict === true) merged.push(trigger);
+      if (verdict === "unchanged") unchanged.push(trigger);
+    } catch (error) {
+      failed.push({ trigger, error });
+      merged.push(trigger);
+    }
   }
   if (merged.length > 1) merged.sort((a, b) => rank[a.priority] - rank[b.priority]);
   const due = merged.shift();
   return { ...(due && { due }), merged, unchanged, failed };
-}
-
-function verdictOf(
-  trigger: CheckpointTrigger,
-  moment: TriggerMoment,
-  onError: (error: unknown) => void,
-): ReturnType<CheckpointTrigger["isDue"]> {
-  try {
-    return trigger.isDue(moment);
-  } catch (error) {
-    onError(error);
-    return true;
-  }
 }

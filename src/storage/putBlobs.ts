@@ -8,6 +8,8 @@ export const defaultCompressThresholdBytes = 100 * 1024;
 /** Texts of more bytes than this are kept as they are: so much is never made of a compressed one. */
 export const maximumCompressedTextBytes = 64 * 1024 * 1024;
 
+const encoder = new TextEncoder();
+
 /** Puts large values where they belong and completes the records that refer to them, before those are appended. */
 export async function putBlobs(
   blobs: BlobStore,
@@ -16,7 +18,6 @@ export async function putBlobs(
   uploads: readonly BlobUpload[],
   compressThresholdBytes: number = defaultCompressThresholdBytes,
 ): Promise<void> {
-  const encoder = new TextEncoder();
   for (const { content, place } of uploads) {
     const bytes = typeof content === "string" ? encoder.encode(content) : content;
     const isLargeText = typeof content === "string" && bytes.length > compressThresholdBytes;

@@ -22,8 +22,9 @@ export class Disk {
   }
 
   /** `undefined` when the name is taken. */
-  create(path: string): Promise<DiskFile | undefined> {
-    return this.#call("create", path, "EEXIST", async () => new DiskFile(path, await this.#system.create(path)));
+  create(path: string, options?: { readonly synced?: boolean }): Promise<DiskFile | undefined> {
+    const create = async () => new DiskFile(path, await this.#system.create(path, options));
+    return this.#call("create", path, "EEXIST", create);
   }
 
   /** `undefined` when there is no such file. */

@@ -13,18 +13,16 @@ export class DiskFile {
   }
 
   /** Writes all bytes. A failure may leave a part of them behind. */
-  async write(bytes: Uint8Array): Promise<void> {
-    try {
-      let written = await this.#file.write(bytes);
-      while (written < bytes.length) {
-        const count = await this.#file.write(bytes.subarray(written));
-        // A device that takes nothing and reports nothing would be asked for ever.
-        if (count === 0) throw new StorageError("full", "write", this.path);
-        written += count;
-      }
-    } catch (error) {
-      throw this.#failed("write", error);
-    }
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#writeAll(bytes, (part) => this.#file.write(part));
+  }
+
+  /** Writes all bytes to the device. A failure may leave a part of them behind. */
+  async store(bytes: Uint8Array): Promise<void> {
+    const { writeSynced } = this.#file;
+    if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
+    await this.write(bytes);
+    await this.fdatasync();
   }
 
   async fdatasync(): Promise<void> {
@@ -48,6 +46,20 @@ export class DiskFile {
       await this.#file.close();
     } catch (error) {
       throw this.#failed("close", error);
+    }
+  }
+
+  async #writeAll(bytes: Uint8Array, write: (part: Uint8Array) => Promise<number>): Promise<void> {
+    try {
+      let written = await write(bytes);
+      while (written < bytes.length) {
+        const count = await write(bytes.subarray(written));
+        // A device that takes nothing and reports nothing would be asked for ever.
+        if (count === 0) throw new StorageError("full", "write", this.path);
+        written += count;
+      }
+    } catch (error) {
+      throw this.#failed("write", error);
     }
   }
 

@@ -2,6 +2,11 @@
 export interface OpenFile {
   /** Appends `bytes`; resolves to how many of them were taken. */
   write(bytes: Uint8Array): Promise<number>;
+  /**
+   * `write` and `fdatasync` in one call, which is one way to the device and back instead of two. Absent: the file has no
+   * such call.
+   */
+  readonly writeSynced?: (bytes: Uint8Array) => Promise<number>;
   /** Data and what is needed to read it back are on the device. */
   fdatasync(): Promise<void>;
   /** Data and all metadata are on the device: for a new file. */
@@ -14,8 +19,12 @@ export interface OpenFile {
  * at each of them. Errors carry the system's `code` (`ENOSPC`, `EEXIST`, …). Links are never followed.
  */
 export interface FileSystem {
-  /** Creates a file for appending, mode 0600. Rejects with `EEXIST` when the name is taken. */
-  create(path: string): Promise<OpenFile>;
+  /**
+   * Creates a file for appending, mode 0600. Rejects with `EEXIST` when the name is taken.
+   *
+   * @param options.synced whether each write to it is going to be synced, so that it may have `writeSynced`.
+   */
+  create(path: string, options?: { readonly synced?: boolean }): Promise<OpenFile>;
   /** The bytes of a file from `start`, at most `length` of them; default: all. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<{ readonly size: number; readonly folder: boolean }>;

@@ -19,8 +19,7 @@ export class OwnedSegment {
 
   /** Durable and still owned when it resolves; after a rejection nothing more may be written to this segment. */
   async store(bytes: Uint8Array): Promise<void> {
-    await this.#file.write(bytes);
-    await this.#file.fdatasync();
+    await this.#file.store(bytes);
     await this.check();
   }
 

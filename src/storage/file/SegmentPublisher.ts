@@ -46,7 +46,7 @@ export class SegmentPublisher {
   }
 
   async #create(path: string, bytes: Uint8Array): Promise<DiskFile | undefined> {
-    const file = await this.#disk.create(path);
+    const file = await this.#disk.create(path, { synced: true });
     try {
       await file?.write(bytes);
       await file?.fsync();

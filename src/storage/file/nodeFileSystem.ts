@@ -17,10 +17,12 @@ import {
 import { promisify } from "node:util";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_DSYNC, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 // Windows has no such flag, and its links need a privilege.
 const noFollow = O_NOFOLLOW ?? 0;
 const newFile = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | noFollow;
+/** Linux does for each write what `fdatasync` does. Elsewhere the flag may stop short of the cache of the drive. */
+const syncedWrites = process.platform === "linux" ? O_DSYNC : undefined;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
@@ -30,8 +32,9 @@ const syncFile = promisify(fsync);
 
 /** The file system of this machine. The callback functions of Node are used because they cost less than their promises. */
 export const nodeFileSystem: FileSystem = {
-  async create(path) {
-    return nodeFile(await openFile(path, newFile, 0o600));
+  async create(path, { synced = false } = {}) {
+    const flag = synced ? syncedWrites : undefined;
+    return nodeFile(await openFile(path, newFile | (flag ?? 0), 0o600), flag !== undefined);
   },
   async readFile(path, start = 0, length) {
     const descriptor = await openFile(path, O_RDONLY | noFollow);
@@ -64,12 +67,15 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-function nodeFile(descriptor: number): OpenFile {
+/** @param synced whether the file was opened so that each write is synced. */
+function nodeFile(descriptor: number, synced: boolean): OpenFile {
+  const writeSome = (bytes: Uint8Array): Promise<number> =>
+    new Promise((resolve, reject) =>
+      write(descriptor, bytes, (error, count) => (error ? reject(error) : resolve(count))),
+    );
   return {
-    write: (bytes) =>
-      new Promise((resolve, reject) =>
-        write(descriptor, bytes, (error, count) => (error ? reject(error) : resolve(count))),
-      ),
+    write: writeSome,
+    ...(synced && { writeSynced: writeSome }),
     fdatasync: () =>
       new Promise((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve()))),
     fsync: () => syncFile(descriptor),
