@@ -1,11 +1,11 @@
 import type { Entry } from "./Entry.ts";
 import { packsIn } from "./blobReferences.ts";
 import { isBelow } from "./lineage.ts";
+import type { LastPruning } from "./pruning/LastPruning.ts";
 import type {
   AgentRecord,
   CheckpointRecord,
   LaneRecord,
-  LastPruning,
   NoteRecord,
   RollbackRecord,
   RollbackStepRecord,

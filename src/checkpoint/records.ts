@@ -354,9 +354,6 @@ export interface PrunedRecord {
   readonly blobs: readonly string[];
 }
 
-/** The latest checkpoint when a log was pruned, and how many were kept. */
-export type LastPruning = readonly [version: number, kept: number];
-
 /** What is kept of an append, under its own position, generation and checksum. */
 export interface RestatedEntry {
   readonly position: number;
@@ -398,8 +395,8 @@ export interface SnapshotRecord {
   readonly cancelled: readonly string[];
   /** Checkpoints with a given id, with their version and position. */
   readonly named: Readonly<Record<string, readonly [version: number, position: number]>>;
-  /** Absent: the log was never pruned. */
-  readonly pruned?: LastPruning;
+  /** The latest checkpoint when the log was pruned last, and how many were kept. Absent: it never was. */
+  readonly pruned?: readonly [version: number, kept: number];
 }
 
 /** Every kind of record that a log holds. */

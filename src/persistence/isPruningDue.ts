@@ -1,4 +1,4 @@
-import type { LastPruning } from "../checkpoint/records.ts";
+import type { LastPruning } from "../checkpoint/pruning/LastPruning.ts";
 
 /** What an agent has, as far as it is known without reading all of it. */
 export interface GrownAgent {
