@@ -1,15 +1,23 @@
+import { z } from "zod";
 import { DuplicateFeatureError } from "../errors/DuplicateFeatureError.ts";
 import { FeatureNotInstalledError } from "../errors/FeatureNotInstalledError.ts";
 import { assertAgentId } from "../internal/assertAgentId.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
+import { someFunction, someText } from "../internal/optionSchemas.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
 import type { AgentFeature } from "./AgentFeature.ts";
 import type { AIAgentConfig } from "./AIAgentConfig.ts";
-import { checkSchema } from "./checkSchema.ts";
 import { defineAgent } from "./defineAgent.ts";
 import { executeRun } from "./executeRun.ts";
 import type { ClaimableOption } from "./FeaturePipeline.ts";
-import type { ResumeOptions, RunOptions, RunRequest } from "./RunRequest.ts";
+import {
+  resumeOptionsSchema,
+  runOptionsSchema,
+  type ResumeOptions,
+  type RunOptions,
+  type RunRequest,
+} from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 
 /**
@@ -25,7 +33,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   #hasRun = false;
 
   /**
-   * @throws DuplicateToolError for two tools of one name.
+   * @throws InvalidInputError, which names the options; DuplicateToolError for two tools of one name.
    * @throws InvalidAgentIdError for an id that cannot name an agent.
    */
   constructor(config: AIAgentConfig<Input, Output>) {
@@ -36,12 +44,13 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
    * Adds a feature. Features wrap each other in the order they are installed.
    *
    * @param config may be left out when the feature needs none.
-   * @throws DuplicateFeatureError when the agent has one of this key.
+   * @throws DuplicateFeatureError when the agent has one of this key; InvalidInputError for an option of the feature.
    */
   install<Config, Instance>(
     feature: AgentFeature<Config, Instance>,
     ...config: Record<never, never> extends NoInfer<Config> ? [config?: NoInfer<Config>] : [config: NoInfer<Config>]
   ): this {
+    checkSchema(featureSchema, feature, "feature to install");
     if (this.#hasRun)
       throw new TypeError(
         `The feature "${feature.key}" was installed after a run began. Install features before the first run.`,
@@ -64,10 +73,11 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   /**
    * Runs the strategy. A failure rejects, and so does an aborted signal, with its reason.
    *
-   * @throws InvalidInputError when the strategy's schema refuses the input; nothing has happened then.
+   * @throws InvalidInputError when the strategy's schema refuses the input, or for an option; nothing has happened then.
    * @throws FeatureNotInstalledError for an option that needs a feature the agent does not have.
    */
   async run(input: Input, options: RunOptions = {}): Promise<RunResult<Output>> {
+    checkSchema(runOptionsSchema, options, "options of run()");
     for (const option of ["runId", "history", "unfinished"] as const) {
       if (options[option] !== undefined) this.#needClaimed(option, `The option "${option}"`);
     }
@@ -76,8 +86,13 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return this.#request("run", options, { input: checked });
   }
 
-  /** Goes on with what an earlier run left. @throws FeatureNotInstalledError without a feature that stores runs. */
+  /**
+   * Goes on with what an earlier run left.
+   *
+   * @throws FeatureNotInstalledError without a feature that stores runs; InvalidInputError for an option.
+   */
   async resume(options: ResumeOptions = {}): Promise<RunResult<Output>> {
+    checkSchema(resumeOptionsSchema, options, "options of resume()");
     this.#needClaimed("resume", "resume()");
     return this.#request("resume", options, {});
   }
@@ -109,6 +124,8 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return result as RunResult<Output>;
   }
 }
+
+const featureSchema = z.object({ key: someText, install: someFunction() });
 
 function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;

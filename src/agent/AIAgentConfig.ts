@@ -1,6 +1,9 @@
+import { z } from "zod";
+import { expected, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import type { PromptExecutor } from "./PromptExecutor.ts";
 import type { Strategy } from "./Strategy.ts";
-import type { AnyTool } from "./Tool.ts";
+import { isStrategy } from "./StrategyPlans.ts";
+import { toolSchema, type AnyTool } from "./Tool.ts";
 
 /** What an agent is made of. */
 export interface AIAgentConfig<Input, Output> {
@@ -17,6 +20,16 @@ export interface AIAgentConfig<Input, Output> {
   readonly strategy?: Strategy<Input, Output> | undefined;
   /** Offered to the model, unless a node configures fewer; default: none. */
   readonly tools?: readonly AnyTool[] | undefined;
-  /** How many nodes a run may visit; default 50. */
+  /** How many nodes a run may visit, `Infinity` for any number; default 50. */
   readonly maxIterations?: number | undefined;
 }
+
+export const agentConfigSchema: z.ZodType = z.object({
+  promptExecutor: withMethods<PromptExecutor>("execute"),
+  llmModel: someText,
+  modelParameters: z.record(z.string(), z.unknown()).optional(),
+  systemPrompt: z.string().optional(),
+  strategy: expected("what strategy(…) returned", isStrategy).optional(),
+  tools: z.array(toolSchema).optional(),
+  maxIterations: wholeFrom(1).optional(),
+});

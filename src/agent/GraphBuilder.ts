@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import { DuplicateNodeError } from "../errors/DuplicateNodeError.ts";
 import { InvalidStrategyError } from "../errors/InvalidStrategyError.ts";
+import { someSchema } from "../internal/optionSchemas.ts";
 import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
-import { planOf } from "./StrategyPlans.ts";
+import { isStrategy, planOf } from "./StrategyPlans.ts";
 
 type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;
@@ -25,12 +26,17 @@ export class GraphBuilder {
     this.#graph = graph;
   }
 
+  /** @throws InvalidStrategyError, DuplicateNodeError */
   node(name: string, ...rest: readonly [run: Body] | readonly [schemas: Schemas, run: Body]): object {
     const [schemas, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+    if (typeof run !== "function") this.#refuse(`node "${name}" has no function that it runs.`);
+    this.#checkSchemas(schemas, `node "${name}"`);
     return this.#add(name, (handle) => ({ kind: "leaf", handle, run, ...schemasOf(schemas) }));
   }
 
   subgraph(name: string, content: object | ((graph: unknown) => void)): object {
+    if (typeof content !== "function" && !isStrategy(content))
+      this.#refuse(`subgraph "${name}" is neither a strategy nor a function that builds one.`);
     return this.#add(name, (handle) => ({
       kind: "subgraph",
       handle,
@@ -45,6 +51,9 @@ export class GraphBuilder {
     const [source, target] = [this.#nameOf(from), this.#nameOf(to)];
     if (source === "finish") this.#refuse('an edge leaves "finish", which ends the graph.');
     if (target === "start") this.#refuse('an edge leads to "start", where the graph only begins.');
+    for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
+      if (given !== undefined && typeof given !== "function")
+        this.#refuse(`"${key}" of the edge from "${source}" to "${target}" is no function.`);
     const edges = this.#edges.get(source) ?? [];
     edges.push({ to: target, ...(options.when && { when: options.when }), ...(options.map && { map: options.map }) });
     this.#edges.set(source, edges);
@@ -53,6 +62,8 @@ export class GraphBuilder {
   /** Runs a build function on a new graph. @throws InvalidStrategyError when the graph cannot run. */
   static plan(name: string, schemas: Schemas, build: (graph: unknown) => void): GraphPlan {
     const graph = new GraphBuilder(name);
+    if (typeof build !== "function") graph.#refuse("it has no function that builds it.");
+    graph.#checkSchemas(schemas, "the strategy");
     const returned: unknown = build(graph);
     if (returned instanceof Promise) {
       void returned.catch(() => undefined);
@@ -97,6 +108,12 @@ export class GraphBuilder {
     const seen = new Set(["start"]);
     for (const name of seen) for (const { to } of this.#edges.get(name) ?? []) seen.add(to);
     return seen.has("finish");
+  }
+
+  #checkSchemas(schemas: Schemas, of: string): void {
+    for (const [key, schema] of Object.entries({ input: schemas.input, output: schemas.output }))
+      if (schema !== undefined && !someSchema.safeParse(schema).success)
+        this.#refuse(`"${key}" of ${of} is no zod schema.`);
   }
 
   #refuse(problem: string): never {

@@ -1,4 +1,5 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { someSchema } from "../internal/optionSchemas.ts";
 import type { WaitingFor } from "../checkpoint/status/WaitingFor.ts";
 
 /** What a node asks of somebody outside the run. */
@@ -17,3 +18,11 @@ export interface InputRequest<Answer = unknown> {
   /** When the request ends without an answer. Default: never. */
   readonly expiresAt?: Date | undefined;
 }
+
+export const inputRequestSchema: z.ZodType = z.object({
+  id: z.string().optional(),
+  prompt: z.string(),
+  schema: someSchema,
+  waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
+  expiresAt: z.date().optional(),
+});

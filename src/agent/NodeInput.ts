@@ -1,9 +1,9 @@
-import { z } from "zod";
 import { DuplicateRequestError } from "../errors/DuplicateRequestError.ts";
 import { FeatureNotInstalledError } from "../errors/FeatureNotInstalledError.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import type { AgentContext } from "./AgentContext.ts";
 import type { CallScope } from "./CallScope.ts";
-import type { InputRequest } from "./InputRequest.ts";
+import { inputRequestSchema, type InputRequest } from "./InputRequest.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 
 /** What one context asks of somebody outside. */
@@ -16,14 +16,15 @@ export class NodeInput {
     this.#context = context;
   }
 
-  /** @throws FeatureNotInstalledError, DuplicateRequestError, and what the feature that keeps requests throws. */
+  /** @throws InvalidInputError, FeatureNotInstalledError, DuplicateRequestError, and what the feature that keeps requests throws. */
   async request<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { visit } = this.#scope;
     visit.assertOpen();
     const { pipeline } = visit.run;
     if (!pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
+    // Refused where the node can still catch it.
+    checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
-    assertRequest(request);
     const place = id === undefined ? { ordinal: this.#scope.take("r") } : { id };
     const requestId = this.#scope.requestIdAt(place);
     if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
@@ -41,14 +42,4 @@ export class NodeInput {
     // The schema of the request made it.
     return answer as Answer;
   }
-}
-
-/** Refused where the node can still catch it. */
-function assertRequest({ id, prompt, schema, expiresAt }: InputRequest<unknown>): void {
-  if (id !== undefined && typeof id !== "string")
-    throw new TypeError(`The id of a request is text, found ${typeof id}.`);
-  if (typeof prompt !== "string") throw new TypeError(`The prompt of a request is text, found ${typeof prompt}.`);
-  if (!(schema instanceof z.ZodType)) throw new TypeError("The schema of a request is a zod schema.");
-  if (expiresAt !== undefined && !(expiresAt instanceof Date && Number.isFinite(expiresAt.getTime())))
-    throw new TypeError(`expiresAt of a request is a valid Date, found ${String(expiresAt)}.`);
 }

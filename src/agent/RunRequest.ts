@@ -1,4 +1,6 @@
-import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { z } from "zod";
+import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { someFunction, someSignal, someText } from "../internal/optionSchemas.ts";
 import type { AIAgent } from "./AIAgent.ts";
 import type { RunStart } from "./RunStart.ts";
 
@@ -43,6 +45,26 @@ export interface ResumeOptions {
   /** Aborting it rejects the run with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export const runOptionsSchema: z.ZodType<RunOptions> = z.object({
+  runId: someText.optional(),
+  signal: someSignal.optional(),
+  history: z.enum(["fresh", "continue"]).optional(),
+  unfinished: z.enum(["finish_first", "abandon"]).optional(),
+});
+
+export const resumeOptionsSchema: z.ZodType<ResumeOptions> = z
+  .object({
+    checkpointId: someText.optional(),
+    answers: z.record(z.string(), z.unknown()).optional(),
+    onlyIf: z.array(z.enum(TaskStatus)).optional(),
+    verify: someFunction<ResumeOptions["verify"]>().optional(),
+    signal: someSignal.optional(),
+  })
+  .refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
+    path: ["checkpointId"],
+    error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",
+  });
 
 /** What `aroundRun` sees. Handing it on executes it. */
 export interface RunRequest {

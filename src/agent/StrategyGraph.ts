@@ -34,7 +34,7 @@ export class StrategyGraph {
       typeof node === "string" ? nameOf(path) === node : this.#leaves.get(path)?.handle === node,
     );
     const [only, ...others] = found;
-    const asked = typeof node === "string" ? node : node.name;
+    const asked = typeof node === "string" ? node : String(Object(node).name);
     if (only === undefined) throw new UnknownNodeError(asked, this.nodePaths);
     if (others.length > 0) throw new UnknownNodeError(asked, found, true);
     return only;

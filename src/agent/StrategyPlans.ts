@@ -7,6 +7,10 @@ export function rememberPlan(strategy: object, plan: GraphPlan): void {
   plans.set(strategy, plan);
 }
 
+export function isStrategy(value: unknown): boolean {
+  return plans.has(value as object);
+}
+
 /** The plan of a strategy. */
 export function planOf(strategy: object): GraphPlan {
   const plan = plans.get(strategy);

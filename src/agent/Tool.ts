@@ -1,4 +1,6 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { someFunction, someSchema, someText } from "../internal/optionSchemas.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import type { AgentContext } from "./AgentContext.ts";
 
@@ -72,7 +74,19 @@ declare const argumentsOf: unique symbol;
 /** A tool whatever its types. */
 export type AnyTool = Tool<never, unknown, never>;
 
-/** Defines a tool; its types follow from the schema and from what `execute` returns. */
+export const toolSchema: z.ZodType = z.object({
+  name: someText,
+  description: z.string(),
+  inputSchema: someSchema,
+  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+  dangerous: z.boolean().optional(),
+  externalApi: z.boolean().optional(),
+  modifiesFiles: z.boolean().optional(),
+  execute: someFunction(),
+  probe: someFunction().optional(),
+});
+
+/** Defines a tool; its types follow from the schema and from what `execute` returns. @throws InvalidInputError */
 export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly name: string;
   readonly description: string;
@@ -89,6 +103,7 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
       ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>)
     | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
+  checkSchema(toolSchema, definition, "tool");
   // The phantom member exists for the compiler alone.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }

@@ -4,7 +4,7 @@ import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentContext } from "./AgentContext.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
-import { checkSchemaAsync } from "./checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import { isToolFailure } from "./isToolFailure.ts";
 import type { ToolCallEvent } from "./PipelineEvents.ts";
 import { reasonOf } from "./reasonOf.ts";

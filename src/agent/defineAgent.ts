@@ -1,8 +1,9 @@
 import { DuplicateToolError } from "../errors/DuplicateToolError.ts";
 import { assertAgentId } from "../internal/assertAgentId.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
-import type { AIAgentConfig } from "./AIAgentConfig.ts";
+import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
 import { Pipeline } from "./Pipeline.ts";
 import { StrategyGraph } from "./StrategyGraph.ts";
@@ -17,11 +18,11 @@ export function defineAgent<Input, Output>(
   config: AIAgentConfig<Input, Output>,
   feature: AgentDefinition["feature"],
 ): AgentDefinition {
+  checkSchema(agentConfigSchema, config, "configuration of the agent");
   const graph = new StrategyGraph(config.strategy ?? defaultStrategy);
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
   assertAgentId(agentId);
-  if (!(maxIterations > 0)) throw new TypeError(`maxIterations is a number above 0, found ${String(maxIterations)}.`);
   return {
     graph,
     tools,

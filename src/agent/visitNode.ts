@@ -2,7 +2,7 @@ import { ExecutionMovedError } from "../errors/ExecutionMovedError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "./advance.ts";
-import { checkSchemaAsync } from "./checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import type { NextStep } from "./NextStep.ts";
 import { NodeContext } from "./NodeContext.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";

@@ -8,7 +8,7 @@ export interface InputProblem {
   readonly expected: string;
 }
 
-/** A value does not fit the schema of what it was given to. */
+/** A value is not what it has to be: an argument, an option, or what a schema of yours refuses. */
 export class InvalidInputError extends AgentPersistenceError {
   override readonly code = "invalid_input";
   /** What the value was for, such as `input of node "check"`. */
@@ -16,7 +16,7 @@ export class InvalidInputError extends AgentPersistenceError {
   readonly problems: readonly InputProblem[];
 
   constructor(subject: string, problems: readonly InputProblem[]) {
-    super(`The ${subject} does not fit its schema: ${describe(problems)}.`);
+    super(`Invalid ${subject}: ${describe(problems)}.`);
     this.subject = subject;
     this.problems = problems;
   }

@@ -1,7 +1,6 @@
 import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentRun } from "../agent/AgentRun.ts";
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../agent/ContextBinding.ts";
 import type { Node } from "../agent/Node.ts";
 import { runMoved, type RunMoved } from "../agent/RunMoved.ts";
@@ -10,7 +9,9 @@ import type { Message } from "../checkpoint/Message.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
 import { CheckpointNotPossibleError } from "../errors/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
+import { checkSchema, checkSchemaAsync } from "../internal/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
+import { someText } from "../internal/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { assertStorableHistory } from "./assertStorableHistory.ts";
@@ -26,7 +27,7 @@ import { rollBack } from "./rollBack.ts";
 import type { CreateCheckpointOptions, NewNote, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
 import type { RunSession } from "./RunSession.ts";
 import type { RunSessions } from "./RunSessions.ts";
-import { setPoint, type PointOptions } from "./setPoint.ts";
+import { pointSchema, setPoint, type PointOptions } from "./setPoint.ts";
 
 /** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {
@@ -69,6 +70,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {
+    checkSchema(someText, checkpointId, "checkpoint id");
     return this.#rollBack(checkpointId, options);
   }
 
@@ -82,6 +84,7 @@ export class BoundPersistence implements RunPersistence {
     readonly input: NoInfer<Input>;
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved> {
+    checkSchema(pointSchema, options, "execution point");
     const { agentContext: context = this.#context, messageHistory } = options;
     const { run } = this.#at(context);
     const node = run.graph.resolve(options.nodeId);
@@ -148,13 +151,12 @@ export class BoundPersistence implements RunPersistence {
     return { node, input };
   }
 
-  async #rollBack(
-    checkpointId: string | undefined,
-    { agentContext: context = this.#context, rollbackStrategy }: RollbackOptions,
-  ): Promise<RollbackReport> {
+  async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
+    const historyOnly = isHistoryOnly(options);
+    const { agentContext: context = this.#context } = options;
     const { run, session } = this.#at(context);
     const { index } = await session.journal.readAll();
-    if (isHistoryOnly(rollbackStrategy)) {
+    if (historyOnly) {
       const target = findCheckpoint(run.agentId, index, checkpointId);
       return this.#restoreMessages(context, target.id);
     }

@@ -1,10 +1,12 @@
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { z } from "zod";
 import type { Node } from "../agent/Node.ts";
 import type { PendingRequest } from "../agent/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import { encodeValue } from "../checkpoint/valueCodec.ts";
+import { checkSchema, checkSchemaAsync } from "../internal/checkSchema.ts";
+import { atLeast, someText } from "../internal/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
@@ -23,7 +25,8 @@ import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
-import { restart, type RestartOptions } from "./restart.ts";
+import { pointSchema } from "./setPoint.ts";
+import { restart, restartSchema, type RestartOptions } from "./restart.ts";
 import { rollBack } from "./rollBack.ts";
 import type { RollbackOptions } from "./RunPersistence.ts";
 import { settleFromOutside } from "./settleFromOutside.ts";
@@ -34,6 +37,8 @@ import { validateCheckpoint } from "./validateCheckpoint.ts";
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage: its owner learns of a stop with its next renewal. */
 const defaultCancelTimeoutMs = 30_000;
+
+const cancelSchema = z.object({ reason: z.string().optional(), timeoutMs: atLeast(0) });
 
 /**
  * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
@@ -51,13 +56,15 @@ export class DurableAgent {
   /**
    * Takes back what was done since a checkpoint; the next run or resume goes on from it. One that stopped before goes on.
    *
-   * @throws CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError; nothing has changed then.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError; nothing
+   * has changed then.
    * @throws RollbackIncompleteError when a call cannot be taken back; the rollback stays open.
    */
   async rollbackToCheckpoint(
     checkpointId: string,
     options?: Omit<RollbackOptions, "agentContext">,
   ): Promise<RollbackReport> {
+    checkSchema(someText, checkpointId, "checkpoint id");
     return this.#rollBack(checkpointId, options);
   }
 
@@ -76,6 +83,7 @@ export class DurableAgent {
    * @throws RollbackIncompleteError when a call cannot be taken back; the task stays failed, and the rollback open.
    */
   async restart(options: RestartOptions = {}): Promise<RollbackReport | undefined> {
+    checkSchema(restartSchema, options, "options of a restart");
     return restart(this.#setup, this.agentId, options);
   }
 
@@ -91,6 +99,7 @@ export class DurableAgent {
     readonly input: unknown;
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<void> {
+    checkSchema(pointSchema, options, "execution point");
     const { graph } = this.#setup;
     const node = graph.resolve(options.nodeId);
     const { input } = options;
@@ -146,6 +155,7 @@ export class DurableAgent {
    * @param checkpointId default: the newest.
    */
   async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
+    checkSchema(someText.optional(), checkpointId, "checkpoint id");
     return validateCheckpoint(this.#setup, this.agentId, checkpointId);
   }
 
@@ -196,6 +206,7 @@ export class DurableAgent {
     answer: unknown,
     { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
+    checkSchema(atLeast(0), timeoutMs, "timeoutMs of an answer");
     await using journal = await openWhenFree(this.#setup, this.agentId, timeoutMs);
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
@@ -214,14 +225,12 @@ export class DurableAgent {
     reason?: string,
     { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
+    checkSchema(cancelSchema, { reason, timeoutMs }, "cancellation");
     await cancelRun(this.#setup, this.agentId, reason, timeoutMs);
   }
 
-  async #rollBack(
-    checkpointId: string | undefined,
-    { rollbackStrategy }: RollbackOptions = {},
-  ): Promise<RollbackReport> {
-    const historyOnly = isHistoryOnly(rollbackStrategy);
+  async #rollBack(checkpointId: string | undefined, options: RollbackOptions = {}): Promise<RollbackReport> {
+    const historyOnly = isHistoryOnly(options);
     await using journal = await this.#setup.openJournal(this.agentId);
     if (historyOnly) return await this.#restoreMessages(journal, checkpointId);
     const log = await journal.readAll();

@@ -1,4 +1,4 @@
-import { checkSchema } from "../agent/checkSchema.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
@@ -105,8 +105,6 @@ export class DurableRun {
     const { options } = this.#request;
     const answers = "answers" in options ? options.answers : undefined;
     let current = stored;
-    if (answers && "checkpointId" in options && options.checkpointId !== undefined)
-      throw new TypeError("Answers go with the latest state: give them without a checkpointId.");
     if (answers) {
       await answerRequests(this.#setup, journal, current, answers);
       await journal.readHead();

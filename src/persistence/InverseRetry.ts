@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { Clock } from "../internal/Clock.ts";
+import { atLeast, wholeFrom } from "../internal/optionSchemas.ts";
 import { pause } from "../internal/pause.ts";
 
 /** How often an inverse is tried before the rollback stops at it. */
@@ -8,6 +10,11 @@ export interface InverseRetry {
   /** Between two attempts, in milliseconds of the configured clock. Default 100. */
   readonly delayMs?: number | undefined;
 }
+
+export const inverseRetrySchema: z.ZodType<InverseRetry> = z.object({
+  attempts: wholeFrom(1).optional(),
+  delayMs: atLeast(0).optional(),
+});
 
 /** What came of the last attempt. */
 export type Attempt =

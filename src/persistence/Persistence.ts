@@ -6,6 +6,7 @@ import { runOf, visitOf } from "../agent/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
 import type { RunResult } from "../agent/RunResult.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { askTriggers } from "./askTriggers.ts";
 import { DurableRun } from "./DurableRun.ts";
 import { journalInputRequest } from "./journalInputRequest.ts";
@@ -43,11 +44,15 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   },
 };
 
-/** Persistence inside a run, bound to its context; or that of an agent, from outside. @throws FeatureNotInstalledError */
+/** Persistence inside a run, bound to its context; or that of an agent, from outside. @throws FeatureNotInstalledError, InvalidInputError */
 export function persistence(context: AgentContext): RunPersistence;
 export function persistence(agent: AIAgent<never, unknown>): PersistenceFeature;
 export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPersistence | PersistenceFeature {
-  return of instanceof AIAgent ? of.feature(Persistence) : of.feature(Persistence).of(of);
+  if (of instanceof AIAgent) return of.feature(Persistence);
+  if (typeof (Object(of) as Partial<AgentContext>).feature === "function") return of.feature(Persistence).of(of);
+  throw new InvalidInputError("argument of persistence()", [
+    { path: "", expected: "expected an agent, or the context of a node or a tool" },
+  ]);
 }
 
 /** Does something with the persistence of a context, and gives what it returns. @throws FeatureNotInstalledError */

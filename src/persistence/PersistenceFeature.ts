@@ -1,7 +1,10 @@
+import { z } from "zod";
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { someSignal } from "../internal/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { DurableAgent } from "./DurableAgent.ts";
 import type { UntimedEvent } from "./PersistenceEvent.ts";
@@ -37,6 +40,8 @@ export interface UnfinishedOptions {
   /** Aborting it ends the listing with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const unfinishedSchema = z.object({ includeFailed: z.boolean().optional(), signal: someSignal.optional() });
 
 /** What `install(Persistence)` adds to an agent definition. */
 export class PersistenceFeature {
@@ -96,7 +101,9 @@ export class PersistenceFeature {
    * that cannot be read come last, each with the reason. A provider of three methods cannot list its agents, so with one
    * there is nothing here.
    */
-  async *unfinished({ includeFailed = false, signal }: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
+  async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
+    checkSchema(unfinishedSchema, options, "options of unfinished()");
+    const { includeFailed = false, signal } = options;
     const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : []), unreadable];
     for (const status of statuses) {
       for await (const summary of this.#setup.log.list({ status })) {

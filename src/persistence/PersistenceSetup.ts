@@ -3,7 +3,9 @@ import { reasonOf } from "../agent/reasonOf.ts";
 import type { StrategyGraph } from "../agent/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../agent/Tool.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/SlotWriter.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import { warn } from "../internal/warn.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
@@ -25,6 +27,7 @@ import type { Environment } from "./Environment.ts";
 import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
+import { persistenceConfigSchema } from "./persistenceConfigSchema.ts";
 import { participantHost } from "./participantHost.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import { SteadyTime } from "./SteadyTime.ts";
@@ -67,6 +70,7 @@ export class PersistenceSetup {
   lastAgentId: string;
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
+    checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
     this.log = logOf(this.provider);
     this.automatic = config.enableAutomaticPersistence ?? true;
@@ -154,9 +158,15 @@ export class PersistenceSetup {
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
-  if (twice !== undefined) throw new TypeError(`Two participants have the key "${twice}".`);
+  if (twice !== undefined) throw wrongParticipants(`keys that differ; two have the key "${twice}"`);
   if (keys.length > 0 && log instanceof CheckpointRecordLog)
-    throw new TypeError(`Participant "${keys[0]}" needs a storage with a log; this provider has three methods.`);
+    throw wrongParticipants(`a storage with a log for "${keys[0]}"; this provider has three methods`);
+}
+
+function wrongParticipants(expected: string): InvalidInputError {
+  return new InvalidInputError("configuration of Persistence", [
+    { path: "participants", expected: `expected ${expected}` },
+  ]);
 }
 
 function logOf(provider: PersistenceStorageProvider<never>): RecordLog {

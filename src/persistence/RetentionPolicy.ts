@@ -1,3 +1,7 @@
+import { z } from "zod";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { atLeast } from "../internal/optionSchemas.ts";
+
 /** What is thrown away, and when. Agents that are queued, paused or waiting are never touched. */
 export interface RetentionPolicy {
   /** A completed or cancelled agent is dropped whole so many days after its end. Default 7; `Infinity`: never. */
@@ -18,18 +22,19 @@ export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: 
 /** What holds where a policy says nothing. */
 export const defaultRetention: FullRetentionPolicy = { completedDays: 7, failedDays: 30, maxCheckpoints: 20 };
 
-/** The policy with its defaults. @throws TypeError when a number cannot be meant. */
+export const retentionPolicySchema: z.ZodType<RetentionPolicy> = z.object({
+  completedDays: atLeast(0).optional(),
+  failedDays: atLeast(0).optional(),
+  maxCheckpoints: atLeast(2).optional(),
+});
+
+/** The policy with its defaults. @throws InvalidInputError when a number cannot be meant. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
+  checkSchema(retentionPolicySchema, policy, "retention policy");
   const {
     completedDays = defaultRetention.completedDays,
     failedDays = defaultRetention.failedDays,
     maxCheckpoints = defaultRetention.maxCheckpoints,
   } = policy;
-  const full = { completedDays, failedDays, maxCheckpoints };
-  for (const [name, value] of Object.entries(full)) {
-    const least = name === "maxCheckpoints" ? 2 : 0;
-    if (typeof value !== "number" || !(value >= least))
-      throw new TypeError(`${name} of a retention policy is ${String(value)}; a number from ${least} on was expected.`);
-  }
-  return full;
+  return { completedDays, failedDays, maxCheckpoints };
 }

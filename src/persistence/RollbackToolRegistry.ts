@@ -1,4 +1,7 @@
-import type { AnyTool, Tool, ToolEffect } from "../agent/Tool.ts";
+import { z } from "zod";
+import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../agent/Tool.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { expected } from "../internal/optionSchemas.ts";
 
 /** A call that is being taken back, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
@@ -23,6 +26,16 @@ export type Inverse =
       readonly inverse: InverseFunction;
       readonly effect: ToolEffect | undefined;
     };
+
+function isInverse(value: unknown): boolean {
+  return typeof value === "function" || toolSchema.safeParse(value).success;
+}
+
+const registrationSchema = z.object({
+  tool: toolSchema,
+  inverse: expected("a function or a tool", isInverse),
+  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+});
 
 /** For each tool with an effect, what undoes a call of it. That the inverse undoes everything is its author's responsibility. */
 export class RollbackToolRegistry {
@@ -52,6 +65,7 @@ export class RollbackToolRegistry {
     inverse: unknown,
     { effect }: { readonly effect?: ToolEffect | undefined } = {},
   ): this {
+    checkSchema(registrationSchema, { tool, inverse, effect }, "inverse to register");
     // The overloads have checked that the two fit; from here on their types are known by name only.
     const original = tool as AnyTool;
     if (typeof inverse === "function")

@@ -58,7 +58,7 @@ export interface RunPersistence {
    * Ends what is in flight, takes back what was done since the checkpoint, and goes on from it. Durable when it resolves;
    * the node's context is closed then and what the node returns is discarded.
    *
-   * @throws CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
   /** {@link rollbackToCheckpoint} to the newest one. */

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { Message } from "../checkpoint/Message.ts";
+import { someFunction, wholeFrom } from "../internal/optionSchemas.ts";
 
 /** What a summariser is asked to shorten. */
 export type OlderContent =
@@ -27,3 +29,9 @@ export interface TrimmingPolicy {
   /** Default: a plain one that keeps the beginning of each text. */
   readonly summarise?: Summariser | undefined;
 }
+
+export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = z.object({
+  toolOutputs: wholeFrom(0).optional(),
+  messages: wholeFrom(0).optional(),
+  summarise: someFunction<Summariser>().optional(),
+});

@@ -1,5 +1,5 @@
 import { fromJSONSchema, type z } from "zod";
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import type { PendingInput } from "../agent/RunResult.ts";
 import { openRequests } from "../checkpoint/openRequests.ts";
 import type { ReplyRecord } from "../checkpoint/records.ts";

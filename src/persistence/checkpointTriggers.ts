@@ -1,3 +1,5 @@
+import { checkSchema } from "../internal/checkSchema.ts";
+import { atLeast } from "../internal/optionSchemas.ts";
 import type { CheckpointTrigger, TriggerMoment } from "./CheckpointTrigger.ts";
 
 const fiveMinutesMs = 5 * 60 * 1_000;
@@ -58,6 +60,7 @@ export function afterUserInteraction(): CheckpointTrigger {
 export function interval({
   everyMs = fiveMinutesMs,
 }: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
+  checkSchema(atLeast(0), everyMs, "everyMs of the trigger interval");
   const isDue = ({ elapsedMs, grownBytes }: TriggerMoment) => {
     if (elapsedMs < everyMs) return false;
     return grownBytes > 0 || "unchanged";
@@ -73,5 +76,6 @@ export function interval({
 export function contextDelta({
   bytes = tenKilobytes,
 }: { readonly bytes?: number | undefined } = {}): CheckpointTrigger {
+  checkSchema(atLeast(0), bytes, "bytes of the trigger contextDelta");
   return { name: "context_delta", priority: "normal", isDue: ({ grownBytes }) => grownBytes > bytes };
 }

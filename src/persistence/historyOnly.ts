@@ -1,20 +1,22 @@
+import { z } from "zod";
 import { runMoved } from "../agent/RunMoved.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
 import type { Message } from "../checkpoint/Message.ts";
-import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import { loggedCalls } from "../journal/loggedCalls.ts";
 import { planRollback } from "../journal/planRollback.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { RollbackOptions } from "./RunPersistence.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
+const optionsSchema = z.object({ rollbackStrategy: z.enum(["default", "message_history_only"]).optional() });
+
 /** Whether only the messages go back. @throws InvalidInputError for a strategy that is none: it would run inverses. */
-export function isHistoryOnly(strategy: RollbackOptions["rollbackStrategy"] = "default"): boolean {
-  if (strategy === "default" || strategy === "message_history_only") return strategy !== "default";
-  const expected = `expected "default" or "message_history_only", found ${JSON.stringify(strategy)}`;
-  throw new InvalidInputError("rollback", [{ path: "rollbackStrategy", expected }]);
+export function isHistoryOnly(options: RollbackOptions): boolean {
+  checkSchema(optionsSchema, options, "options of a rollback");
+  return options.rollbackStrategy === "message_history_only";
 }
 
 /** The messages at a checkpoint. */

@@ -1,4 +1,4 @@
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { RequestExpiredError } from "../errors/RequestExpiredError.ts";
@@ -21,7 +21,12 @@ export async function journalInputRequest(
   const { requestId, nodeId, request } = event;
   if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
   const reply = session.replies?.of(event);
-  if (!reply) return next(event);
+  if (!reply) {
+    const { expiresAt } = request;
+    if (expiresAt && expiresAt.getTime() <= setup.clock.now())
+      throw new RequestExpiredError(agentId, requestId, expiresAt.toISOString());
+    return next(event);
+  }
   if ("expiredAt" in reply) throw new RequestExpiredError(agentId, requestId, reply.expiredAt);
   let answer: unknown;
   try {

@@ -1,10 +1,13 @@
+import { z } from "zod";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { someText } from "../internal/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
-import { fullRetention, type RetentionPolicy } from "./RetentionPolicy.ts";
+import { fullRetention, retentionPolicySchema, type RetentionPolicy } from "./RetentionPolicy.ts";
 
 /** What to prune, and how. */
 export interface PruneOptions {
@@ -17,6 +20,13 @@ export interface PruneOptions {
   /** Default: that of the configuration, else the default policy. */
   readonly policy?: RetentionPolicy | undefined;
 }
+
+const optionsSchema = z.object({
+  agentId: someText.optional(),
+  dryRun: z.boolean().optional(),
+  now: z.number().optional(),
+  policy: retentionPolicySchema.optional(),
+});
 
 /** What was thrown away; with `dryRun`, what would be. */
 export interface PruneReport {
@@ -32,6 +42,7 @@ export interface PruneReport {
 
 /** Applies a retention policy to the agents of a storage. What one agent fails with is reported and stops no other. */
 export async function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
+  checkSchema(optionsSchema, options, "options of prune()");
   const pruned: PrunedAgent[] = [];
   const busy: string[] = [];
   const failed: { readonly agentId: string; readonly error: unknown }[] = [];

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { AgentStorage } from "../agent/AgentContext.ts";
 import { TypedStorage } from "../agent/TypedStorage.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
@@ -7,6 +8,7 @@ import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { TaskNotFoundError } from "../errors/TaskNotFoundError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
+import { someFunction } from "../internal/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { rollBack } from "./rollBack.ts";
@@ -20,6 +22,10 @@ export interface RestartOptions {
    */
   readonly carryOver?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
+
+export const restartSchema: z.ZodType<RestartOptions> = z.object({
+  carryOver: someFunction<RestartOptions["carryOver"]>().optional(),
+});
 
 /** {@link DurableAgent.restart} */
 export async function restart(

@@ -1,4 +1,4 @@
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import type { AnyTool, ToolCallOptions } from "../agent/Tool.ts";
 import type { LoggedCall } from "../journal/loggedCalls.ts";
 import { inverseContext } from "./inverseContext.ts";

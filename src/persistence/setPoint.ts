@@ -1,8 +1,11 @@
+import { z } from "zod";
 import type { AgentRun } from "../agent/AgentRun.ts";
+import type { Node } from "../agent/Node.ts";
 import type { RunState } from "../agent/RunState.ts";
 import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import type { Message } from "../checkpoint/Message.ts";
 import type { AgentRecord, CheckpointRecord } from "../checkpoint/records.ts";
+import { expected } from "../internal/optionSchemas.ts";
 import { loggedCalls } from "../journal/loggedCalls.ts";
 import { leavesEffect } from "../journal/planRollback.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
@@ -10,6 +13,15 @@ import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordsForLane } from "./recordsForLane.ts";
 import { RunSession } from "./RunSession.ts";
 import { leanStructure, structureRecord } from "./strategyRecord.ts";
+
+/** What an execution point needs; which nodes there are is the graph's to know. */
+export const pointSchema: z.ZodType = z.object({
+  nodeId: expected("the path of a node, or what graph.node returned", isNodeLike),
+});
+
+function isNodeLike(value: unknown): boolean {
+  return typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string";
+}
 
 export interface PointOptions {
   readonly setup: PersistenceSetup;

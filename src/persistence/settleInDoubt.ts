@@ -1,4 +1,4 @@
-import { checkSchemaAsync } from "../agent/checkSchema.ts";
+import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import type { AnyTool, ToolProbeAnswer } from "../agent/Tool.ts";
 import { ToolCallInDoubtError } from "../errors/ToolCallInDoubtError.ts";

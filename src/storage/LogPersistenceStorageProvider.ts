@@ -1,7 +1,10 @@
+import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/importCheckpoint.ts";
 import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/SlotWriter.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { atLeast, withMethods } from "../internal/optionSchemas.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { platformSha256 } from "../internal/platformSha256.ts";
@@ -25,6 +28,12 @@ export interface LogProviderOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
+const optionsSchema: z.ZodType<LogProviderOptions> = z.object({
+  inlineThresholdBytes: atLeast(0).optional(),
+  compressThresholdBytes: atLeast(0).optional(),
+  sha256: withMethods<Sha256>("base64url", "hex").optional(),
+});
+
 /** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
 export class LogPersistenceStorageProvider implements PersistenceStorageProvider {
   readonly log: RecordLog;
@@ -33,6 +42,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   readonly #sha256: Sha256 | undefined;
 
   constructor(log: RecordLog, options: LogProviderOptions = {}) {
+    checkSchema(withMethods<RecordLog>("open", "read", "list", "owner"), log, "log of a storage");
+    checkSchema(optionsSchema, options, "options of a storage");
     this.log = log;
     this.inlineThresholdBytes = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
     this.compressThresholdBytes = options.compressThresholdBytes ?? defaultCompressThresholdBytes;

@@ -1,4 +1,7 @@
+import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { wholeFrom } from "../internal/optionSchemas.ts";
 
 /** Which checkpoints to read. */
 export interface CheckpointFilter {
@@ -9,6 +12,12 @@ export interface CheckpointFilter {
   /** At most this many, the newest; default all. */
   readonly limit?: number | undefined;
 }
+
+const filterSchema: z.ZodType<CheckpointFilter> = z.object({
+  nodeId: z.string().optional(),
+  afterVersion: z.number().optional(),
+  limit: wholeFrom(0).optional(),
+});
 
 /**
  * The simple contract of a storage: three methods. A provider of one's own gets and returns checkpoints as plain JSON,
@@ -24,11 +33,13 @@ export interface PersistenceStorageProvider<in Filter = CheckpointFilter> {
   readonly getLatestCheckpoint: (agentId: string, filter?: Filter) => Promise<AgentCheckpointData | undefined>;
 }
 
-/** The checkpoints that pass a filter, in the order given. */
+/** The checkpoints that pass a filter, in the order given. @throws InvalidInputError for a filter that is none. */
 export function filterCheckpoints<Data extends { readonly nodeId: string; readonly version: number }>(
   checkpoints: readonly Data[],
-  { nodeId, afterVersion, limit }: CheckpointFilter = {},
+  filter: CheckpointFilter = {},
 ): readonly Data[] {
+  checkSchema(filterSchema, filter, "checkpoint filter");
+  const { nodeId, afterVersion, limit } = filter;
   const passing = checkpoints.filter(
     (data) =>
       (nodeId === undefined || data.nodeId === nodeId) && (afterVersion === undefined || data.version > afterVersion),

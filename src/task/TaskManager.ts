@@ -1,5 +1,5 @@
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
-import { checkSchema } from "../agent/checkSchema.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import type { AgentRecord, StatusRecord, TaskRecord } from "../checkpoint/records.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";

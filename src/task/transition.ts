@@ -1,4 +1,4 @@
-import { checkSchema } from "../agent/checkSchema.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";

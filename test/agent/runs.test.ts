@@ -236,6 +236,6 @@ describe("an agent", () => {
   it("refuses two tools of one name, and a limit that is none", () => {
     const twin = () => tool({ name: "twin", description: "", inputSchema: z.string(), execute: () => 1 });
     expect(() => new AIAgent({ ...model, tools: [twin(), twin()] })).toThrow(DuplicateToolError);
-    expect(() => new AIAgent({ ...model, maxIterations: 0 })).toThrow(TypeError);
+    expect(() => new AIAgent({ ...model, maxIterations: 0 })).toThrow(InvalidInputError);
   });
 });

@@ -252,8 +252,8 @@ describe("participants", () => {
   it("have different keys, and a storage with a log", () => {
     const notebook = new NotebookParticipant(new Map());
     const storage = new InMemoryPersistenceStorageProvider();
-    expect(() => writer(storage, notebook, [notebook, notebook])).toThrow(/Two participants have the key "notebook"/);
-    expect(() => writer(new RowsProvider(), notebook)).toThrow(/needs a storage with a log/);
+    expect(() => writer(storage, notebook, [notebook, notebook])).toThrow(/two have the key "notebook"/);
+    expect(() => writer(new RowsProvider(), notebook)).toThrow(/expected a storage with a log for "notebook"/);
   });
 
   it("may ask what a rollback would give them", async () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
 import { planRetention } from "../../src/persistence/planRetention.ts";
 import { defaultRetention, fullRetention } from "../../src/persistence/RetentionPolicy.ts";
 
@@ -77,6 +78,6 @@ describe("what retention does with an agent", () => {
   });
 
   it.each([{ maxCheckpoints: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])("refuses %j", (policy) => {
-    expect(() => fullRetention(policy)).toThrow(TypeError);
+    expect(() => fullRetention(policy)).toThrow(InvalidInputError);
   });
 });

@@ -129,7 +129,10 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     ] as const)
       await expect(agent.resume({ answers })).rejects.toMatchObject({ code });
     expect(await recordsOf(opened())).toEqual(before);
-    await expect(agent.resume({ answers: { [a]: 1 }, checkpointId: "1-1" })).rejects.toBeInstanceOf(TypeError);
+    await expect(agent.resume({ answers: { [a]: 1 }, checkpointId: "1-1" })).rejects.toMatchObject({
+      code: "invalid_input",
+      problems: [{ path: "checkpointId" }],
+    });
     expect(await agent.resume({ answers: { [a]: 1, [b]: 2 } })).toMatchObject({ output: "1,2" });
   });
 

@@ -1,6 +1,9 @@
 import { join, resolve } from "node:path";
+import { z } from "zod";
 import type { Entry } from "../../checkpoint/Entry.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { atLeast, someClock, someText } from "../../internal/optionSchemas.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
@@ -49,6 +52,12 @@ export interface FileRecordLogOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
+const optionsSchema: z.ZodType<FileRecordLogOptions> = z.object({
+  directory: someText.optional(),
+  leaseMs: atLeast(1).optional(),
+  clock: someClock.optional(),
+});
+
 /**
  * Logs as files in one directory, for any number of processes on one machine: an append is one write and one sync. Where
  * the file system cannot link, only one process at a time may use it; `capabilities` says so after the first open.
@@ -61,6 +70,7 @@ export class FileRecordLog implements RecordLog {
   #closed = false;
 
   constructor(options: FileRecordLogOptions = {}) {
+    checkSchema(optionsSchema, options, "options of the file storage");
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
