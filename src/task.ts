@@ -7,7 +7,12 @@ export { isResumable } from "./task/isResumable.ts";
 export type { NewTask } from "./task/NewTask.ts";
 export type { Task, TaskIn } from "./task/Task.ts";
 export { TaskManager } from "./task/TaskManager.ts";
-export type { InterruptTaskOptions, TaskFilter, TaskManagerOptions } from "./task/TaskManagerOptions.ts";
+export type {
+  InterruptTaskOptions,
+  PauseTaskOptions,
+  TaskFilter,
+  TaskManagerOptions,
+} from "./task/TaskManagerOptions.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker, type TaskWorkerOptions, type WorkOptions } from "./task/TaskWorker.ts";
@@ -20,7 +25,12 @@ export { diskUseOf } from "./task/retention/diskUseOf.ts";
 export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
 export { recover } from "./task/recovery/recover.ts";
 export { recoverAll, type RecoveryOutcome } from "./task/recovery/recoverAll.ts";
-export type { RecoverAllOptions, RecoverOptions, RecoveryProposal } from "./task/recovery/RecoverOptions.ts";
+export type {
+  RecoverAllOptions,
+  RecoverOptions,
+  RecoveryHandlers,
+  RecoveryProposal,
+} from "./task/recovery/RecoverOptions.ts";
 export { recoveryOptions, type RecoveryOption } from "./persistence/RecoveryOption.ts";
 export type { RecoveryParticipant } from "./persistence/RecoveryParticipant.ts";
 export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoveryReport.ts";

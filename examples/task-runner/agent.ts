@@ -40,5 +40,10 @@ export function reporter(
     graph.edge(write, graph.finish);
   });
   const agent = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: report });
-  return agent.install(Persistence, { storage });
+  return agent.install(Persistence, {
+    storage,
+    onEvent: (event) => {
+      if (event.kind === "recovery_notice") tell(`goes on after "${event.progressSummary}" with`, event.agentId);
+    },
+  });
 }

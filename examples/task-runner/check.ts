@@ -9,6 +9,6 @@ assert.equal(status, 0, stdout + stderr);
 assert.match(stdout, /(ada|bob) was killed/);
 assert.match(stdout, /(ada|bob) recovered south completed/);
 assert.match(stdout, /hills {4}completed {3}hills: 115/);
-assert.equal(stdout.match(/✓/g)?.length, 6, stdout);
+assert.equal(stdout.match(/✓/g)?.length, 7, stdout);
 assert.doesNotMatch(stdout, /✗/);
 console.log("   the killed worker's task was recovered by the other, and every task ran to its end once");

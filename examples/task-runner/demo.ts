@@ -41,6 +41,7 @@ const claims: readonly (readonly [string, boolean])[] = [
   ["the urgent task was among the first to begin", begun().slice(0, 3).includes(urgent)],
   ["one worker was killed", killed() !== undefined],
   ["the other one recovered its task", lines.some((line) => line.endsWith(`recovered ${doomed} completed`))],
+  ["it was told how far that was", lines.some((line) => line.endsWith(`after "3 sales collected" with ${doomed}`))],
   ["what was finished before the kill was not done again", count(`collect ${doomed}`) === 1],
   ["every task was completed once", regions.every((region) => count(`${region} completed`) === 1)],
   ["what was old was pruned", pruned.length === regions.length && !(await isThere())],

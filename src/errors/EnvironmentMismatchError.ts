@@ -3,6 +3,8 @@ import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 /** What is not as it was, for people, and what can be done about it. */
 export interface UnsettledMismatch {
   readonly kind: string;
+  /** The file or folder that it is about. Absent: it is about none. */
+  readonly path?: string;
   readonly description: string;
   readonly options: readonly string[];
 }

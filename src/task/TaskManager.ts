@@ -22,7 +22,7 @@ import { startableTasks, type StartableTask } from "./startableTasks.ts";
 import { storedTask, taskOfSummary } from "./storedTask.ts";
 import type { Task, TaskIn } from "./Task.ts";
 import { TaskLogs } from "./TaskLogs.ts";
-import type { InterruptTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
+import type { InterruptTaskOptions, PauseTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
 
@@ -107,14 +107,10 @@ export class TaskManager {
   }
 
   /** Stops a task until it is resumed; one that runs is aborted first. */
-  async pause(
-    taskId: string,
-    reason: string,
-    options: InterruptTaskOptions & { readonly resumeInstructions?: string | undefined } = {},
-  ): Promise<TaskIn<"paused">> {
-    const { resumeInstructions: instructions, timeoutMs = defaultStopTimeoutMs } = options;
+  async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskIn<"paused">> {
+    const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
     const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
-    return this.#change(taskId, change, { reason, timeoutMs });
+    return this.#change(taskId, change, interrupt ? { reason, timeoutMs } : undefined);
   }
 
   /** Lets a paused or waiting task go on: a worker that finds it in progress resumes it. */

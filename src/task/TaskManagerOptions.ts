@@ -24,3 +24,11 @@ export interface InterruptTaskOptions {
   /** How long to wait until the process that runs it has let go of it, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
 }
+
+/** How a task is paused. */
+export interface PauseTaskOptions extends InterruptTaskOptions {
+  /** What whoever resumes it should know or do. */
+  readonly resumeInstructions?: string | undefined;
+  /** False: it is paused only while it does not run, else the call rejects with `AgentBusyError`. Default true. */
+  readonly interrupt?: boolean | undefined;
+}

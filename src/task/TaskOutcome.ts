@@ -1,3 +1,5 @@
+import type { StartableTask } from "./startableTasks.ts";
+
 /** What came of a task that a worker took. */
 export type TaskOutcome = {
   readonly taskId: string;
@@ -6,9 +8,16 @@ export type TaskOutcome = {
   readonly recovered: boolean;
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }
-  | { readonly outcome: "waiting" | "paused" }
+  | { readonly outcome: "waiting" }
+  /** `error`: why it could not go on from where it was; the task's reason says it, too. Absent: somebody moved it. */
+  | { readonly outcome: "paused"; readonly error?: unknown }
   /** Its run rejected; the task says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
-  /** The worker was stopped, somebody paused or cancelled it, or its storage failed: it stays as it is. */
+  /** The worker was stopped, somebody paused or cancelled it, its storage failed, or its log is damaged: it stays as it is. */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );
+
+/** What each outcome says of its task. */
+export function takenTask({ taskId, taskName, status }: StartableTask) {
+  return { taskId, taskName, recovered: status === "in_progress" };
+}

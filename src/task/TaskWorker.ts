@@ -4,16 +4,22 @@ import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { FileReservedError } from "../errors/FileReservedError.ts";
 import { OtherStorageError } from "../errors/OtherStorageError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
+import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
 import { InProcessReservations } from "./InProcessReservations.ts";
-import { failTask, runTask } from "./runTask.ts";
+import { assertAskable, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
+import { runTask } from "./runTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
+import { failTask } from "./stopTask.ts";
 import type { TaskManager } from "./TaskManager.ts";
 import type { TaskOutcome } from "./TaskOutcome.ts";
 
-/** What a worker works on, and with what. */
-export interface TaskWorkerOptions {
+/**
+ * What a worker works on, and with what. A task that goes on from a checkpoint is recovered: without an
+ * `onEnvironmentMismatch` one whose environment is not as it was is paused, with what was found as its reason.
+ */
+export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
   /** The agent for each task name, or one for all. They must have the storage of `tasks`. Tasks of other names are left. */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
@@ -56,6 +62,7 @@ export class TaskWorker implements AsyncDisposable {
 
   constructor(options: TaskWorkerOptions) {
     const { concurrency = 1 } = options;
+    assertAskable(options);
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new TypeError(`The concurrency of a worker is an integer of at least 1, found ${String(concurrency)}.`);
     this.#options = options;
@@ -113,11 +120,18 @@ export class TaskWorker implements AsyncDisposable {
   ): Promise<void> {
     const { tasks, verify } = this.#options;
     try {
-      const outcome = await runTask({ tasks, task, agent, signal: stop, ...(verify && { verify }) });
+      const outcome = await runTask({
+        tasks,
+        task,
+        agent,
+        recovery: this.#options,
+        signal: stop,
+        ...(verify && { verify }),
+      });
       if (outcome.outcome === "interrupted") this.#left.add(task.taskId);
       await this.#tell(outcome);
     } catch (error) {
-      if (!(error instanceof AgentBusyError || error instanceof StatusChangedError)) throw error;
+      if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
       // Else somebody was faster.
     } finally {
@@ -177,4 +191,11 @@ export class TaskWorker implements AsyncDisposable {
     if (agents instanceof AIAgent) return agents;
     return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
   }
+}
+
+/** Whether somebody else took or moved the task first. */
+function isOvertaken(error: unknown): boolean {
+  return (
+    error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
+  );
 }

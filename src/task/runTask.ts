@@ -1,13 +1,19 @@
 import type { AIAgent } from "../agent/AIAgent.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
+import { EnvironmentMismatchError } from "../errors/EnvironmentMismatchError.ts";
 import { OwnershipLostError } from "../errors/OwnershipLostError.ts";
+import { RecoveryRefusedError } from "../errors/RecoveryRefusedError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { StopRequestedError } from "../errors/StopRequestedError.ts";
 import { StorageError } from "../errors/StorageError.ts";
 import { WaitExpiredError } from "../errors/WaitExpiredError.ts";
+import { isAboutOneAgent } from "../storage/unreadableSummary.ts";
+import { Recovery } from "./recovery/Recovery.ts";
+import type { RecoveryHandlers } from "./recovery/RecoverOptions.ts";
+import { failTask, holdTask } from "./stopTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
-import type { TaskOutcome } from "./TaskOutcome.ts";
+import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
 import type { TaskWorkerOptions } from "./TaskWorker.ts";
 
 /** A task that is taken. */
@@ -15,45 +21,48 @@ export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly tasks: TaskManager;
   readonly task: StartableTask;
   readonly agent: AIAgent<never, unknown>;
+  readonly recovery: RecoveryHandlers;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a task to where it stops. One that cannot even begin has failed, too; so has one for which nothing came in time and
- * that no run of its own waits in.
+ * Runs a task to where it stops; from a checkpoint it goes on by way of a recovery. One that cannot even begin has failed,
+ * too; so has one for which nothing came in time and that no run of its own waits in.
  *
  * @throws AgentBusyError, StatusChangedError when somebody else was faster.
  */
-export async function runTask({ tasks, task, agent, signal, verify }: TakenTask): Promise<TaskOutcome> {
-  const { taskId, status } = task;
-  if (status === "waiting" && !task.asks) return failTask(tasks, task, new WaitExpiredError(taskId));
+export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
+  const { tasks, task, signal } = taken;
+  if (task.status === "waiting" && !task.asks) return failTask(tasks, task, new WaitExpiredError(task.taskId));
   try {
-    const result = await agent.resume({
-      agentId: taskId,
-      signal,
-      onlyIf: status === "waiting" ? ["waiting"] : ["queued", "in_progress"],
-      ...(verify && { verify: (output) => verify(output, taskId) }),
-    });
+    const result = await recovered(taken);
     if (result.status !== "completed") return { ...takenTask(task), outcome: result.status };
     return { ...takenTask(task), outcome: "completed", output: result.output };
   } catch (error) {
     if (error instanceof AgentBusyError || error instanceof StatusChangedError) throw error;
     if (signal.aborted || isOutside(error)) return { ...takenTask(task), outcome: "interrupted", error };
-    return failTask(tasks, task, error);
+    return stopped(taken, error);
   }
 }
 
-/** A run records its own failure once it has begun; what kept a task from beginning is recorded here. */
-export async function failTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
-  const { taskId } = task;
-  const status = (await tasks.get(taskId))?.status;
-  if (status === "queued") await tasks.start(taskId);
-  if (status === "queued" || status === "in_progress" || status === "waiting") await tasks.fail(taskId, error);
-  return { ...takenTask(task), outcome: "failed", error };
+async function recovered({ task, agent, recovery, signal, verify }: TakenTask) {
+  const { taskId, status } = task;
+  const resume = {
+    onlyIf: status === "waiting" ? (["waiting"] as const) : (["queued", "in_progress"] as const),
+    ...(verify && { verify: (output: unknown) => verify(output, taskId) }),
+  };
+  return (await new Recovery(agent, { ...recovery, agentId: taskId, signal }, resume).execute()).result;
 }
 
-function takenTask({ taskId, taskName, status }: StartableTask) {
-  return { taskId, taskName, recovered: status === "in_progress" };
+/** What has to be settled by somebody pauses a task, everything else fails it; what cannot be recorded leaves it. */
+async function stopped({ tasks, task }: TakenTask, error: unknown): Promise<TaskOutcome> {
+  const isUnsettled = error instanceof EnvironmentMismatchError || error instanceof RecoveryRefusedError;
+  try {
+    return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
+  } catch (unrecorded) {
+    if (!isAboutOneAgent(unrecorded)) throw unrecorded;
+    return { ...takenTask(task), outcome: "interrupted", error };
+  }
 }
 
 /** Whether a run rejected for no fault of its own. */

@@ -1,6 +1,7 @@
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
+import { isAboutOneAgent } from "../storage/unreadableSummary.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task that nobody has and that a worker may take. */
@@ -21,9 +22,19 @@ export async function* startableTasks(logs: TaskLogs): AsyncGenerator<StartableT
       const { agentId: taskId, taskName } = summary;
       if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
       if ((await logs.log.owner(taskId))?.state === "alive") continue;
-      const reserves = status === "queued" ? reservesOf(summary) : (await logs.life(taskId)).task?.reserves;
+      const reserves = status === "queued" ? reservesOf(summary) : await recordedReserves(logs, taskId);
       yield { taskId, taskName, status, reserves: reserves ?? [], asks: summary.requestIds.length > 0 };
     }
+  }
+}
+
+/** Of a task that cannot be read none are known; whoever takes it meets the error. */
+async function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly FileReservation[] | undefined> {
+  try {
+    return (await logs.life(taskId)).task?.reserves;
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return undefined;
   }
 }
 

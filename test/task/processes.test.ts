@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, type TaskStatus } from "agent-persistence/task";
@@ -44,7 +45,7 @@ describe("workers in two processes", () => {
       for await (const { status } of tasks.list()) found.push(status);
       return found;
     };
-    return { directory, ids, statuses };
+    return { directory, ids, tasks, statuses };
   }
 
   it("share 50 tasks: each runs once", async () => {
@@ -63,7 +64,27 @@ describe("workers in two processes", () => {
     });
     expect(await statuses()).toContain("in_progress");
     await work(program, { directory }, (line) => lines.push(line));
+    expect(lines).toContain("resumes t02 at work, prepared");
     expect(lines).toContain("recovered t02 completed");
+    expect(await statuses()).toEqual(ids.map(() => "completed"));
+  });
+
+  it("one pauses what the other was killed in, when a file that it needs is another; a third goes on as it is told", async () => {
+    const { directory, ids, tasks, statuses } = await created(3);
+    const needs = join(directory, "needed.txt");
+    await writeFile(needs, "as it was");
+    await work(program, { directory, needs, concurrency: 1, hangsAt: "t01" }, (line, child) => {
+      if (line === "began t01") child.kill("SIGKILL");
+    });
+    await writeFile(needs, "another");
+    const lines: string[] = [];
+    await work(program, { directory, needs }, (line) => lines.push(line));
+    expect(lines).toContain("recovered t01 paused");
+    expect((await statuses()).toSorted()).toEqual(["completed", "completed", "paused"]);
+    expect(await tasks.get("t01")).toMatchObject({ data: { pauseReason: expect.stringContaining(needs) as string } });
+    await tasks.resume("t01");
+    await work(program, { directory, needs, choice: "use_current" }, (line) => lines.push(line));
+    expect(lines.slice(-3)).toEqual(["resumes t01 at work, prepared", "began t01", "recovered t01 completed"]);
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 });

@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   persistence,
+  strategy,
   type AgentCheckpointData,
   type EnvironmentMismatch,
   type PersistenceEvent,
@@ -16,7 +17,7 @@ import {
   type RecoveryParticipant,
 } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../persistence/durableAgent.ts";
+import { durableAgent, Fault, Stopped } from "../persistence/durableAgent.ts";
 import { requiringAgent } from "../persistence/requiringAgent.ts";
 import { logStorages, storages } from "../persistence/storages.ts";
 import { recordsOf } from "../persistence/stored.ts";
@@ -58,6 +59,7 @@ describe.each(storages)("$name: recover", (storage) => {
     expect(report).toMatchObject({
       agentId: "a",
       checkpointId: before?.checkpointId,
+      finished: false,
       result: { status: "completed", output: "in" },
     });
     expect(report.steps.map(({ step }) => step)).toEqual(steps);
@@ -83,6 +85,56 @@ describe.each(storages)("$name: recover", (storage) => {
   });
 });
 
+describe.each(logStorages)("$name: recover a finished agent", (storage) => {
+  async function finished() {
+    const opened = await storage.open();
+    const environment = TestEnvironment.readable();
+    const fault = new Fault();
+    fault.repair();
+    const agent = () => requiringAgent(opened(), environment, { fault });
+    await agent().run("in");
+    environment.files.set("/project/read.txt", "r2");
+    const end = await persistence(agent()).agent().getLatestCheckpoint();
+    return { opened, agent, end };
+  }
+
+  it("gives back its result, and asks nothing about an environment that it does not need", async () => {
+    const { opened, agent, end } = await finished();
+    const before = await recordsOf(opened());
+    const report = await recover(agent(), { confirm: "always", onConfirm: () => false });
+    expect(report).toMatchObject({
+      finished: true,
+      checkpointId: end?.checkpointId,
+      result: { status: "completed", output: "in" },
+    });
+    expect(report.steps.map(({ step }) => step)).toEqual(["find_checkpoint", "resume_execution"]);
+    expect(await recordsOf(opened())).toEqual(before);
+  });
+
+  it("unless another run of it has begun: that goes on at its start", async () => {
+    const opened = await storage.open();
+    const fault = new Fault();
+    const graph = strategy<string, string>("s", (g) => {
+      const only = g.node("only", (input: string) => {
+        if (input === "second") fault.strike();
+        return input;
+      });
+      g.edge(g.start, only);
+      g.edge(only, g.finish);
+    });
+    const agent = () => durableAgent(graph, opened(), { automatic: false });
+    await agent().run("first");
+    await expect(agent().run("second")).rejects.toBeInstanceOf(Stopped);
+    fault.repair();
+    const { finished, checkpointId, result } = await recover(agent());
+    expect({ finished, checkpointId, result }).toMatchObject({
+      finished: false,
+      checkpointId: undefined,
+      result: { status: "completed", output: "second" },
+    });
+  });
+});
+
 /** An agent that stopped, whose environment then changed in two ways. */
 async function changed(opened: Awaited<ReturnType<(typeof storages)[number]["open"]>>) {
   const environment = TestEnvironment.readable();
@@ -104,8 +156,8 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
       code: "environment_mismatch",
       agentId: "a",
       mismatches: [
-        { kind: "file_modified_externally", options: ["use_current", "use_checkpoint", "abort"] },
-        { kind: "file_deleted", options: ["restore", "skip", "abort"] },
+        { kind: "file_modified_externally", path: "read.txt", options: ["use_current", "use_checkpoint", "abort"] },
+        { kind: "file_deleted", path: "written.txt", options: ["restore", "skip", "abort"] },
       ],
     });
     expect(applied).toEqual([]);

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
-import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { AIAgent, Persistence, strategy, type AgentContext } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { TaskManager, TaskWorker } from "agent-persistence/task";
+import { nodeEnvironment, TaskManager, TaskWorker, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 
 /** What a worker process is told. */
@@ -10,34 +10,52 @@ export interface WorkerProcessOptions {
   /** The input at which it never ends. */
   readonly hangsAt?: string;
   readonly pollMs?: number;
+  /** Default 2. */
+  readonly concurrency?: number;
+  /** A file that each task needs in its second step. */
+  readonly needs?: string;
+  /** What is chosen when it is not as it was. Absent: nobody is asked. */
+  readonly choice?: RecoveryOption;
 }
 
 // Says what it begins and what came of it, a line each.
 const [, , told = "{}"] = process.argv;
-const { directory, hangsAt, pollMs } = JSON.parse(told) as WorkerProcessOptions;
+const { directory, hangsAt, pollMs, concurrency = 2, needs, choice } = JSON.parse(told) as WorkerProcessOptions;
 const say = (...words: readonly string[]) => void writeSync(1, `${words.join(" ")}\n`);
 const storage = new FilePersistenceStorageProvider({ directory });
 
 const echo = strategy<string, string>("echo", (g) => {
-  const only = g.node("only", async (input: string) => {
+  const prepare = g.node("prepare", (input: string, context: AgentContext) => {
+    if (needs !== undefined) context.require({ files: [needs] });
+    context.setProgress(50, "prepared");
+    return input;
+  });
+  const work = g.node("work", async (input: string) => {
     say("began", input);
     if (input === hangsAt) await new Promise(() => setInterval(() => {}, 1000));
     return input;
   });
-  g.edge(g.start, only);
-  g.edge(only, g.finish);
+  g.edge(g.start, prepare);
+  g.edge(prepare, work);
+  g.edge(work, g.finish);
 });
 const agents = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: echo }).install(
   Persistence,
   {
     storage,
+    environment: nodeEnvironment(),
+    onEvent: (event) => {
+      if (event.kind === "recovery_notice")
+        say("resumes", event.agentId, `at ${event.nodeId}, ${event.progressSummary}`);
+    },
   },
 );
 
 await using worker = new TaskWorker({
   tasks: new TaskManager({ storage }),
   agents,
-  concurrency: 2,
+  concurrency,
+  ...(choice && { onEnvironmentMismatch: () => choice }),
   onOutcome: ({ taskId, outcome, recovered }) => say(recovered ? "recovered" : "ran", taskId, outcome),
 });
 await worker.run(pollMs === undefined ? {} : { pollMs });

@@ -12,29 +12,40 @@ export interface RecoveryProposal {
   readonly chosen: readonly RecoveryChoice[];
 }
 
-/** How agents are recovered. */
-export interface RecoverAllOptions {
+/** Who is asked about a recovery, and who helps with it. */
+export interface RecoveryHandlers {
   /**
    * When `onConfirm` is asked before anything is changed: `"on_mismatch"` (the default) when the environment is not as it
    * was, `"always"`, or `"never"`. With `"always"` there must be an `onConfirm`.
    */
   readonly confirm?: "on_mismatch" | "always" | "never" | undefined;
   /**
-   * Chooses what to do about a mismatch, one of `options`: those that somebody here can do. All are chosen before any is
-   * carried out. Default: nobody is asked, and the recovery ends with EnvironmentMismatchError.
+   * Chooses what to do about a mismatch, one of `options`: those that somebody here can do. `checkpoint` says which agent it
+   * is about. All are chosen before any is carried out. Default: nobody is asked, and the recovery ends with
+   * EnvironmentMismatchError.
    */
   readonly onEnvironmentMismatch?:
     | ((
         mismatch: EnvironmentMismatch,
         options: readonly RecoveryOption[],
+        checkpoint: AgentCheckpointData,
       ) => RecoveryOption | PromiseLike<RecoveryOption>)
     | undefined;
   /** Returns false to leave the agent as it is. Default: goes on. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
   /** Who can do more about mismatches than leave things as they are. Default: nobody. */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
+}
+
+/** How agents are recovered. */
+export interface RecoverAllOptions extends RecoveryHandlers {
   /** Aborting it ends the recovery, or the run, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** @throws TypeError when somebody is to be asked and nobody is there. */
+export function assertAskable({ confirm, onConfirm }: RecoveryHandlers): void {
+  if (confirm === "always" && !onConfirm) throw new TypeError('confirm: "always" needs an onConfirm to ask.');
 }
 
 /** Which agent, and how. */

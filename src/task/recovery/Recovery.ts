@@ -1,4 +1,5 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
+import type { ResumeOptions } from "../../agent/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
 import { EnvironmentMismatchError } from "../../errors/EnvironmentMismatchError.ts";
 import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
@@ -13,6 +14,9 @@ import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";
 import type { RecoverOptions } from "./RecoverOptions.ts";
 import type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoveryReport.ts";
 
+/** What the run is told beside where it goes on. */
+type HowToResume = Pick<ResumeOptions, "onlyIf" | "verify">;
+
 /** A choice with who carries it out. */
 interface Settled extends RecoveryChoice {
   readonly offered: OfferedMismatch;
@@ -24,13 +28,15 @@ export class Recovery<Output> {
   readonly #feature: PersistenceFeature;
   readonly #durable: DurableAgent;
   readonly #options: RecoverOptions;
+  readonly #resume: HowToResume;
   readonly #steps: RecoveryStep[] = [];
 
-  constructor(agent: AIAgent<never, Output>, options: RecoverOptions) {
+  constructor(agent: AIAgent<never, Output>, options: RecoverOptions, resume: HowToResume = {}) {
     this.#agent = agent;
     this.#feature = persistence(agent);
     this.#durable = this.#feature.agent(options.agentId);
     this.#options = options;
+    this.#resume = resume;
   }
 
   async execute(): Promise<RecoveryReport<Output>> {
@@ -39,14 +45,18 @@ export class Recovery<Output> {
     if (checkpoint) await this.#prepare(checkpoint);
     const { signal } = this.#options;
     signal?.throwIfAborted();
-    const result = await this.#agent.resume({ agentId, ...(signal && { signal }) });
+    const result = await this.#agent.resume({ ...this.#resume, agentId, ...(signal && { signal }) });
     this.#ended("resume_execution", {});
-    return { agentId, ...(checkpoint && { checkpointId: checkpoint.checkpointId }), steps: this.#steps, result };
+    const finished = checkpoint !== undefined && isEnd(checkpoint) && checkpoint.runId === result.runId;
+    const at = checkpoint && (finished || !isEnd(checkpoint)) ? { checkpointId: checkpoint.checkpointId } : {};
+    return { agentId, ...at, finished, steps: this.#steps, result };
   }
 
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
     const validation = await this.#durable.validateCheckpoint();
     this.#assertWhole(validation);
+    // Nothing goes on from the end of a run.
+    if (isEnd(checkpoint)) return;
     const mismatches = await this.#mismatches(validation, checkpoint);
     const settled = await this.#settle(mismatches, checkpoint);
     const chosen = settled.map(({ mismatch, option }) => ({ mismatch, option }));
@@ -101,6 +111,7 @@ export class Recovery<Output> {
     if (all.length > 0 && !onEnvironmentMismatch) {
       const unsettled = all.map(({ mismatch, options }) => ({
         kind: mismatch.kind,
+        ...("path" in mismatch && { path: mismatch.path }),
         description: describeMismatch(mismatch),
         options,
       }));
@@ -109,7 +120,7 @@ export class Recovery<Output> {
     const settled: Settled[] = [];
     for (const offered of all) {
       const { mismatch, options } = offered;
-      const option = await onEnvironmentMismatch?.(mismatch, options);
+      const option = await onEnvironmentMismatch?.(mismatch, options, checkpoint);
       const about = describeMismatch(mismatch);
       if (option === undefined || !options.includes(option))
         throw new RecoveryRefusedError(
@@ -164,6 +175,10 @@ export class Recovery<Output> {
       chosen: chosen.map(({ option }) => option),
     });
   }
+}
+
+function isEnd({ status }: AgentCheckpointData): boolean {
+  return status !== "in_progress";
 }
 
 /** A rebase needs files as they are committed, and may still be refused. */

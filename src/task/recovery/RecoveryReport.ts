@@ -24,7 +24,12 @@ export interface RecoveryReport<Output> {
   readonly agentId: string;
   /** Where it went on. Absent: the run had no checkpoint yet and began at its start. */
   readonly checkpointId?: string;
-  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order. */
+  /**
+   * True when its run had ended before: there was nothing to go on with, so nothing but the checkpoint was looked at, and
+   * `result` is what was recorded.
+   */
+  readonly finished: boolean;
+  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order, as far as they were due. */
   readonly steps: readonly RecoveryStep[];
   /** What the run came to. */
   readonly result: RunResult<Output>;

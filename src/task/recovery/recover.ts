@@ -1,5 +1,5 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import type { RecoverOptions } from "./RecoverOptions.ts";
+import { assertAskable, type RecoverOptions } from "./RecoverOptions.ts";
 import { Recovery } from "./Recovery.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";
 
@@ -16,7 +16,6 @@ export async function recover<Output>(
   agent: AIAgent<never, Output>,
   options: RecoverOptions = {},
 ): Promise<RecoveryReport<Output>> {
-  if (options.confirm === "always" && !options.onConfirm)
-    throw new TypeError('confirm: "always" needs an onConfirm to ask.');
+  assertAskable(options);
   return new Recovery(agent, options).execute();
 }

@@ -1,0 +1,177 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { PersistenceEvent } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { TaskManager, TaskWorker, type RecoveryHandlers, type TaskOutcome } from "agent-persistence/task";
+import { describe, expect, it } from "vitest";
+import { Fault, Stopped } from "../persistence/durableAgent.ts";
+import { requiringAgent } from "../persistence/requiringAgent.ts";
+import { logStorages, type Opened } from "../persistence/storages.ts";
+import { TestEnvironment } from "../persistence/TestEnvironment.ts";
+import { agentPath, testDirectory } from "../storage/file/fixture.ts";
+
+/** Tasks of which a crash left one in progress at its second node. */
+class Scene {
+  readonly environment = TestEnvironment.readable();
+  readonly fault = new Fault();
+  readonly outcomes: TaskOutcome[] = [];
+  readonly told: PersistenceEvent[] = [];
+  readonly opened: Opened;
+  readonly tasks: TaskManager;
+
+  constructor(opened: Opened) {
+    this.opened = opened;
+    this.tasks = new TaskManager({ storage: opened() });
+  }
+
+  agent(onEvent: (event: PersistenceEvent) => void = (event) => void this.told.push(event)) {
+    return requiringAgent(this.opened(), this.environment, { fault: this.fault, onEvent });
+  }
+
+  async cut(taskId: string): Promise<this> {
+    await this.tasks.create({ taskId, taskName: "import", inputRequest: taskId });
+    const stop = new AbortController();
+    const agent = this.agent((event) => {
+      if (event.kind === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
+    });
+    const ended: unknown = await agent
+      .resume({ agentId: taskId, signal: stop.signal })
+      .catch((error: unknown) => error);
+    if (!(ended instanceof Stopped)) throw new Error("The agent was not cut short.", { cause: ended });
+    this.fault.repair();
+    return this;
+  }
+
+  change(): void {
+    this.environment.files.set("/project/read.txt", "r2");
+  }
+
+  /** Works until nothing is left, and says what came of each task. */
+  async work(handlers: RecoveryHandlers = {}): Promise<readonly TaskOutcome[]> {
+    const { tasks } = this;
+    const onOutcome = (outcome: TaskOutcome) => void this.outcomes.push(outcome);
+    await new TaskWorker({ tasks, agents: this.agent(), onOutcome, ...handlers }).run();
+    return this.outcomes.splice(0);
+  }
+}
+
+describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
+  const scene = async () => new Scene(await open()).cut("t");
+  const untouched = { kind: "file_modified_externally", path: "read.txt", options: ["use_current", "abort"] };
+
+  it("and tells with what it goes on", async () => {
+    const at = await scene();
+    expect(await at.work()).toMatchObject([{ taskId: "t", recovered: true, outcome: "completed" }]);
+    expect(at.told.filter(({ kind }) => kind === "recovery_notice")).toMatchObject([
+      { agentId: "t", task: "import", nodeId: "second", iteration: 1, progress: 40, progressSummary: "half of it" },
+    ]);
+  });
+
+  it("or pauses it, when the environment is another and nobody is there to ask; the others go on", async () => {
+    const at = await scene();
+    const { tasks, environment } = at;
+    at.change();
+    await tasks.create({ taskId: "next", taskName: "import", inputRequest: "in" });
+    expect(await at.work()).toMatchObject([
+      { taskId: "t", outcome: "paused", error: { code: "environment_mismatch", mismatches: [untouched] } },
+      { taskId: "next", outcome: "completed" },
+    ]);
+    expect(await tasks.get("t")).toMatchObject({
+      status: "paused",
+      data: {
+        pauseReason: expect.stringContaining(
+          "read.txt was changed since the checkpoint was saved (use_current, abort)",
+        ) as string,
+        resumeInstructions: expect.stringContaining("onEnvironmentMismatch") as string,
+      },
+    });
+    expect(await at.work()).toEqual([]);
+    await tasks.resume("t");
+    expect(await at.work()).toMatchObject([{ taskId: "t", outcome: "paused" }]);
+    environment.files.set("/project/read.txt", "r1");
+    await tasks.resume("t");
+    expect(await at.work()).toMatchObject([{ taskId: "t", outcome: "completed", output: "t" }]);
+  });
+
+  it("as it is told to, knowing which task it is asked about", async () => {
+    const at = await scene();
+    at.change();
+    const asked: unknown[] = [];
+    const outcomes = await at.work({
+      onEnvironmentMismatch: ({ kind }, options, { agentId }) => {
+        asked.push([agentId, kind, options]);
+        return "use_current";
+      },
+    });
+    expect(asked).toEqual([["t", "file_modified_externally", ["use_current", "abort"]]]);
+    expect(outcomes).toMatchObject([{ taskId: "t", outcome: "completed" }]);
+  });
+
+  it.each<[string, RecoveryHandlers, RegExp]>([
+    ["abort is chosen", { onEnvironmentMismatch: () => "abort" }, /"abort" was chosen/],
+    [
+      "it is not confirmed",
+      { onEnvironmentMismatch: () => "use_current", confirm: "always", onConfirm: () => false },
+      /not confirmed/,
+    ],
+  ])("or pauses it when %s", async (_name, handlers, reason) => {
+    const at = await scene();
+    at.change();
+    expect(await at.work(handlers)).toMatchObject([{ outcome: "paused", error: { code: "recovery_refused" } }]);
+    expect(await at.tasks.get("t")).toMatchObject({
+      status: "paused",
+      data: { pauseReason: expect.stringMatching(reason) as string },
+    });
+  });
+
+  it("that is tried again after a failure, too", async () => {
+    const at = await scene();
+    at.fault.return();
+    expect(await at.work()).toMatchObject([{ outcome: "failed" }]);
+    at.fault.repair();
+    at.change();
+    await at.tasks.retry("t");
+    expect(await at.work()).toMatchObject([{ taskId: "t", outcome: "paused" }]);
+    await at.tasks.resume("t");
+    expect(await at.work({ onEnvironmentMismatch: () => "use_current" })).toMatchObject([{ outcome: "completed" }]);
+  });
+
+  it("and leaves alone what somebody else has ended while it asked", async () => {
+    const at = await scene();
+    at.change();
+    const other = new TaskWorker({
+      tasks: at.tasks,
+      agents: at.agent(),
+      onEnvironmentMismatch: () => "use_current",
+    });
+    const outcomes = await at.work({
+      onEnvironmentMismatch: async () => {
+        await other.run();
+        return "abort" as const;
+      },
+    });
+    expect(outcomes).toEqual([]);
+    expect(await at.tasks.get("t")).toMatchObject({ status: "completed" });
+  });
+});
+
+it("a task whose log is damaged keeps a worker from no other", async () => {
+  const directory = await testDirectory();
+  const at = await new Scene(() => new FilePersistenceStorageProvider({ directory })).cut("t");
+  const folder = join(agentPath(directory, "t"), "checkpoints");
+  for (const name of await readdir(folder)) {
+    const text = await readFile(join(folder, name), "utf8");
+    await writeFile(join(folder, name), text.replace('"second"', '"secund"'));
+  }
+  await at.tasks.create({ taskId: "next", taskName: "import", inputRequest: "in" });
+  expect(await at.work()).toMatchObject([
+    { taskId: "t", outcome: "interrupted", error: { code: "corrupt_log" } },
+    { taskId: "next", outcome: "completed" },
+  ]);
+});
+
+it("a worker that is always to ask needs somebody to ask", async () => {
+  const [memory] = logStorages;
+  const at = new Scene(await memory!.open());
+  expect(() => new TaskWorker({ tasks: at.tasks, agents: at.agent(), confirm: "always" })).toThrow(TypeError);
+});
