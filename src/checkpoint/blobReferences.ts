@@ -1,5 +1,6 @@
 import { isBlobCell, type BlobCell } from "./BlobCell.ts";
-import type { AgentRecord, CheckpointRecord, Pack } from "./records.ts";
+import type { Pack } from "./Pack.ts";
+import type { AgentRecord, CheckpointRecord } from "./records.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 

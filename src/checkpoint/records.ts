@@ -1,4 +1,5 @@
 import type { PrunedGap } from "../internal/prunedGaps.ts";
+import type { Pack } from "./Pack.ts";
 import type { FileReservation } from "./status/FileReservation.ts";
 import type { WaitingFor } from "./status/WaitingFor.ts";
 import type { Slot } from "./valueCodec.ts";
@@ -221,12 +222,6 @@ export interface NoteRecord {
   readonly value: Slot;
   /** Contents that the value names by hash and that the log did not have before. Absent: none. */
   readonly packs?: readonly Pack[];
-}
-
-/** A blob that holds contents end to end: the SHA-256 of each, in hex, and its length in bytes. */
-export interface Pack {
-  readonly blob: string;
-  readonly contents: readonly (readonly [hash: string, bytes: number])[];
 }
 
 /**
