@@ -86,7 +86,8 @@ async function complete(run: ActiveRun, event: Event, output: unknown): Promise<
   } catch (error) {
     return fail(run, { ...event, error, unresolved: { output } });
   }
-  await run.pipeline.emit("nodeCompleted", { ...event, output, next });
+  const { nodeId, input, context } = event;
+  await run.pipeline.emit("nodeCompleted", { nodeId, input, context, run, output, next });
   return next;
 }
 

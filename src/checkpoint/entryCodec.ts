@@ -58,7 +58,7 @@ export function encodeEntry(
   ]);
   // The text is encoded once: the checksum is taken of its bytes and put into its place.
   const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
-  encoder.encodeInto(checksum, scratch.subarray(start.length));
+  for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
   return { line: scratch.subarray(0, length), checksum };
 }
 

@@ -24,7 +24,7 @@ export function askTriggers(
   if (run) session.takeChanges(run);
   const since = { elapsedMs: setup.clock.monotonic() - session.savedAt, grownBytes: session.grownBytes };
   // What happened, and what went on since: the compiler does not add them up for each kind.
-  const moment = { ...happened, ...since } as TriggerMoment;
+  const moment = Object.assign({}, happened, since) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
   const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };

@@ -2,8 +2,8 @@ import type { CheckpointTrigger, TriggerMoment, TriggerPriority } from "./Checkp
 
 /** What the triggers of an agent say of one moment. */
 export interface DueTriggers {
-  /** The one that the checkpoint is named after: the first of the highest priority. Absent: none is due. */
-  readonly due?: CheckpointTrigger;
+  /** The one that the checkpoint is named after: the first of the highest priority; `undefined` when none is due. */
+  readonly due: CheckpointTrigger | undefined;
   /** Due as well: one checkpoint does for all. */
   readonly merged: readonly CheckpointTrigger[];
   readonly unchanged: readonly CheckpointTrigger[];
@@ -29,6 +29,5 @@ export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: Trig
     }
   }
   if (merged.length > 1) merged.sort((a, b) => rank[a.priority] - rank[b.priority]);
-  const due = merged.shift();
-  return { ...(due && { due }), merged, unchanged, failed };
+  return { due: merged.shift(), merged, unchanged, failed };
 }
