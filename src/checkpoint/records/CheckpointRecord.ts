@@ -1,0 +1,45 @@
+import type { Slot } from "../valueCodec.ts";
+import type { Visit } from "./Visit.ts";
+
+/**
+ * A point to go on from: the node that runs next and its input. Its parent is the checkpoint before it in its lane, or
+ * the one its lane begins from. Absent: `id` when it is `<generation>-<version>`, `visit` when a new one begins here.
+ */
+export interface CheckpointRecord {
+  readonly kind: "checkpoint";
+  readonly lane: number;
+  readonly version: number;
+  readonly id?: string;
+  readonly at: number;
+  readonly node: string;
+  readonly input: Slot;
+  readonly inputType?: string;
+  /** `input` is the output of `node`, whose edges threw or did not match: only they are evaluated again. */
+  readonly unresolved?: true;
+  readonly visit?: Visit;
+  readonly iteration: number;
+  readonly progress?: number;
+  readonly summary?: string;
+  /** The end of a run: `input` is its output. */
+  readonly status?: "completed" | "cancelled";
+  /** Why it was cancelled. */
+  readonly reason?: string;
+  /** What became of the output's verification. Absent: none was asked for. */
+  readonly verification?: readonly Slot[];
+  /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
+  readonly files?: Slot;
+  readonly move?: "rollback" | "execution_point" | "branch";
+  /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
+  readonly trigger?: string;
+  /** For an execution point: the calls whose effects it left standing. */
+  readonly standing?: readonly string[];
+  /** Open parallel branches, one node and input each. */
+  readonly branches?: readonly {
+    readonly path: string;
+    readonly node: string;
+    readonly input: Slot;
+    readonly lane: number;
+    readonly status: string;
+    readonly output?: Slot;
+  }[];
+}

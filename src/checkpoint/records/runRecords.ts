@@ -1,0 +1,50 @@
+import type { FileReservation } from "../status/FileReservation.ts";
+import type { WaitingFor } from "../status/WaitingFor.ts";
+import type { Slot } from "../valueCodec.ts";
+
+/** The agent was created as a task. The run that it is for stands beside it; it is queued. */
+export interface TaskRecord {
+  readonly kind: "task";
+  readonly name: string;
+  /** The higher one goes first. Absent: 0. */
+  readonly priority?: number;
+  readonly complexity?: "low" | "medium" | "high";
+  /** The files that it names. Absent: none. */
+  readonly reserves?: readonly FileReservation[];
+}
+
+/** A run begins, with its input; or one that had ended goes on, after a rollback to before its end. */
+export interface RunRecord {
+  readonly kind: "run";
+  readonly run: string;
+  readonly input: Slot;
+  readonly at: number;
+  /** The input is not known: that of its first checkpoint stands in its place. */
+  readonly assumed?: true;
+}
+
+/** The status of the run changed without a checkpoint. Runs begin in progress unless a record beside them says `queued`. */
+export interface StatusRecord {
+  readonly kind: "status";
+  readonly run: string;
+  readonly status: "queued" | "in_progress" | "failed" | "paused" | "waiting";
+  readonly at: number;
+  /** Paused: why. */
+  readonly reason?: string;
+  /** Paused: what whoever resumes it should know or do. */
+  readonly instructions?: string;
+  /** Waiting: the requests that nobody has answered, in the order in which they were made. */
+  readonly requests?: readonly string[];
+  /** Waiting: another request of the same wait has its answer, so that the run can go on. */
+  readonly answered?: true;
+  /** Waiting: what for, what the person was shown, and until when, in milliseconds since 1970. */
+  readonly waitingFor?: WaitingFor;
+  readonly prompt?: string;
+  readonly until?: number;
+  /** Failed: of what. */
+  readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
+  /** Failed for good. */
+  readonly recoverable?: false;
+  /** Queued again after a failure: how often by now. */
+  readonly retry?: number;
+}
