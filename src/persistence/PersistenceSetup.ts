@@ -26,13 +26,14 @@ import { AppendedEvents } from "./AppendedEvents.ts";
 import type { Environment } from "./Environment.ts";
 import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
-import type { PersistenceEvent, PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
+import type { PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { persistenceConfigSchema } from "./persistenceConfigSchema.ts";
 import { participantHost } from "./participantHost.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import { SteadyTime } from "./SteadyTime.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { tellListener, type ListenerErrorHandler } from "./tellListener.ts";
+import { timedEvent } from "./timedEvent.ts";
 import type { OnToolCallInDoubt } from "./ToolCallInDoubt.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
@@ -121,9 +122,7 @@ export class PersistenceSetup {
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */
   tell(event: UntimedEvent): void {
     if (!this.#onEvent) return warnOfFailure(event);
-    // An event without its time, and the time: the compiler does not add them up for each kind.
-    const told = { ...event, at: new Date(this.clock.now()).toISOString() } as PersistenceEvent;
-    tellListener(this.#onEvent, told, this.#onListenerError);
+    tellListener(this.#onEvent, timedEvent(event, this.clock), this.#onListenerError);
   }
 
   /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */

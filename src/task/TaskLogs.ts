@@ -1,24 +1,31 @@
 import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { StorageNotListableError } from "../errors/StorageNotListableError.ts";
-import type { Clock } from "../internal/Clock.ts";
+import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import { systemClock, type Clock } from "../internal/Clock.ts";
+import type { AppendListener } from "../journal/AppendQueue.ts";
 import { Journal } from "../journal/Journal.ts";
+import { AppendedEvents } from "../persistence/AppendedEvents.ts";
+import { tellListener } from "../persistence/tellListener.ts";
+import { timedEvent } from "../persistence/timedEvent.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
+import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 /** The logs of the tasks of one storage. */
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
   readonly #provider: LogPersistenceStorageProvider;
+  readonly #listening: Pick<TaskManagerOptions, "onEvent" | "onListenerError">;
 
   /** @throws StorageNotListableError for a provider of three methods. */
-  constructor(storage: PersistenceStorageProvider<never>, clock: Clock) {
+  constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
     if (!(storage instanceof LogPersistenceStorageProvider)) throw new StorageNotListableError();
     this.#provider = storage;
     this.log = storage.log;
     this.clock = clock;
+    this.#listening = { onEvent, onListenerError };
   }
 
   /** What the log of a task says now. Owns nothing. */
@@ -38,6 +45,17 @@ export class TaskLogs {
       inlineThresholdBytes,
       compressThresholdBytes,
       maxCheckpointBytes: Infinity,
+      listener: (generation, index) => this.#listenerOf(taskId, generation, index),
     });
+  }
+
+  #listenerOf(taskId: string, generation: number, index: LogIndex): AppendListener {
+    const { onEvent, onListenerError } = this.#listening;
+    if (!onEvent) return () => {};
+    const events = new AppendedEvents(taskId, generation, index);
+    return (records, summary) => {
+      for (const event of events.of(records, summary))
+        tellListener(onEvent, timedEvent(event, this.clock), onListenerError);
+    };
   }
 }

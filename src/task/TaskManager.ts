@@ -6,7 +6,7 @@ import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { TaskExistsError } from "../errors/TaskExistsError.ts";
 import { TaskNotFoundError } from "../errors/TaskNotFoundError.ts";
-import { systemClock, type Clock } from "../internal/Clock.ts";
+import type { Clock } from "../internal/Clock.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { changedFiles } from "../persistence/changedFiles.ts";
@@ -39,8 +39,8 @@ export class TaskManager {
   readonly #logs: TaskLogs;
 
   /** @throws StorageNotListableError for a provider of three methods. */
-  constructor({ storage, clock = systemClock }: TaskManagerOptions) {
-    this.#logs = new TaskLogs(storage, clock);
+  constructor(options: TaskManagerOptions) {
+    this.#logs = new TaskLogs(options);
   }
 
   /**

@@ -1,5 +1,7 @@
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import type { Clock } from "../internal/Clock.ts";
+import type { PersistenceListener } from "../persistence/PersistenceEvent.ts";
+import type { ListenerErrorHandler } from "../persistence/tellListener.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 
 /** Where tasks are kept. */
@@ -8,6 +10,13 @@ export interface TaskManagerOptions {
   readonly storage: PersistenceStorageProvider<never>;
   /** Default: the machine's. */
   readonly clock?: Clock | undefined;
+  /**
+   * Is told of the moves that are made by this manager: `status_changed`, and `checkpoint_saved` for the end of a run, after
+   * they are durable. What a run does is told to the `onEvent` of its agent. It is not waited for. Default: nobody is told.
+   */
+  readonly onEvent?: PersistenceListener | undefined;
+  /** Gets what `onEvent` throws or rejects with; nothing else comes of it. Default: a warning of the process. */
+  readonly onListenerError?: ListenerErrorHandler | undefined;
 }
 
 /** Which tasks to list. */

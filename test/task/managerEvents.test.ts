@@ -1,0 +1,106 @@
+import { printEvents, type PersistenceEvent } from "agent-persistence";
+import { TaskManager } from "agent-persistence/task";
+import { SimulatedClock } from "agent-persistence/testing";
+import { describe, expect, it, vi } from "vitest";
+import { logStorages } from "../persistence/storages.ts";
+
+/** Moves a task by every call there is. */
+async function moveAbout(tasks: TaskManager): Promise<void> {
+  await tasks.create({ taskId: "t", taskName: "n", inputRequest: "in" });
+  await tasks.start("t");
+  await tasks.pause("t", "lunch");
+  await tasks.resume("t");
+  await tasks.wait("t", { waitingFor: "user_input", promptShownToUser: "?" });
+  await tasks.resume("t");
+  await tasks.fail("t", new RangeError("out of range"));
+  await tasks.retry("t");
+  await tasks.start("t");
+  await tasks.cancel("t", "enough");
+  await tasks.create({ taskId: "u", taskName: "n", inputRequest: "in" });
+  await tasks.start("u");
+  await tasks.complete("u", { output: "out" });
+}
+
+const moves = [
+  ["t", undefined, "queued"],
+  ["t", "queued", "in_progress"],
+  ["t", "in_progress", "paused"],
+  ["t", "paused", "in_progress"],
+  ["t", "in_progress", "waiting"],
+  ["t", "waiting", "in_progress"],
+  ["t", "in_progress", "failed"],
+  ["t", "failed", "queued"],
+  ["t", "queued", "in_progress"],
+  ["t", "in_progress", "cancelled"],
+  ["u", undefined, "queued"],
+  ["u", "queued", "in_progress"],
+  ["u", "in_progress", "completed"],
+];
+
+describe.each(logStorages)("$name: the listener of a task manager", (storage) => {
+  it("is told of every move, with its data, once it is durable", async () => {
+    const opened = await storage.open();
+    const told: PersistenceEvent[] = [];
+    const lines: string[] = [];
+    const print = printEvents((line) => lines.push(line));
+    const onEvent = (event: PersistenceEvent) => {
+      told.push(event);
+      return print(event);
+    };
+    const tasks = new TaskManager({ storage: opened(), clock: new SimulatedClock(), onEvent });
+    await moveAbout(tasks);
+    const changes = told.flatMap((event) =>
+      event.kind === "status_changed" ? [[event.agentId, event.previous, event.status]] : [],
+    );
+    expect(changes).toEqual(moves);
+    expect(told.filter(({ kind }) => kind !== "status_changed")).toMatchObject(
+      ["t", "u"].map((agentId) => ({ kind: "checkpoint_saved", agentId, trigger: "run_ended" })),
+    );
+    expect(told.at(-1)).toMatchObject({
+      agentId: "u",
+      at: "2026-01-01T00:00:00.000Z",
+      data: { completedAt: "2026-01-01T00:00:00.000Z", finalOutput: "out" },
+    });
+    expect(lines).toContain("2026-01-01T00:00:00.000Z t: in_progress → paused");
+  });
+
+  it("is told of nothing that was refused", async () => {
+    const opened = await storage.open();
+    const told: PersistenceEvent[] = [];
+    const tasks = new TaskManager({ storage: opened(), onEvent: (event) => void told.push(event) });
+    await tasks.create({ taskId: "t", taskName: "n", inputRequest: "in" });
+    await expect(tasks.complete("t", { output: 1 })).rejects.toMatchObject({ code: "transition_not_allowed" });
+    expect(told).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no listener");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no listener"))],
+  ] as const)("that %s is reported, and every move is made", async (_name, onEvent) => {
+    const opened = await storage.open();
+    const reported: string[] = [];
+    const onListenerError = (_error: unknown, { kind, agentId }: PersistenceEvent) =>
+      void reported.push(`${kind} ${agentId}`);
+    const tasks = new TaskManager({ storage: opened(), onEvent, onListenerError });
+    await moveAbout(tasks);
+    expect(reported.filter((text) => text.startsWith("status_changed"))).toHaveLength(moves.length);
+    expect([(await tasks.get("t"))?.status, (await tasks.get("u"))?.status]).toEqual(["cancelled", "completed"]);
+  });
+
+  it("that fails with nobody to tell becomes a warning of the process", async () => {
+    const opened = await storage.open();
+    const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const onEvent = () => Promise.reject(new Error("no listener"));
+    await new TaskManager({ storage: opened(), onEvent }).create({ taskId: "t", taskName: "n", inputRequest: 1 });
+    await new Promise(setImmediate);
+    expect(warnings.mock.calls).toMatchObject([
+      [expect.stringContaining("status_changed"), { code: "listener_failed" }],
+    ]);
+    warnings.mockRestore();
+  });
+});
