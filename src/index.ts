@@ -194,6 +194,7 @@ export { NothingToResumeError } from "./errors/NothingToResumeError.ts";
 export { OwnershipLostError } from "./errors/OwnershipLostError.ts";
 export { ParticipantMissingError } from "./errors/ParticipantMissingError.ts";
 export { PositionConflictError } from "./errors/PositionConflictError.ts";
+export { PruningNotSupportedError } from "./errors/PruningNotSupportedError.ts";
 export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
 export { RequestAnsweredError } from "./errors/RequestAnsweredError.ts";
 export { RequestExpiredError } from "./errors/RequestExpiredError.ts";

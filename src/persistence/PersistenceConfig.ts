@@ -65,8 +65,9 @@ export interface PersistenceConfig {
    */
   readonly environment?: Environment | undefined;
   /**
-   * What is thrown away. An agent is pruned at the end of a run, and all agents by `persistence(agent).prune()`. Default:
-   * nothing is thrown away but by that call.
+   * What is thrown away. An agent is pruned at the end of a completed run once enough has come, and all agents by `persistence(agent).prune()`. Default:
+   * nothing is thrown away but by that call. A storage of three methods can throw nothing away, so that `install` fails
+   * with `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
   /** Default: the machine's. */

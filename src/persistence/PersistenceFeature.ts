@@ -6,6 +6,7 @@ import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { someSignal } from "../internal/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
+import { assertPrunable } from "./assertPrunable.ts";
 import { DurableAgent } from "./DurableAgent.ts";
 import type { UntimedEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
@@ -76,9 +77,12 @@ export class PersistenceFeature {
 
   /**
    * Throws away what the retention policy lets go: checkpoints above their number, and finished agents after their time.
-   * Agents that somebody works on are left alone and reported. A provider of three methods keeps everything.
+   * Agents that somebody works on are left alone and reported.
+   *
+   * @throws PruningNotSupportedError for a provider of three methods.
    */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
+    assertPrunable(this.#setup.log, "prune()");
     return prune(this.#setup, options);
   }
 
@@ -86,8 +90,10 @@ export class PersistenceFeature {
    * Removes an agent with all it has, at once. Its id is free again; whoever wrote to it before cannot bring it back.
    *
    * @throws AgentBusyError while the agent runs.
+   * @throws PruningNotSupportedError for a provider of three methods.
    */
   async deleteAgent(agentId: string): Promise<void> {
+    assertPrunable(this.#setup.log, "deleteAgent()");
     const owned = await this.#setup.log.open(agentId, processOwner());
     try {
       await owned.drop();

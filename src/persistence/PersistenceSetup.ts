@@ -28,6 +28,7 @@ import type { InverseRetry } from "./InverseRetry.ts";
 import type { PersistenceConfig } from "./PersistenceConfig.ts";
 import type { PersistenceListener, UntimedEvent } from "./PersistenceEvent.ts";
 import { persistenceConfigSchema } from "./persistenceConfigSchema.ts";
+import { assertPrunable } from "./assertPrunable.ts";
 import { participantHost } from "./participantHost.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import { SteadyTime } from "./SteadyTime.ts";
@@ -85,6 +86,7 @@ export class PersistenceSetup {
     this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.trimming = config.trimming;
     this.retention = config.retention && fullRetention(config.retention);
+    if (this.retention) assertPrunable(this.log, "Retention");
     this.clock = config.clock ?? systemClock;
     this.time = new SteadyTime(this.clock);
     this.agentId = pipeline.agentId;
