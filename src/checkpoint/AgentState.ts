@@ -1,20 +1,12 @@
 import type { CheckpointPoint, LaneStart, LogIndex } from "./LogIndex.ts";
 import { applyEdit, type StoredMessage } from "./storedHistory.ts";
-import type {
-  AgentRecord,
-  AnswerRecord,
-  DecisionRecord,
-  IntentRecord,
-  NoteRecord,
-  OutcomeRecord,
-  ReplyRecord,
-  RequestRecord,
-  RequirementsRecord,
-  RunRecord,
-  SettingsRecord,
-  StructureRecord,
-  Visit,
-} from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
+import type { NoteRecord } from "./records/NoteRecord.ts";
+import type { Visit } from "./records/Visit.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "./records/callRecords.ts";
+import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./records/lineRecords.ts";
+import type { ReplyRecord, RequestRecord } from "./records/requestRecords.ts";
+import type { RunRecord } from "./records/runRecords.ts";
 import type { Slot } from "./valueCodec.ts";
 
 /** A tool call as a line knows it. */

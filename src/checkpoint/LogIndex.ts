@@ -2,16 +2,13 @@ import type { Entry } from "./Entry.ts";
 import { packsIn } from "./blobReferences.ts";
 import { isBelow } from "./lineage.ts";
 import type { LastPruning } from "./pruning/LastPruning.ts";
-import type {
-  AgentRecord,
-  CheckpointRecord,
-  LaneRecord,
-  NoteRecord,
-  RollbackRecord,
-  RollbackStepRecord,
-  RunRecord,
-  SnapshotRecord,
-} from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
+import type { CheckpointRecord } from "./records/CheckpointRecord.ts";
+import type { NoteRecord } from "./records/NoteRecord.ts";
+import type { LaneRecord } from "./records/lineRecords.ts";
+import type { SnapshotRecord } from "./records/pruningRecords.ts";
+import type { RollbackRecord, RollbackStepRecord } from "./records/rollbackRecords.ts";
+import type { RunRecord } from "./records/runRecords.ts";
 import { lifeAfter, lifeAtSnapshot, unborn, type AgentLife } from "./status/AgentLife.ts";
 
 /** A checkpoint and where it stands. */

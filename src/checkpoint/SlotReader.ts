@@ -3,7 +3,7 @@ import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { adopt } from "../internal/isolate.ts";
 import { answerKey, type AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "./Message.ts";
-import type { Visit } from "./records.ts";
+import type { Visit } from "./records/Visit.ts";
 import { decodeValue, envelopeKeyOf, type Slot } from "./valueCodec.ts";
 
 /** Blob texts by reference, fetched before they are needed; an error in place of one that is damaged. */

@@ -5,7 +5,7 @@ import type { Message } from "./Message.ts";
 import { packsOf } from "./packsOf.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import type { Pack } from "./Pack.ts";
-import type { Visit } from "./records.ts";
+import type { Visit } from "./records/Visit.ts";
 import { encodeValue, type Slot } from "./valueCodec.ts";
 
 /** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */

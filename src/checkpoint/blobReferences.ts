@@ -1,6 +1,7 @@
 import { isBlobCell, type BlobCell } from "./BlobCell.ts";
 import type { Pack } from "./Pack.ts";
-import type { AgentRecord, CheckpointRecord } from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
+import type { CheckpointRecord } from "./records/CheckpointRecord.ts";
 import type { StoredResult } from "./SlotReader.ts";
 import { envelopeKeyOf, type Slot } from "./valueCodec.ts";
 

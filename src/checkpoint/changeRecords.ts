@@ -1,5 +1,5 @@
 import type { HistoryChange } from "./MessageHistory.ts";
-import type { AgentRecord } from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
 import type { SlotWriter } from "./SlotWriter.ts";
 
 /** The records that say how a history changed. @throws NotSerializableError */

@@ -2,7 +2,7 @@ import type { LargePart } from "../errors/CheckpointTooLargeError.ts";
 import type { BlobCell } from "./BlobCell.ts";
 import { blobCellsIn } from "./blobReferences.ts";
 import { estimateBytes } from "./estimateBytes.ts";
-import type { AgentRecord } from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
 
 /** One record that a checkpoint adds, under the name that a user knows it by. */
 export interface NamedRecord {

@@ -4,7 +4,9 @@ import { emptyState, firstVisitOf, stateAt, visitAt, type AgentState } from "./A
 import { historyRecords, storageRecords } from "./changeRecords.ts";
 import type { CheckpointPoint, LogIndex } from "./LogIndex.ts";
 import { MessageHistory } from "./MessageHistory.ts";
-import type { AgentRecord, LaneRecord, Visit } from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
+import type { Visit } from "./records/Visit.ts";
+import type { LaneRecord } from "./records/lineRecords.ts";
 import { recoveryInfo } from "./recoveryInfo.ts";
 import { SlotReader, type BlobTexts } from "./SlotReader.ts";
 import type { SlotWriter } from "./SlotWriter.ts";

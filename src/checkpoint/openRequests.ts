@@ -1,6 +1,6 @@
 import type { AgentState } from "./AgentState.ts";
 import type { LogIndex } from "./LogIndex.ts";
-import type { RequestRecord } from "./records.ts";
+import type { RequestRecord } from "./records/requestRecords.ts";
 
 /** The requests that an agent waits for and that nobody has answered; none unless it waits. */
 export function openRequests({ life }: LogIndex, state: AgentState): readonly RequestRecord[] {

@@ -1,5 +1,5 @@
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
-import type { RequirementsRecord } from "./records.ts";
+import type { RequirementsRecord } from "./records/lineRecords.ts";
 
 /** What a resume needs, as a checkpoint shows it. */
 export function recoveryInfo(

@@ -1,6 +1,6 @@
 import { blobCellsIn } from "./blobReferences.ts";
 import { estimateBytes } from "./estimateBytes.ts";
-import type { AgentRecord } from "./records.ts";
+import type { AgentRecord } from "./records/AgentRecord.ts";
 
 /** About how many bytes records and the blobs that they refer to are. @param own what the records alone are. */
 export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {

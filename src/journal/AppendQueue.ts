@@ -1,4 +1,4 @@
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { BlobUpload } from "../checkpoint/SlotWriter.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";

@@ -1,7 +1,7 @@
 import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
-import type { AnswerRecord } from "../checkpoint/records.ts";
+import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { callFacts, callInput } from "../checkpoint/toolCalls.ts";
 
 /** A tool call of any line of a log. */

@@ -1,6 +1,6 @@
 import { isOnWayTo } from "../checkpoint/lineage.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { NoteRecord } from "../checkpoint/records.ts";
+import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key on the way to a checkpoint that were not taken back, oldest first. */
 export function notesBefore(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {

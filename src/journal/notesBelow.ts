@@ -1,6 +1,6 @@
 import { isBelow } from "../checkpoint/lineage.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { NoteRecord } from "../checkpoint/records.ts";
+import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key that a rollback to a checkpoint has to take back, newest first; lines that were left included. */
 export function notesBelow(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {

@@ -1,5 +1,6 @@
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
-import type { AgentRecord, CheckpointRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import type { EventCheckpoint, UntimedEvent } from "./PersistenceEvent.ts";
 

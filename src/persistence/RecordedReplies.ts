@@ -1,7 +1,8 @@
 import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
 import { callOf } from "../agent/ContextBinding.ts";
 import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
-import type { RequestRecord, Visit } from "../checkpoint/records.ts";
+import type { Visit } from "../checkpoint/records/Visit.ts";
+import type { RequestRecord } from "../checkpoint/records/requestRecords.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 
 /** What became of a request: it was answered, or nobody did in time. */

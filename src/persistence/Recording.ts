@@ -3,7 +3,9 @@ import { isSameValue } from "../checkpoint/isSameValue.ts";
 import { callFacts } from "../checkpoint/toolCalls.ts";
 import { answerKey, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
-import type { NoteRecord, OutcomeRecord, Visit } from "../checkpoint/records.ts";
+import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
+import type { Visit } from "../checkpoint/records/Visit.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */

@@ -1,5 +1,5 @@
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { PlannedSteps } from "../checkpoint/records.ts";
+import type { PlannedSteps } from "../checkpoint/records/rollbackRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { RollbackPlan } from "../journal/planRollback.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";

@@ -5,15 +5,12 @@ import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import { fileChangesIn, fileNoteKey, type FileChange } from "../checkpoint/FileChange.ts";
 import { valueBytes } from "../checkpoint/valueBytes.ts";
 import { isSameValue } from "../checkpoint/isSameValue.ts";
-import type {
-  AgentRecord,
-  CheckpointRecord,
-  DecisionRecord,
-  IntentRecord,
-  RunRecord,
-  StructureRecord,
-  Visit,
-} from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { Visit } from "../checkpoint/records/Visit.ts";
+import type { IntentRecord } from "../checkpoint/records/callRecords.ts";
+import type { DecisionRecord, StructureRecord } from "../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { assertCheckpointFits } from "./assertCheckpointFits.ts";

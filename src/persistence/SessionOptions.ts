@@ -1,5 +1,7 @@
 import type { RunStart } from "../agent/RunStart.ts";
-import type { AgentRecord, DecisionRecord, RunRecord, StructureRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { DecisionRecord, StructureRecord } from "../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import type { RecordedReplies } from "./RecordedReplies.ts";

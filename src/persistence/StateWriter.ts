@@ -4,7 +4,8 @@ import type { RunSettings } from "../agent/RunSettings.ts";
 import type { RunState } from "../agent/RunState.ts";
 import { historyRecords, storageRecords } from "../checkpoint/changeRecords.ts";
 import type { HistoryChange } from "../checkpoint/MessageHistory.ts";
-import type { AgentRecord, DecisionRecord, RequirementsRecord, SettingsRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../checkpoint/records/lineRecords.ts";
 import type { SlotWriter } from "../checkpoint/SlotWriter.ts";
 
 /** What the log already has of a state. */

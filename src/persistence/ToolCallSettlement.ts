@@ -1,4 +1,4 @@
-import type { OutcomeRecord } from "../checkpoint/records.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 

@@ -2,7 +2,7 @@ import { fromJSONSchema, type z } from "zod";
 import { checkSchemaAsync } from "../internal/checkSchema.ts";
 import type { PendingInput } from "../agent/RunResult.ts";
 import { openRequests } from "../checkpoint/openRequests.ts";
-import type { ReplyRecord } from "../checkpoint/records.ts";
+import type { ReplyRecord } from "../checkpoint/records/requestRecords.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { RequestAnsweredError } from "../errors/RequestAnsweredError.ts";
 import { RequestExpiredError } from "../errors/RequestExpiredError.ts";

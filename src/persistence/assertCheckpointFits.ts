@@ -1,5 +1,5 @@
 import { checkpointParts, partName, surelyFits } from "../checkpoint/checkpointParts.ts";
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
 import { CheckpointTooLargeError } from "../errors/CheckpointTooLargeError.ts";
 import type { Journal } from "../journal/Journal.ts";

@@ -1,6 +1,8 @@
 import type { AgentState } from "../checkpoint/AgentState.ts";
 import { firstVisitOf, nextVisitOf } from "../checkpoint/AgentState.ts";
-import type { AgentRecord, LaneRecord, RunRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { RunStart } from "../agent/RunStart.ts";
 import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import type { Journal } from "../journal/Journal.ts";

@@ -1,5 +1,5 @@
 import type { RunState } from "../agent/RunState.ts";
-import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { CheckpointPlan } from "./CheckpointPlan.ts";
 

@@ -1,5 +1,5 @@
 import { fileNoteKey } from "../checkpoint/FileChange.ts";
-import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { changedFiles } from "./changedFiles.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";

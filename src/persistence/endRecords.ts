@@ -1,5 +1,7 @@
 import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
-import type { AgentRecord, CheckpointRecord, LaneRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
 import { recordsBefore } from "../checkpoint/status/statusRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";

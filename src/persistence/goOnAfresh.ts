@@ -1,7 +1,7 @@
 import type { AgentContext } from "../agent/AgentContext.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
 import { callFacts } from "../checkpoint/toolCalls.ts";
-import type { Visit } from "../checkpoint/records.ts";
+import type { Visit } from "../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../errors/ReplayDivergedError.ts";
 import type { RunSession } from "./RunSession.ts";
 

@@ -1,4 +1,4 @@
-import type { RevertedRecord } from "../checkpoint/records.ts";
+import type { RevertedRecord } from "../checkpoint/records/rollbackRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { LoggedCall } from "../journal/loggedCalls.ts";
 import { inverseIdOf } from "./inverseIdOf.ts";

@@ -1,7 +1,7 @@
 import { callOf, runOf } from "../agent/ContextBinding.ts";
 import type { ModelRequestEvent } from "../agent/PipelineEvents.ts";
 import type { AssistantMessage } from "../checkpoint/Message.ts";
-import type { Visit } from "../checkpoint/records.ts";
+import type { Visit } from "../checkpoint/records/Visit.ts";
 import { goOnAfresh } from "./goOnAfresh.ts";
 import type { RunSession } from "./RunSession.ts";
 

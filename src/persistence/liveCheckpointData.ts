@@ -3,7 +3,7 @@ import type { AgentCheckpointData, CheckpointToolCall } from "../checkpoint/Agen
 import { summarizeFileChanges, type FileChange } from "../checkpoint/FileChange.ts";
 import { recoveryInfo } from "../checkpoint/recoveryInfo.ts";
 import { formatVersion } from "../checkpoint/formatVersion.ts";
-import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { RunSession } from "./RunSession.ts";
 
 export interface LiveCheckpoint {

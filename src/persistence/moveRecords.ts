@@ -1,6 +1,9 @@
 import { visitAt } from "../checkpoint/AgentState.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { AgentRecord, CheckpointRecord, LaneRecord, RunRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 
 /** A line that begins at a checkpoint, with a checkpoint of its own, so that the latest is always the head. */

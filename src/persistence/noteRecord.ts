@@ -1,4 +1,4 @@
-import type { NoteRecord } from "../checkpoint/records.ts";
+import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 import type { SlotWriter } from "../checkpoint/SlotWriter.ts";
 import type { NewNote } from "./RunPersistence.ts";
 

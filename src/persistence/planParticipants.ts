@@ -1,5 +1,6 @@
 import type { CheckpointPoint } from "../checkpoint/LogIndex.ts";
-import type { NoteRecord, PlannedSteps } from "../checkpoint/records.ts";
+import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
+import type { PlannedSteps } from "../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../errors/ParticipantMissingError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { notesBelow } from "../journal/notesBelow.ts";

@@ -5,7 +5,8 @@ import { LogIndex } from "../checkpoint/LogIndex.ts";
 import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { gapsAround } from "../checkpoint/pruning/gapsAround.ts";
 import { restate } from "../checkpoint/pruning/restate.ts";
-import type { AgentRecord, PrunedRecord, RestatedEntry } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { PrunedRecord, RestatedEntry } from "../checkpoint/records/pruningRecords.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "./RetentionPolicy.ts";
 

@@ -1,5 +1,5 @@
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
-import type { IntentRecord, OutcomeRecord } from "../checkpoint/records.ts";
+import type { IntentRecord, OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { RunSession } from "./RunSession.ts";
 
 /** Appends how a call ended. A call without effect has no intent, so that its outcome says what an intent would have. */

@@ -1,6 +1,6 @@
 import { reasonOf } from "../agent/reasonOf.ts";
 import type { RunRequest } from "../agent/RunRequest.ts";
-import type { StatusRecord } from "../checkpoint/records.ts";
+import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { Journal } from "../journal/Journal.ts";

@@ -1,6 +1,6 @@
 import type { BlobCell } from "../checkpoint/BlobCell.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
-import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { Place } from "../checkpoint/LogIndex.ts";

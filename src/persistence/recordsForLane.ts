@@ -1,6 +1,6 @@
 import type { Message } from "../checkpoint/Message.ts";
 import type { MessageHistory } from "../checkpoint/MessageHistory.ts";
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { SlotWriter } from "../checkpoint/SlotWriter.ts";
 import { envelopeKeyOf, type Slot } from "../checkpoint/valueCodec.ts";
 

@@ -1,6 +1,6 @@
 import { reasonOf } from "../agent/reasonOf.ts";
 import type { AnyTool } from "../agent/Tool.ts";
-import type { OutcomeRecord } from "../checkpoint/records.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { Journal } from "../journal/Journal.ts";

@@ -4,7 +4,7 @@ import type { RunStateSeed } from "../agent/RunStateSeed.ts";
 import { nextVisitOf, type AgentState } from "../checkpoint/AgentState.ts";
 import type { LogIndex } from "../checkpoint/LogIndex.ts";
 import type { Message } from "../checkpoint/Message.ts";
-import type { RequirementsRecord } from "../checkpoint/records.ts";
+import type { RequirementsRecord } from "../checkpoint/records/lineRecords.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 import { adopt } from "../internal/isolate.ts";
 

@@ -1,4 +1,4 @@
-import type { OutcomeRecord } from "../checkpoint/records.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../journal/planRollback.ts";
 import { toolCallInDoubt } from "./callsInDoubt.ts";

@@ -1,5 +1,5 @@
 import { stateAt } from "../checkpoint/AgentState.ts";
-import type { OutcomeRecord } from "../checkpoint/records.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../errors/ToolCallNotInDoubtError.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { LoggedCall } from "../journal/loggedCalls.ts";

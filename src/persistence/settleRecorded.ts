@@ -1,7 +1,7 @@
 import type { ToolCallEvent } from "../agent/PipelineEvents.ts";
 import type { CheckpointToolCall } from "../checkpoint/AgentCheckpointData.ts";
 import type { RecordedCall } from "../checkpoint/AgentState.ts";
-import type { IntentRecord, OutcomeRecord } from "../checkpoint/records.ts";
+import type { IntentRecord, OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";

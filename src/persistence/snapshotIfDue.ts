@@ -1,5 +1,6 @@
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
-import type { CheckpointRecord, SnapshotRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { SnapshotRecord } from "../checkpoint/records/pruningRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { snapshotOf, type SnapshotSource } from "./snapshotOf.ts";
 

@@ -1,5 +1,8 @@
 import type { RunState } from "../agent/RunState.ts";
-import type { CheckpointRecord, RunRecord, SnapshotRecord, StructureRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { StructureRecord } from "../checkpoint/records/lineRecords.ts";
+import type { SnapshotRecord } from "../checkpoint/records/pruningRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import { lifeInSnapshot } from "../checkpoint/status/AgentLife.ts";
 import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
 import type { Journal } from "../journal/Journal.ts";

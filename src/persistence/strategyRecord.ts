@@ -1,7 +1,7 @@
 import type { GraphStructure } from "../agent/GraphStructure.ts";
 import type { StrategyGraph } from "../agent/StrategyGraph.ts";
 import type { AgentState } from "../checkpoint/AgentState.ts";
-import type { StructureRecord } from "../checkpoint/records.ts";
+import type { StructureRecord } from "../checkpoint/records/lineRecords.ts";
 import type { SlotReader } from "../checkpoint/SlotReader.ts";
 import { StrategyChangedError } from "../errors/StrategyChangedError.ts";
 import type { Sha256 } from "../internal/Sha256.ts";

@@ -1,6 +1,6 @@
 import { pendingRequest } from "../agent/pendingRequest.ts";
 import type { InputRequestEvent } from "../agent/PipelineEvents.ts";
-import type { RequestRecord } from "../checkpoint/records.ts";
+import type { RequestRecord } from "../checkpoint/records/requestRecords.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { requestPlace } from "./RecordedReplies.ts";

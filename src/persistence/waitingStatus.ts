@@ -1,5 +1,5 @@
 import type { PendingInput } from "../agent/RunResult.ts";
-import type { StatusRecord } from "../checkpoint/records.ts";
+import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 
 /** The status of a run that waits. It shows the first request, and falls due when the first of them expires. */
 export function waitingStatus(requests: readonly PendingInput[], at: number): Omit<StatusRecord, "kind" | "run"> {

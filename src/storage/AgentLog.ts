@@ -7,7 +7,7 @@ import type { Entry } from "../checkpoint/Entry.ts";
 import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { addValueReferences } from "../checkpoint/blobReferences.ts";
 import { recordDefect } from "../checkpoint/recordDefect.ts";
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
 import type { Slot } from "../checkpoint/valueCodec.ts";
 import { stateReferences } from "../checkpoint/stateReferences.ts";

@@ -1,5 +1,5 @@
 import type { Entry } from "../checkpoint/Entry.ts";
-import type { CheckpointRecord } from "../checkpoint/records.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { CorruptLogError } from "../errors/CorruptLogError.ts";
 import type { RecordLog } from "./RecordLog.ts";
 

@@ -1,6 +1,7 @@
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
-import type { AgentRecord, StatusRecord, TaskRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { StatusRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";

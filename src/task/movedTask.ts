@@ -1,5 +1,5 @@
 import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
-import type { AgentRecord } from "../checkpoint/records.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { storedTask } from "./storedTask.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { AgentState } from "../../src/checkpoint/AgentState.ts";
 import type { LogIndex } from "../../src/checkpoint/LogIndex.ts";
-import type { ReplyRecord, RequestRecord } from "../../src/checkpoint/records.ts";
+import type { ReplyRecord, RequestRecord } from "../../src/checkpoint/records/requestRecords.ts";
 import { judgeRequest } from "../../src/persistence/judgeRequest.ts";
 
 const record = (expiresAt?: number): RequestRecord => ({

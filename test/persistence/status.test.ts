@@ -1,7 +1,7 @@
 import { persistence, strategy, type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence";
 import { STATE_TRANSITIONS, type TaskStatus } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import type { AgentRecord } from "../../src/checkpoint/records.ts";
+import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
 import { agentSummary } from "../../src/journal/agentSummary.ts";
 import { AgentLog } from "../../src/storage/AgentLog.ts";
 import { durableAgent, Fault } from "./durableAgent.ts";

@@ -1,5 +1,6 @@
 import type { Entry } from "../Entry.ts";
-import type { AgentRecord, PrunedRecord } from "../records.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { PrunedRecord } from "../records/pruningRecords.ts";
 
 /** The record that says what counts of everything before it; `undefined`: everything does. */
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {

@@ -1,6 +1,7 @@
 import { answerKey, visitAt, withRecord, type RecordedCall } from "../AgentState.ts";
 import type { LogIndex } from "../LogIndex.ts";
-import type { AgentRecord, AnswerRecord, IntentRecord, OutcomeRecord } from "../records.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type { StoredResult } from "../SlotReader.ts";
 import { callFacts } from "../toolCalls.ts";
 import { envelopeKeyOf, type Slot } from "../valueCodec.ts";

@@ -1,7 +1,9 @@
 import { stateAt, type AgentState } from "../AgentState.ts";
 import type { Entry } from "../Entry.ts";
 import type { CheckpointPoint, LogIndex } from "../LogIndex.ts";
-import type { AgentRecord, CheckpointRecord, RestatedEntry } from "../records.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { RestatedEntry } from "../records/pruningRecords.ts";
 import { neededCalls } from "./neededCalls.ts";
 import { stateAtStart, stateDelta } from "./stateDelta.ts";
 

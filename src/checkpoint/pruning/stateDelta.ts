@@ -1,5 +1,6 @@
 import { emptyState, type AgentState } from "../AgentState.ts";
-import type { AgentRecord, EditRecord } from "../records.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { EditRecord } from "../records/lineRecords.ts";
 import type { StoredMessage } from "../storedHistory.ts";
 
 /** What of a state its lane's records make; calls and answers are records of their own. */

@@ -1,4 +1,7 @@
-import type { AgentRecord, CheckpointRecord, RunRecord, SnapshotRecord, StatusRecord, TaskRecord } from "../records.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { SnapshotRecord } from "../records/pruningRecords.ts";
+import type { RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "./TaskStatus.ts";
 
 /** The status that an agent has, and since when. Another object after each change. */

@@ -1,4 +1,4 @@
-import type { StatusRecord } from "../records.ts";
+import type { StatusRecord } from "../records/runRecords.ts";
 import type { AgentLife } from "./AgentLife.ts";
 import { statusPath } from "./statusPath.ts";
 import type { TaskStatus } from "./TaskStatus.ts";

@@ -1,4 +1,5 @@
-import type { CheckpointRecord, AgentRecord } from "../../checkpoint/records.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { blobCellsIn, packsIn } from "../../checkpoint/blobReferences.ts";
 import { AgentExistsError } from "../../errors/AgentExistsError.ts";
 import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";

@@ -1,0 +1,37 @@
+import type { WaitingFor } from "../status/WaitingFor.ts";
+import type { Slot } from "../valueCodec.ts";
+import type { Visit } from "./Visit.ts";
+
+/**
+ * A node asks somebody outside the run. Written when the run begins to wait, each time anew: what was replied to an earlier
+ * record of the same request does not count any more.
+ */
+export interface RequestRecord {
+  readonly kind: "request";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly request: string;
+  readonly node: string;
+  /** Where in the visit it was made: the id it was given, or which one it is of the node or of a tool call. */
+  readonly id?: string;
+  readonly ordinal?: number;
+  readonly within?: string;
+  readonly prompt: Slot;
+  /** JSON Schema of the answer. */
+  readonly schema: Slot;
+  readonly waitingFor: WaitingFor;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number;
+  /** Why the node refused the last answer. */
+  readonly problems?: readonly { readonly path: string; readonly expected: string }[];
+}
+
+/** A request has its one answer, or none in time. */
+export interface ReplyRecord {
+  readonly kind: "reply";
+  readonly lane: number;
+  readonly request: string;
+  readonly at: number;
+  readonly answer?: Slot;
+  readonly expired?: true;
+}
