@@ -1,13 +1,16 @@
 import type { InputProblem } from "../errors/InvalidInputError.ts";
 import type { WaitingFor } from "../checkpoint/status/WaitingFor.ts";
 
-/** How a run ended. A failed or aborted run rejects instead. `paused` is a result of a feature to come. */
+/**
+ * How a run ended. A failed or aborted run rejects instead, and so does one that `tasks.pause` stopped. Nothing in this
+ * library ends a run as `paused`; an interceptor of yours may, by `aroundRun`.
+ */
 export type RunResult<Output> =
   | { readonly status: "completed"; readonly runId: string; readonly output: Output; readonly effects?: BranchEffects }
   | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] }
   | { readonly status: "paused"; readonly runId: string; readonly reason: string };
 
-/** Something a run asked of somebody outside and waits for. Nothing in this version asks for approvals. */
+/** Something a run asked of somebody outside and waits for. Nothing in this library asks for approvals. */
 export type PendingRequest = PendingInput | PendingApproval;
 
 /** What a node asked for by `context.requestInput`. */
