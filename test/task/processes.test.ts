@@ -69,6 +69,38 @@ describe("workers in two processes", () => {
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 
+  it.each([
+    ["cancel", "cancelled", { reason: "enough" }],
+    ["pause", "paused", { pauseReason: "enough" }],
+  ] as const)("lets go of a task that this one wants to %s, and goes on with others", async (verb, status, data) => {
+    const { directory, tasks } = await created(3);
+    const lines: string[] = [];
+    let moved: Promise<unknown> = Promise.resolve();
+    const move = async (owner: number | undefined) => {
+      const busy: unknown = await tasks.complete("t01", { output: 1 }).catch((error: unknown) => error);
+      expect(busy).toMatchObject({ code: "agent_busy", agentId: "t01", owner: { processId: owner } });
+      await tasks[verb]("t01", "enough");
+    };
+    await work(program, { directory, concurrency: 1, leaseMs: 600, hangsAt: "t01" }, (line, { pid }) => {
+      lines.push(line);
+      if (line === "began t01") moved = move(pid);
+    });
+    await moved;
+    expect(lines).toEqual([
+      "began t00",
+      "ran t00 completed",
+      "began t01",
+      "ran t01 interrupted",
+      "began t02",
+      "ran t02 completed",
+    ]);
+    expect(await tasks.get("t01")).toMatchObject({ status, data });
+    if (verb === "cancel") return;
+    await tasks.resume("t01");
+    await work(program, { directory }, (line) => lines.push(line));
+    expect(lines.slice(-2)).toEqual(["began t01", "recovered t01 completed"]);
+  });
+
   it("one pauses what the other was killed in, when a file that it needs is another; a third goes on as it is told", async () => {
     const { directory, ids, tasks, statuses } = await created(3);
     const needs = join(directory, "needed.txt");

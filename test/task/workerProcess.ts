@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import { AIAgent, Persistence, strategy, type AgentContext } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { nodeEnvironment, TaskManager, TaskWorker, type RecoveryOption } from "agent-persistence/task";
@@ -7,7 +8,9 @@ import { scriptedModel } from "agent-persistence/testing";
 /** What a worker process is told. */
 export interface WorkerProcessOptions {
   readonly directory: string;
-  /** The input at which it never ends. */
+  /** Default: that of the storage. */
+  readonly leaseMs?: number;
+  /** The input at which it does not end before it is aborted. */
   readonly hangsAt?: string;
   readonly pollMs?: number;
   /** Default 2. */
@@ -18,11 +21,21 @@ export interface WorkerProcessOptions {
   readonly choice?: RecoveryOption;
 }
 
+const hangsMs = 3_600_000;
+
 // Says what it begins and what came of it, a line each.
 const [, , told = "{}"] = process.argv;
-const { directory, hangsAt, pollMs, concurrency = 2, needs, choice } = JSON.parse(told) as WorkerProcessOptions;
+const {
+  directory,
+  leaseMs,
+  hangsAt,
+  pollMs,
+  concurrency = 2,
+  needs,
+  choice,
+} = JSON.parse(told) as WorkerProcessOptions;
 const say = (...words: readonly string[]) => void writeSync(1, `${words.join(" ")}\n`);
-const storage = new FilePersistenceStorageProvider({ directory });
+const storage = new FilePersistenceStorageProvider({ directory, leaseMs });
 
 const echo = strategy<string, string>("echo", (g) => {
   const prepare = g.node("prepare", (input: string, context: AgentContext) => {
@@ -30,9 +43,9 @@ const echo = strategy<string, string>("echo", (g) => {
     context.setProgress(50, "prepared");
     return input;
   });
-  const work = g.node("work", async (input: string) => {
+  const work = g.node("work", async (input: string, { signal }: AgentContext) => {
     say("began", input);
-    if (input === hangsAt) await new Promise(() => setInterval(() => {}, 1000));
+    if (input === hangsAt) await setTimeout(hangsMs, undefined, { signal });
     return input;
   });
   g.edge(g.start, prepare);
