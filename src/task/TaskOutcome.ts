@@ -1,6 +1,6 @@
 import type { StartableTask } from "./startableTasks.ts";
 
-/** What came of a task that a worker took. */
+/** What came of a task that a worker found. */
 export type TaskOutcome = {
   readonly taskId: string;
   readonly taskName: string;
@@ -13,6 +13,8 @@ export type TaskOutcome = {
   | { readonly outcome: "paused"; readonly error?: unknown }
   /** Its run rejected; the task says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
+  /** The worker has no agent for its name: it stays where it is. Told once by each worker. */
+  | { readonly outcome: "skipped" }
   /** The worker was stopped, somebody paused or cancelled it, its storage failed, or its log is damaged: it stays as it is. */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );

@@ -13,7 +13,7 @@ import { runTask } from "./runTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import { failTask } from "./stopTask.ts";
 import type { TaskManager } from "./TaskManager.ts";
-import type { TaskOutcome } from "./TaskOutcome.ts";
+import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
 
 /**
  * What a worker works on, and with what. A task that goes on from a checkpoint is recovered: without an
@@ -58,6 +58,8 @@ export class TaskWorker implements AsyncDisposable {
   readonly #running = new Map<string, Promise<void>>();
   /** Tasks that this worker took and that stand as they stood: another may have more luck. */
   readonly #left = new Set<string>();
+  /** Tasks of names that it has no agent for, and of which it has told. */
+  readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
 
   constructor(options: TaskWorkerOptions) {
@@ -100,6 +102,7 @@ export class TaskWorker implements AsyncDisposable {
     for await (const task of this.#options.tasks.startable()) {
       if (stop.aborted || this.#isFull) return;
       const agent = this.#agentOf(task);
+      if (!agent) await this.#skip(task);
       if (!agent || this.#running.has(task.taskId) || this.#left.has(task.taskId)) continue;
       const files = await this.#reserve(task);
       if (files) this.#start(task, agent, files, stop);
@@ -142,6 +145,13 @@ export class TaskWorker implements AsyncDisposable {
   /** A task that its agent does not have was deleted meanwhile. @throws OtherStorageError when it is still there. */
   async #assertGone({ taskId, taskName }: StartableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId)) throw new OtherStorageError(taskId, taskName);
+  }
+
+  /** Told once, so that a name that nobody knows is not waited for in silence. */
+  async #skip(task: StartableTask): Promise<void> {
+    if (this.#skipped.has(task.taskId)) return;
+    this.#skipped.add(task.taskId);
+    await this.#tell({ ...takenTask(task), outcome: "skipped" });
   }
 
   /** `undefined` while somebody else holds one of its files. */

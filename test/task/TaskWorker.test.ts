@@ -103,8 +103,8 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(most).toBe(3);
   });
 
-  it("chooses the agent by the name of the task, and leaves names that it does not know", async () => {
-    const { tasks, agent, status } = await setup(
+  it("chooses the agent by the name of the task, and says once that it leaves names that it does not know", async () => {
+    const { tasks, agent, status, outcomes, onOutcome } = await setup(
       { taskId: "a", taskName: "one" },
       { taskId: "b", taskName: "two" },
       { taskId: "c", taskName: "toString" },
@@ -113,7 +113,12 @@ describe.each(logStorages)("$name: a worker", (storage) => {
       one: agent(() => "first"),
       two: agent(() => "second"),
     };
-    await new TaskWorker({ tasks, agents }).run();
+    const worker = new TaskWorker({ tasks, agents, onOutcome });
+    await worker.run();
+    await worker.run();
+    expect(outcomes.filter(({ outcome }) => outcome === "skipped")).toEqual([
+      { taskId: "c", taskName: "toString", recovered: false, outcome: "skipped" },
+    ]);
     expect(await tasks.get("a")).toMatchObject({ data: { finalOutput: "first" } });
     expect(await tasks.get("b")).toMatchObject({ data: { finalOutput: "second" } });
     expect(await status("c")).toBe("queued");
