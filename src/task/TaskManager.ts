@@ -1,4 +1,3 @@
-import { InvalidInputError } from "../errors/InvalidInputError.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { StatusRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
@@ -23,6 +22,7 @@ import { startableTasks, type StartableTask } from "./startableTasks.ts";
 import { storedTask, taskOfSummary } from "./storedTask.ts";
 import type { Task, TaskIn } from "./Task.ts";
 import { TaskLogs } from "./TaskLogs.ts";
+import { taskManagerSchemas } from "./taskManagerSchemas.ts";
 import type { InterruptTaskOptions, PauseTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
@@ -34,13 +34,14 @@ type StopOptions = Parameters<typeof openStopped>[2];
  * Creates tasks, and moves them as `STATE_TRANSITIONS` allows. A task is the agent it drives: its run moves it by itself,
  * and each move here owns the agent while it lasts, so it is refused with `AgentBusyError` while the task runs; only
  * `pause` and `cancel` interrupt it. A move that is not allowed rejects with `TransitionNotAllowedError`, one of no task
- * with `TaskNotFoundError`, and nothing has changed then.
+ * with `TaskNotFoundError`, what is no argument with `InvalidInputError`, and nothing has changed then.
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
 
-  /** @throws StorageNotListableError for a provider of three methods. */
+  /** @throws InvalidInputError; StorageNotListableError for a provider of three methods. */
   constructor(options: TaskManagerOptions) {
+    checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options);
   }
 
@@ -71,7 +72,9 @@ export class TaskManager {
    * Tasks by priority, higher first, then by age. Agents that are no tasks are left out, and so is what cannot be read.
    * Those in progress are read from their logs, all others from their summaries.
    */
-  async *list({ status, limit = Infinity, page = 1 }: TaskFilter = {}): AsyncGenerator<Task> {
+  async *list(filter: TaskFilter = {}): AsyncGenerator<Task> {
+    checkSchema(taskManagerSchemas.filter, filter, "task filter");
+    const { status, limit = Infinity, page = 1 } = filter;
     const { log } = this.#logs;
     const first = page > 1 ? (page - 1) * limit : 0;
     let passed = 0;
@@ -109,6 +112,7 @@ export class TaskManager {
 
   /** Stops a task until it is resumed; one that runs is aborted first. */
   async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskIn<"paused">> {
+    checkSchema(taskManagerSchemas.pause, { reason, options }, "pause of a task");
     const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
     const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
     return this.#change(taskId, change, interrupt ? { reason, timeoutMs } : undefined);
@@ -121,21 +125,19 @@ export class TaskManager {
 
   /** For a task that is not driven by a run: it waits for something outside. */
   async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskIn<"waiting">> {
+    checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
     const until = timeoutAt === undefined ? {} : { until: Date.parse(timeoutAt) };
-    if (Number.isNaN(until.until))
-      throw new InvalidInputError("wait", [{ path: "timeoutAt", expected: "a time in ISO 8601" }]);
     return this.#change(taskId, { status: "waiting", waitingFor, prompt, ...until });
   }
 
   /** For a task that is not driven by a run: it has ended with an output. */
   async complete(
     taskId: string,
-    {
-      output,
-      verificationResults,
-    }: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
+    end: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
   ): Promise<TaskIn<"completed">> {
+    checkSchema(taskManagerSchemas.complete, end, "end of a task");
+    const { output, verificationResults } = end;
     return this.#end(taskId, "completed", undefined, async ({ writer, life }) => {
       const files = await changedFiles(this.#logs.log, taskId, life.run?.run ?? "");
       return {
@@ -153,18 +155,17 @@ export class TaskManager {
   async fail(
     taskId: string,
     error: unknown,
-    { recoverable = true }: { readonly recoverable?: boolean | undefined } = {},
+    options: { readonly recoverable?: boolean | undefined } = {},
   ): Promise<TaskIn<"failed">> {
-    const forGood = recoverable ? {} : { recoverable: false as const };
+    checkSchema(taskManagerSchemas.fail, options, "options of a failure");
+    const forGood = (options.recoverable ?? true) ? {} : { recoverable: false as const };
     return this.#change(taskId, { status: "failed", error: describeError(error), ...forGood });
   }
 
   /** Ends a task for good; one that runs is aborted first. What it did stands, and stays revertible. */
-  async cancel(
-    taskId: string,
-    reason?: string,
-    { timeoutMs = defaultStopTimeoutMs }: InterruptTaskOptions = {},
-  ): Promise<TaskIn<"cancelled">> {
+  async cancel(taskId: string, reason?: string, options: InterruptTaskOptions = {}): Promise<TaskIn<"cancelled">> {
+    checkSchema(taskManagerSchemas.cancel, { reason, options }, "cancellation");
+    const { timeoutMs = defaultStopTimeoutMs } = options;
     const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
     return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async () => end);
   }

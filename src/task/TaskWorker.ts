@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
@@ -5,10 +6,12 @@ import { FileReservedError } from "../errors/FileReservedError.ts";
 import { OtherStorageError } from "../errors/OtherStorageError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { atLeast, expected, someFunction, someSignal, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
 import { InProcessReservations } from "./InProcessReservations.ts";
-import { assertAskable, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
+import { recoverySchema, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
 import { runTask } from "./runTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import { failTask } from "./stopTask.ts";
@@ -46,6 +49,24 @@ export interface WorkOptions {
   readonly pollMs?: number | undefined;
 }
 
+function isAgents(value: unknown): boolean {
+  if (value instanceof AIAgent) return true;
+  return Object(value) === value && Object.values(value as object).every((agent) => agent instanceof AIAgent);
+}
+
+const workerSchema = z
+  .object({
+    tasks: withMethods<TaskManager>("startable", "get"),
+    agents: expected("an agent, or an object with an agent for each task name", isAgents),
+    concurrency: wholeFrom(1).optional(),
+    verify: someFunction().optional(),
+    reservations: withMethods<FileReservations>("acquire").optional(),
+    onOutcome: someFunction().optional(),
+  })
+  .and(recoverySchema);
+
+const workSchema = z.object({ signal: someSignal.optional(), pollMs: atLeast(0).optional() });
+
 /**
  * Takes tasks out of the queue by priority and age, after those that an ended process left in progress, and runs them.
  * Any number of workers, in any number of processes, may share one storage: who owns the log of a task runs it, so no
@@ -63,10 +84,8 @@ export class TaskWorker implements AsyncDisposable {
   readonly #disposed = new AbortController();
 
   constructor(options: TaskWorkerOptions) {
+    checkSchema(workerSchema, options, "options of the worker");
     const { concurrency = 1 } = options;
-    assertAskable(options);
-    if (!Number.isInteger(concurrency) || concurrency < 1)
-      throw new TypeError(`The concurrency of a worker is an integer of at least 1, found ${String(concurrency)}.`);
     this.#options = options;
     this.#concurrency = concurrency;
     this.#reservations = options.reservations ?? new InProcessReservations();
@@ -77,7 +96,9 @@ export class TaskWorker implements AsyncDisposable {
    *
    * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
    */
-  async run({ signal, pollMs }: WorkOptions = {}): Promise<void> {
+  async run(options: WorkOptions = {}): Promise<void> {
+    checkSchema(workSchema, options, "options of run()");
+    const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     try {
       while (!stop.aborted) {

@@ -1,7 +1,8 @@
+import { z } from "zod";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
-import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { stateDataSchemas } from "./stateDataSchemas.ts";
 import type { Task, TaskIn } from "./Task.ts";
@@ -14,13 +15,22 @@ export interface TaskMove<Status extends TaskStatus> {
   readonly data: Readonly<StateData[Status]>;
 }
 
+const status = z.enum(TaskStatus);
+const moveSchema = z.object({
+  task: z.object({ taskId: z.string(), status, data: z.looseObject({}) }),
+  to: status,
+  at: z.iso.datetime({ offset: true }),
+});
+
 /**
  * The task after a move. Decides and writes nothing.
  *
  * @throws TransitionNotAllowedError when the table has no such move, or a failed task is not recoverable.
- * @throws InvalidInputError when the data is not that of the new status; it names the fields.
+ * @throws InvalidInputError for no task and no move, and when the data is not that of the new status; it names the fields.
  */
-export function transition<Status extends TaskStatus>(task: Task, { to, at, data }: TaskMove<Status>): TaskIn<Status> {
+export function transition<Status extends TaskStatus>(task: Task, move: TaskMove<Status>): TaskIn<Status> {
+  const { to, at, data } = Object(move) as TaskMove<Status>;
+  checkSchema(moveSchema, { task, to, at }, "move of a task");
   const allowed = allowedMoves(task);
   if (!allowed.includes(to))
     throw new TransitionNotAllowedError({ taskId: task.taskId, from: task.status, to, allowed });

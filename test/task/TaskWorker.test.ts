@@ -445,5 +445,5 @@ it("refuses a concurrency that is none", async () => {
   const storage = (await memory!.open())();
   const tasks = new TaskManager({ storage });
   for (const concurrency of [0, 1.5, Number.NaN])
-    expect(() => new TaskWorker({ tasks, agents: {}, concurrency })).toThrow("at least 1");
+    expect(() => new TaskWorker({ tasks, agents: {}, concurrency })).toThrow("a whole number from 1 on");
 });

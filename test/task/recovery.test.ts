@@ -247,7 +247,10 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
     await expect(recover(agent, { confirm: "always", onConfirm: () => false })).rejects.toMatchObject({
       code: "recovery_refused",
     });
-    await expect(recover(agent, { confirm: "always" })).rejects.toBeInstanceOf(TypeError);
+    await expect(recover(agent, { confirm: "always" })).rejects.toMatchObject({
+      code: "invalid_input",
+      problems: [{ path: "onConfirm" }],
+    });
     expect(await recordsOf(storage)).toEqual(before);
     expect((await recover(agent)).result).toMatchObject({ status: "completed" });
   });

@@ -154,9 +154,11 @@ it("refuses what cannot be meant", () => {
   const agent = durableAgent(counting(), new InMemoryPersistenceStorageProvider());
   const make = (options: RetentionScheduleOptions) => () => new RetentionSchedule(agent, options);
   for (const dailyAt of ["3:00", "24:00", "03:60", "", "03:00:00", "* * * * *"])
-    expect(make({ dailyAt })).toThrow("A time of day");
-  for (const diskUseAbove of [0, -1, 1.1, 80, Number.NaN]) expect(make({ diskUseAbove })).toThrow("diskUseAbove");
-  for (const checkEveryMs of [0, -1, Number.NaN, Infinity]) expect(make({ checkEveryMs })).toThrow("checkEveryMs");
+    expect(make({ dailyAt })).toThrow(/"dailyAt": .*a time of day/);
+  for (const diskUseAbove of [0, -1, 1.1, 80, Number.NaN])
+    expect(make({ diskUseAbove })).toThrow(/Invalid options.*"diskUseAbove"/);
+  for (const checkEveryMs of [0, -1, Number.NaN, Infinity])
+    expect(make({ checkEveryMs })).toThrow(/Invalid options.*"checkEveryMs"/);
 });
 
 it("knows how full a disk is", async () => {

@@ -173,5 +173,5 @@ it("a task whose log is damaged keeps a worker from no other", async () => {
 it("a worker that is always to ask needs somebody to ask", async () => {
   const [memory] = logStorages;
   const at = new Scene(await memory!.open());
-  expect(() => new TaskWorker({ tasks: at.tasks, agents: at.agent(), confirm: "always" })).toThrow(TypeError);
+  expect(() => new TaskWorker({ tasks: at.tasks, agents: at.agent(), confirm: "always" })).toThrow(/"onConfirm"/);
 });

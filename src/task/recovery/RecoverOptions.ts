@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import { someFunction, someSignal } from "../../internal/optionSchemas.ts";
 import type { CheckpointValidation } from "../../persistence/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
 import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
@@ -43,10 +45,19 @@ export interface RecoverAllOptions extends RecoveryHandlers {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** @throws TypeError when somebody is to be asked and nobody is there. */
-export function assertAskable({ confirm, onConfirm }: RecoveryHandlers): void {
-  if (confirm === "always" && !onConfirm) throw new TypeError('confirm: "always" needs an onConfirm to ask.');
-}
+const handlers = z.object({
+  confirm: z.enum(["on_mismatch", "always", "never"]).optional(),
+  onEnvironmentMismatch: someFunction().optional(),
+  onConfirm: someFunction().optional(),
+  participants: z.array(z.object({ optionsFor: someFunction(), prepare: someFunction() })).optional(),
+  signal: someSignal.optional(),
+});
+
+/** What a recovery may be given. */
+export const recoverySchema: z.ZodType = handlers.refine(
+  ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
+  { path: ["onConfirm"], error: 'Invalid input: expected a function to ask, since confirm is "always"' },
+);
 
 /** Which agent, and how. */
 export interface RecoverOptions extends RecoverAllOptions {

@@ -1,5 +1,6 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { assertAskable, type RecoverOptions } from "./RecoverOptions.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { recoverySchema, type RecoverOptions } from "./RecoverOptions.ts";
 import { Recovery } from "./Recovery.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";
 
@@ -10,12 +11,12 @@ import type { RecoveryReport } from "./RecoveryReport.ts";
  * @throws CorruptLogError when the log is damaged: it names the file and the last checkpoint before the damage.
  * @throws EnvironmentMismatchError when something is not as it was and nobody is there to ask; nothing has changed.
  * @throws RecoveryRefusedError when the checkpoint is damaged, or by choice; nothing has changed.
- * @throws TypeError for `confirm: "always"` without `onConfirm`.
+ * @throws InvalidInputError for an option, and for `confirm: "always"` without `onConfirm`.
  */
 export async function recover<Output>(
   agent: AIAgent<never, Output>,
   options: RecoverOptions = {},
 ): Promise<RecoveryReport<Output>> {
-  assertAskable(options);
+  checkSchema(recoverySchema, options, "options of recover()");
   return new Recovery(agent, options).execute();
 }

@@ -1,4 +1,7 @@
+import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { expected, someClock, someFunction } from "../../internal/optionSchemas.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { persistence } from "../../persistence/Persistence.ts";
@@ -16,6 +19,22 @@ export interface RetentionScheduleOptions {
   readonly checkEveryMs?: number | undefined;
   /** Default: that of the machine. */
   readonly clock?: Clock | undefined;
+}
+
+const optionsSchema = z.object({
+  dailyAt: expected('a time of day from "00:00" to "23:59", or false', isTimeOfDay).optional(),
+  diskUse: someFunction().optional(),
+  diskUseAbove: z.number().gt(0).max(1).optional(),
+  checkEveryMs: z
+    .number()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional(),
+  clock: someClock.optional(),
+});
+
+function isTimeOfDay(value: unknown): boolean {
+  return value === false || (typeof value === "string" && /^([01]\d|2[0-3]):[0-5]\d$/.test(value));
 }
 
 /**
@@ -38,14 +57,11 @@ export class RetentionSchedule implements AsyncDisposable {
 
   /**
    * @param agent its storage is pruned, whole.
-   * @throws TypeError for a number or a time of day that cannot be meant.
+   * @throws InvalidInputError for a number or a time of day that cannot be meant.
    */
   constructor(agent: AIAgent<never, unknown>, options: RetentionScheduleOptions = {}) {
+    checkSchema(optionsSchema, options, "options of the retention schedule");
     const { diskUseAbove = 0.8, checkEveryMs = 5 * 60 * 1000, clock = systemClock } = options;
-    if (!(diskUseAbove > 0 && diskUseAbove <= 1))
-      throw new TypeError(`diskUseAbove is more than 0 and at most 1, found ${String(diskUseAbove)}.`);
-    if (!(checkEveryMs >= 1 && checkEveryMs <= 2 ** 31 - 1))
-      throw new TypeError(`checkEveryMs is from 1 to ${2 ** 31 - 1}, found ${String(checkEveryMs)}.`);
     this.#feature = persistence(agent);
     this.#options = options;
     this.#clock = clock;

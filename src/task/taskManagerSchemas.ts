@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { atLeast, someClock, someFunction, wholeFrom } from "../internal/optionSchemas.ts";
+
+const timeoutMs = atLeast(0).optional();
+
+/** What the verbs of a `TaskManager` may be given. */
+export const taskManagerSchemas = {
+  options: z.object({
+    clock: someClock.optional(),
+    onEvent: someFunction().optional(),
+    onListenerError: someFunction().optional(),
+  }) as z.ZodType,
+  filter: z.object({
+    status: z.enum(TaskStatus).optional(),
+    limit: wholeFrom(0).optional(),
+    page: wholeFrom(1).optional(),
+  }) as z.ZodType,
+  pause: z.object({
+    reason: z.string(),
+    options: z.object({
+      resumeInstructions: z.string().optional(),
+      interrupt: z.boolean().optional(),
+      timeoutMs,
+    }),
+  }) as z.ZodType,
+  wait: z.object({
+    waitingFor: z.enum(["user_input", "external_api", "human_approval"]),
+    promptShownToUser: z.string(),
+    timeoutAt: z.iso.datetime({ offset: true }).optional(),
+  }) as z.ZodType,
+  complete: z.object({ output: z.unknown(), verificationResults: z.array(z.unknown()).optional() }) as z.ZodType,
+  fail: z.object({ recoverable: z.boolean().optional() }) as z.ZodType,
+  cancel: z.object({ reason: z.string().optional(), options: z.object({ timeoutMs }) }) as z.ZodType,
+} as const;
