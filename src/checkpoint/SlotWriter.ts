@@ -146,6 +146,11 @@ export class SlotWriter {
     for (const [hash, [reference]] of this.#blobs) if (references.has(reference)) this.#blobs.delete(hash);
   }
 
+  /** Contents that are gone: they are packed again when they come up. @param kept hashes of those that are still there. */
+  forgetContents(kept: ReadonlySet<string>): void {
+    for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
+  }
+
   /** How many blobs are on their way. */
   get uploads(): number {
     return this.#uploads.length;

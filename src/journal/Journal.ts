@@ -1,6 +1,6 @@
 import type { AgentState } from "../checkpoint/AgentState.ts";
 import type { BlobCell } from "../checkpoint/BlobCell.ts";
-import { addValueReferences } from "../checkpoint/blobReferences.ts";
+import { addValueReferences, packsIn } from "../checkpoint/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import { valueBytes } from "../checkpoint/valueBytes.ts";
 import type { LogIndex, Place } from "../checkpoint/LogIndex.ts";
@@ -228,6 +228,7 @@ export class Journal implements AsyncDisposable {
     await this.#owned.prune(positions);
     for (const reference of record.blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
     this.writer.forgetBlobs(new Set(record.blobs));
+    this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
   /** Removes the agent with all it has. Nothing can be done with this journal afterwards. */
@@ -267,6 +268,11 @@ async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
 
 function keptBy({ restated }: PrunedRecord): number {
   return restated.flatMap(({ records }) => records).filter(({ kind }) => kind === "checkpoint").length;
+}
+
+function contentsIn({ restated }: PrunedRecord): readonly string[] {
+  const packs = restated.flatMap(({ records }) => records.flatMap(packsIn));
+  return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
 }
 
 function blobsIn(index: LogIndex): Iterable<BlobCell> {

@@ -4,9 +4,12 @@ import { estimateBytes } from "../checkpoint/estimateBytes.ts";
 import { LogIndex } from "../checkpoint/LogIndex.ts";
 import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { gapsAround } from "../checkpoint/pruning/gapsAround.ts";
+import { neededContents } from "../checkpoint/pruning/neededContents.ts";
 import { restate } from "../checkpoint/pruning/restate.ts";
+import { withoutPacks } from "../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { PrunedRecord, RestatedEntry } from "../checkpoint/records/pruningRecords.ts";
+import type { BlobTexts } from "../checkpoint/SlotReader.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "./RetentionPolicy.ts";
 
@@ -35,10 +38,18 @@ export interface PruningOptions {
   readonly hasInverse: (tool: string) => boolean;
 }
 
+/** What of an agent is needed to plan. */
+export interface StoredAgent {
+  readonly agentId: string;
+  /** All that is stored, oldest first. */
+  readonly entries: readonly Entry[];
+  /** The blobs that values of notes are in. */
+  readonly noteTexts: BlobTexts;
+}
+
 /** Applies a policy to a log as it is stored. `undefined`: nothing goes. */
 export function planPruning(
-  agentId: string,
-  stored: readonly Entry[],
+  { agentId, entries: stored, noteTexts }: StoredAgent,
   options: PruningOptions,
 ): PruningPlan | undefined {
   const entries = effectiveEntries(stored);
@@ -49,7 +60,9 @@ export function planPruning(
   if (!plan || plan.kind === "keep") return undefined;
   if (plan.kind === "drop")
     return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: sizeOf(entries) } };
-  const restated = restate(entries, index, plan.kept, options.hasInverse);
+  const whole = restate(entries, index, plan.kept, options.hasInverse);
+  const needed = neededContents(index, whole, plan.kept, noteTexts);
+  const restated = needed ? withoutPacks(whole, needed) : whole;
   const bytes = Math.max(0, sizeOf(entries) - sizeOf(restated));
   return {
     pruned: { agentId, dropped: false, checkpointIds: idsOf(index, plan.kept), bytes },

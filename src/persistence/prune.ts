@@ -6,7 +6,14 @@ import { someText } from "../internal/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
-import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
+import {
+  planPruning,
+  type PrunedAgent,
+  type PruningOptions,
+  type PruningPlan,
+  type StoredAgent,
+} from "./planPruning.ts";
+import { readNoteTexts } from "./readNoteTexts.ts";
 import { fullRetention, retentionPolicySchema, type RetentionPolicy } from "./RetentionPolicy.ts";
 
 /** What to prune, and how. */
@@ -65,7 +72,7 @@ export async function pruneOwned(
   journal: Journal,
   options: PruningOptions,
 ): Promise<PrunedAgent | undefined> {
-  const plan = planPruning(journal.agentId, await journal.readStored(), options);
+  const plan = planPruning(await storedAgent(setup, journal.agentId, await journal.readStored()), options);
   return plan && (await carryOutAndTell(setup, journal, plan));
 }
 
@@ -94,7 +101,7 @@ async function pruneOne(
   const entries: Entry[] = [];
   for await (const entry of setup.log.read(agentId)) entries.push(entry);
   const last = entries.at(-1);
-  const foreseen = planPruning(agentId, entries, options);
+  const foreseen = planPruning(await storedAgent(setup, agentId, entries), options);
   if (!last || !foreseen) return undefined;
   if (dryRun) {
     const owner = await setup.log.owner(agentId);
@@ -104,6 +111,14 @@ async function pruneOne(
   await using journal = await setup.openJournal(agentId);
   if (await journal.endsWith(last)) return await carryOutAndTell(setup, journal, foreseen);
   return await pruneOwned(setup, journal, options);
+}
+
+async function storedAgent(
+  { log }: PersistenceSetup,
+  agentId: string,
+  entries: readonly Entry[],
+): Promise<StoredAgent> {
+  return { agentId, entries, noteTexts: await readNoteTexts(log, agentId, entries) };
 }
 
 async function carryOut(journal: Journal, { change }: PruningPlan): Promise<void> {

@@ -1,0 +1,25 @@
+import type { Pack } from "../Pack.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { RestatedEntry } from "../records/pruningRecords.ts";
+
+/** The same without the packs that hold nothing needed. A pack that holds something needed stays whole. */
+export function withoutPacks(
+  restated: readonly RestatedEntry[],
+  needed: ReadonlySet<string>,
+): readonly RestatedEntry[] {
+  return restated.map((entry) => ({ ...entry, records: entry.records.map((record) => leaner(record, needed)) }));
+}
+
+function leaner(record: AgentRecord, needed: ReadonlySet<string>): AgentRecord {
+  if (record.kind === "note") return { ...record, ...leanerPacks(record, needed) };
+  if (record.kind !== "rollback" || !record.participants) return record;
+  const participants = record.participants.map((steps) => ({ ...steps, ...leanerPacks(steps, needed) }));
+  return { ...record, participants };
+}
+
+function leanerPacks(
+  { packs }: { readonly packs?: readonly Pack[] },
+  needed: ReadonlySet<string>,
+): { readonly packs?: readonly Pack[] } {
+  return packs ? { packs: packs.filter(({ contents }) => contents.some(([hash]) => needed.has(hash))) } : {};
+}

@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import { LogIndex } from "../../src/checkpoint/LogIndex.ts";
+import { neededContents } from "../../src/checkpoint/pruning/neededContents.ts";
+import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
+import type { NoteRecord } from "../../src/checkpoint/records/NoteRecord.ts";
+
+const hash = (name: string) => Buffer.from(name.padEnd(32)).toString("hex");
+const state = (name: string) => ({ kind: "file", hash: hash(name), bytes: 1, mode: 0o644 });
+const packs = (...names: string[]) => [{ blob: "blob://x", contents: names.map((name) => [hash(name), 1] as const) }];
+
+const lane = (number: number, from?: number): AgentRecord =>
+  ({ kind: "lane", lane: number, keep: "all", ...(from !== undefined && { from }) }) as AgentRecord;
+const checkpoint = (version: number, onLane = 1) =>
+  ({ kind: "checkpoint", version, lane: onLane, at: 0 }) as AgentRecord;
+const files = (...changes: readonly [path: string, before: string | undefined, after: string | undefined][]) =>
+  note("files", {
+    changes: changes.map(([path, before, after]) => ({
+      path,
+      ...(before && { before: state(before) }),
+      ...(after && { after: state(after) }),
+    })),
+  });
+const note = (key: string, value: unknown, more: Partial<NoteRecord> = {}): AgentRecord => ({
+  kind: "note",
+  lane: 1,
+  key,
+  value: value as never,
+  ...more,
+});
+const rolledBack = (target: number): AgentRecord[] => [
+  { kind: "rollback", target, calls: [], closed: [], participants: [{ key: "files", steps: [] }] },
+  { kind: "rollback_end", target },
+];
+
+it.each<[string, readonly AgentRecord[], readonly string[]]>([
+  ["nothing was noted", [checkpoint(2)], []],
+  [
+    "of a file the first state and the last",
+    [files(["p", "a", "b"]), files(["p", "b", "c"]), checkpoint(2)],
+    ["a", "c"],
+  ],
+  [
+    "of a file that was made the last state",
+    [files(["p", undefined, "b"]), files(["p", "b", "c"]), checkpoint(2)],
+    ["c"],
+  ],
+  ["of a file that went the first", [files(["p", "a", "b"]), files(["p", "b", undefined]), checkpoint(2)], ["a"]],
+  ["of each file for itself", [files(["p", "a", "b"], ["q", "b", "d"]), checkpoint(2)], ["a", "b", "d"]],
+  [
+    "both around a checkpoint that is kept",
+    [files(["p", "a", "b"]), checkpoint(2), files(["p", "b", "c"]), files(["p", "c", "d"]), checkpoint(4)],
+    ["a", "b", "d"],
+  ],
+  [
+    "neither around one that is not",
+    [files(["p", "a", "b"]), checkpoint(3), files(["p", "b", "c"]), checkpoint(4)],
+    ["a", "c"],
+  ],
+  ["all after the last checkpoint", [checkpoint(2), files(["p", "a", "b"]), files(["p", "b", "c"])], ["a", "b", "c"]],
+  ["none that was taken back", [files(["p", "a", "b"]), ...rolledBack(1), lane(2, 1), checkpoint(2, 2)], []],
+  ["all that another names", [note("own", { see: `${hash("a")}, ${hash("b")}` }), checkpoint(2)], ["a", "b"]],
+  ["all that another brought in", [note("own", "x", { packs: packs("a", "b") }), checkpoint(2)], ["a", "b"]],
+  ["none that is brought in for others", [note("own", null, { packs: packs("a") }), checkpoint(2)], []],
+  ["all of a note in another form", [note("files", { changes: [{ path: 1, was: hash("a") }] }), checkpoint(2)], ["a"]],
+  ["what is in a blob", [note("files", { $blob: ["blob://n", 9] }), checkpoint(2)], ["a", "c"]],
+])("what is needed of contents: %s", (_name, records, expected) => {
+  const text = JSON.stringify({
+    changes: [
+      { path: "p", before: state("a"), after: state("b") },
+      { path: "p", before: state("b"), after: state("c") },
+    ],
+  });
+  expect(needed(records, new Map([["blob://n", text]]))).toEqual(new Set(expected.map(hash)));
+});
+
+it("everything is needed when a note cannot be read", () => {
+  expect(needed([note("files", { $blob: ["blob://n", 9] }), checkpoint(2)])).toBeUndefined();
+});
+
+it("what a run required is needed", () => {
+  const index = indexOf([checkpoint(2)]);
+  const required = {
+    kind: "requirements",
+    lane: 1,
+    files: ["p"],
+    hashes: { p: hash("a"), q: null },
+  } as unknown as AgentRecord;
+  const restated = [{ position: 1, generation: 1, checksum: "", records: [required] }];
+  expect(neededContents(index, restated, new Set([1, 2]), new Map())).toEqual(new Set([hash("a")]));
+});
+
+function needed(records: readonly AgentRecord[], texts: ReadonlyMap<string, string> = new Map()) {
+  return neededContents(indexOf(records), [], new Set([1, 2, 4]), texts);
+}
+
+function indexOf(records: readonly AgentRecord[]): LogIndex {
+  const index = new LogIndex();
+  const all = [{ kind: "run", run: "r", at: 0 } as AgentRecord, lane(1), checkpoint(1), ...records];
+  index.add({ position: 1, generation: 1, id: "1-1", checksum: "", prev: "", records: all });
+  return index;
+}
