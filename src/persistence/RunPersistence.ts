@@ -59,6 +59,8 @@ export interface RunPersistence {
    * the node's context is closed then and what the node returns is discarded.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
+   * @throws ToolCallInDoubtError, with which the run ends, when a call that was cut short may have had its effect. Settle it
+   * and resume: the rollback is asked for again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
   /** {@link rollbackToCheckpoint} to the newest one. */
