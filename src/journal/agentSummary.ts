@@ -12,6 +12,8 @@ export function agentSummary(agentId: string, life: AgentLife): AgentSummary | u
     agentId,
     runId: run.run,
     ...(task && { taskName: task.name }),
+    ...(task?.priority !== undefined && { priority: task.priority }),
+    ...(task && standing.status !== "queued" && { inputRequest: run.input }),
     status: standing.status,
     order: `${priorityOrder(task?.priority ?? 0)}${created} ${agentId}`,
     ...(until !== undefined && { dueAt: new Date(until).toISOString() }),

@@ -49,6 +49,10 @@ export interface AgentSummary {
   readonly runId?: string;
   /** The name of the task that the agent was created as. Absent: it was run without one. */
   readonly taskName?: string;
+  /** The priority of the task. Absent: 0, or no task. */
+  readonly priority?: number;
+  /** What the task was asked for, in its stored form. Absent: `data` has it, or it is no task. */
+  readonly inputRequest?: unknown;
   /** ISO 8601. */
   readonly createdAt: string;
   /** ISO 8601. */

@@ -7,6 +7,10 @@ export type Task = {
     /** The id of the agent that the task drives. */
     readonly taskId: string;
     readonly taskName: string;
+    /** An integer; the higher one goes first. */
+    readonly priority: number;
+    /** What its agent is run with. */
+    readonly inputRequest: unknown;
     readonly status: Status;
     /** ISO 8601. */
     readonly createdAt: string;

@@ -15,6 +15,7 @@ import { openStopped } from "../persistence/openStopped.ts";
 import { describeError } from "../persistence/recordFailure.ts";
 import { runRecord } from "../persistence/beginRun.ts";
 import { isResumable } from "./isResumable.ts";
+import { isUnreadable } from "./isUnreadable.ts";
 import { movedTask } from "./movedTask.ts";
 import { newTaskSchema, type NewTask } from "./NewTask.ts";
 import { readTask } from "./readTask.ts";
@@ -75,16 +76,24 @@ export class TaskManager {
   async *list(filter: TaskFilter = {}): AsyncGenerator<Task> {
     checkSchema(taskManagerSchemas.filter, filter, "task filter");
     const { status, limit = Infinity, page = 1 } = filter;
-    const { log } = this.#logs;
     const first = page > 1 ? (page - 1) * limit : 0;
     let passed = 0;
-    for await (const summary of log.list(status === undefined ? {} : { status })) {
+    for await (const summary of this.#logs.log.list(status === undefined ? {} : { status })) {
       const listed = taskOfSummary(summary);
       if (!listed || passed++ < first) continue;
       if (passed > first + limit) return;
-      const task = listed.status === "in_progress" ? await this.get(listed.taskId) : await readTask(log, listed);
+      const task = await this.#readListed(listed);
       // It may have moved on since it was listed.
       if (task && (status === undefined || task.status === status)) yield task;
+    }
+  }
+
+  async #readListed(listed: Task): Promise<Task | undefined> {
+    try {
+      return listed.status === "in_progress" ? await this.get(listed.taskId) : await readTask(this.#logs.log, listed);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return undefined;
     }
   }
 

@@ -11,8 +11,9 @@ export async function readTask<Some extends Task>(log: RecordLog, task: Some): P
   for (const slot of slotsOf(task)) addBlobReference(slot, references);
   const values = await AgentLog.ofValues(log, task.taskId, references);
   const read = (slot: Slot) => values.readValue(slot);
-  if (task.status === "queued") return { ...task, data: { ...task.data, inputRequest: read(task.data.inputRequest) } };
-  if (task.status !== "completed") return task;
+  const inputRequest = read(task.inputRequest);
+  if (task.status === "queued") return { ...task, inputRequest, data: { ...task.data, inputRequest } };
+  if (task.status !== "completed") return { ...task, inputRequest };
   const { finalOutput, filesModified, verificationResults } = task.data;
   const data = {
     ...task.data,
@@ -20,14 +21,13 @@ export async function readTask<Some extends Task>(log: RecordLog, task: Some): P
     filesModified: textsIn(read(filesModified)),
     verificationResults: verificationResults.map(read),
   };
-  return { ...task, data };
+  return { ...task, inputRequest, data };
 }
 
 function slotsOf(task: Task): readonly Slot[] {
-  if (task.status === "queued") return [task.data.inputRequest];
-  if (task.status === "completed")
-    return [task.data.finalOutput, task.data.filesModified, ...task.data.verificationResults];
-  return [];
+  if (task.status !== "completed") return [task.inputRequest];
+  const { finalOutput, filesModified, verificationResults } = task.data;
+  return [task.inputRequest, finalOutput, filesModified, ...verificationResults];
 }
 
 /** Stored values are not to be trusted. */

@@ -7,7 +7,7 @@ import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { StopRequestedError } from "../errors/StopRequestedError.ts";
 import { StorageError } from "../errors/StorageError.ts";
 import { WaitExpiredError } from "../errors/WaitExpiredError.ts";
-import { isAboutOneAgent } from "../storage/unreadableSummary.ts";
+import { isUnreadable } from "./isUnreadable.ts";
 import { Recovery } from "./recovery/Recovery.ts";
 import type { RecoveryHandlers } from "./recovery/RecoverOptions.ts";
 import { failTask, holdTask } from "./stopTask.ts";
@@ -60,7 +60,7 @@ async function stopped({ tasks, task }: TakenTask, error: unknown): Promise<Task
   try {
     return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
   } catch (unrecorded) {
-    if (!isAboutOneAgent(unrecorded)) throw unrecorded;
+    if (!isUnreadable(unrecorded)) throw unrecorded;
     return { ...takenTask(task), outcome: "interrupted", error };
   }
 }

@@ -1,7 +1,7 @@
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
-import { isAboutOneAgent } from "../storage/unreadableSummary.ts";
+import { isUnreadable } from "./isUnreadable.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task that nobody has and that a worker may take. */
@@ -33,7 +33,7 @@ async function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonl
   try {
     return (await logs.life(taskId)).task?.reserves;
   } catch (error) {
-    if (!isAboutOneAgent(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
+import type { StateData } from "../checkpoint/status/StateData.ts";
 import { inProgressData } from "../checkpoint/status/stateDataOf.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
@@ -14,8 +15,9 @@ export function storedTask(taskId: string, life: AgentLife): Task | undefined {
 
 /** The task that a summary is of, its values in their stored form; of one in progress only what its summary says. */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
-  const { agentId: taskId, taskName, status, createdAt, updatedAt, data } = summary;
+  const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, data } = summary;
   if (taskName === undefined) return undefined;
+  const { inputRequest } = status === "queued" ? (data as StateData["queued"]) : summary;
   // A summary is only ever made of a life, which has the data of its status.
-  return { taskId, taskName, status, createdAt, updatedAt, data } as Task;
+  return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, data } as Task;
 }

@@ -35,9 +35,10 @@ export function transition<Status extends TaskStatus>(task: Task, move: TaskMove
   if (!allowed.includes(to))
     throw new TransitionNotAllowedError({ taskId: task.taskId, from: task.status, to, allowed });
   const checked = checkSchema(stateDataSchemas[to], data, `data of a task that is ${to}`);
-  const { taskId, taskName, createdAt } = task;
+  const { taskId, taskName, priority, inputRequest, createdAt } = task;
   // The schema that passed is the one of this status.
-  return { taskId, taskName, status: to, createdAt, updatedAt: at, data: checked } as TaskIn<Status>;
+  const moved = { taskId, taskName, priority, inputRequest, status: to, createdAt, updatedAt: at, data: checked };
+  return moved as TaskIn<Status>;
 }
 
 /** The statuses that a task may move to from where it is. */

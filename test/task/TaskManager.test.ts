@@ -39,7 +39,8 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
   it.each(statuses)("keeps what is known of a task that is %s, for the next process", async (status) => {
     const opened = await storage.open();
     await taskIn(status, opened);
-    const task = { taskId: "t", taskName: "import", status, createdAt: time, updatedAt: time };
+    const asked = { taskName: "import", priority: 0, inputRequest };
+    const task = { taskId: "t", ...asked, status, createdAt: time, updatedAt: time };
     const expected = { ...task, data: expectedData[status] };
     expect(await manager(opened).get("t")).toEqual(expected);
     expect(await listed(manager(opened))).toEqual([expected]);
@@ -137,6 +138,22 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     await durableAgent(echo(), opened()).resume({ agentId: "t" });
     expect(await listed(manager(opened), { status: "completed" })).toMatchObject([{ data: { finalOutput: large } }]);
     for await (const summary of opened().log.list()) expect(JSON.stringify(summary).length).toBeLessThan(1000);
+  });
+
+  it("leaves out of a list what cannot be read, and lists the others", async () => {
+    const opened = await storage.open();
+    const tasks = manager(opened);
+    await tasks.create({ taskId: "lost", taskName: "n", inputRequest: "x".repeat(50_000), priority: 1 });
+    await tasks.create({ taskId: "other", taskName: "n", inputRequest: "in" });
+    let text = "";
+    for await (const entry of opened().log.read("lost")) text += JSON.stringify(entry.records);
+    const [blob = ""] = text.match(/blob:\/\/[0-9a-f]+-\d+/) ?? [];
+    for (const move of ["queued", "in_progress"] as const) {
+      if (move === "queued") await opened().log.blobs.delete("lost", blob);
+      else await tasks.start("other");
+      expect(await listed(tasks)).toMatchObject([{ taskId: "other", status: move }]);
+      await expect(tasks.get("lost")).rejects.toMatchObject({ code: "unreadable_value" });
+    }
   });
 });
 

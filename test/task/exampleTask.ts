@@ -35,6 +35,7 @@ export const exampleData: StateData = {
 };
 
 export function exampleTask(status: TaskStatus): Task {
-  const task = { taskId: "t", taskName: "import", status, createdAt: time, updatedAt: time, data: exampleData[status] };
-  return task as Task;
+  const { priority, inputRequest } = exampleData.queued;
+  const task = { taskId: "t", taskName: "import", priority, inputRequest, status, createdAt: time, updatedAt: time };
+  return { ...task, data: exampleData[status] } as Task;
 }

@@ -11,6 +11,7 @@ import { logStorages } from "../persistence/storages.ts";
 import { agentPath, testDirectory } from "../storage/file/fixture.ts";
 
 const rounds = 150;
+const inputRequest = "in".padEnd(20_000, ".");
 
 /** Works for so long that its log is snapshotted, then asks; fails where the fault strikes. */
 const long = (fault: Fault) =>
@@ -41,7 +42,7 @@ describe.each(logStorages)("$name: a task whose log was restated", (storage) => 
     const opened = await storage.open();
     const tasks = () => new TaskManager({ storage: opened() });
     await tasks().create({ taskId: "low", taskName: "n", inputRequest: "in" });
-    await tasks().create({ taskId: "t", taskName: "long", inputRequest: "in", priority: 7 });
+    await tasks().create({ taskId: "t", taskName: "long", inputRequest, priority: 7 });
     const fault = new Fault();
     const agent = () => durableAgent(long(fault), opened(), { maxIterations: 1_000 });
     await expect(agent().resume({ agentId: "t" })).rejects.toBeInstanceOf(Stopped);
@@ -76,11 +77,15 @@ describe.each(logStorages)("$name: a task whose log was restated", (storage) => 
     expect(await tasks().get("t")).toEqual(before);
     expect((await listed(tasks())).map(({ taskId, taskName }) => `${taskName} ${taskId}`)).toEqual(["long t", "n low"]);
     await tasks().retry("t");
-    expect(await tasks().get("t")).toMatchObject({ status: "queued", data: { priority: 7, inputRequest: "in" } });
+    expect(await tasks().get("t")).toMatchObject({ status: "queued", data: { priority: 7, inputRequest } });
     expect(await agent().resume({ agentId: "t" })).toMatchObject({ status: "waiting" });
     await persistence(agent()).prune();
     expect(await tasks().get("t")).toMatchObject({ status: "waiting", data: { waitingFor: "external_api" } });
-    expect(await persistence(agent()).agent("t").getRequests()).toMatchObject([{ prompt: "which?" }]);
+    const [request] = await persistence(agent()).agent("t").getRequests();
+    expect(request).toMatchObject({ prompt: "which?" });
+    await agent().resume({ agentId: "t", answers: { [request?.requestId ?? ""]: "this" } });
+    await persistence(agent()).prune({ policy: { maxCheckpoints: 2 } });
+    expect((await listed(tasks()))[0]).toMatchObject({ status: "completed", priority: 7, inputRequest });
   });
 });
 

@@ -22,6 +22,8 @@ const fields = z.object({
   updated_at: z.string(),
   data: z.unknown(),
   task_name: z.string().optional(),
+  priority: z.int().optional(),
+  input_request: z.unknown().optional(),
   order: z.string(),
   due_at: z.string().optional(),
   request_ids: z.array(z.string()),
@@ -34,7 +36,7 @@ const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** The content of `state.json`. Its keys are those that other tools read. */
 export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
-  const { agentId, status, order, dueAt, requestIds, position, runId, taskName, createdAt, updatedAt, data } = summary;
+  const { agentId, status, order, dueAt, requestIds, position, runId, createdAt, updatedAt, data } = summary;
   const covered = JSON.stringify({
     version,
     task_id: agentId,
@@ -42,7 +44,9 @@ export function encodeState({ summary, generation, changing }: StoredState, sha2
     created_at: createdAt,
     updated_at: updatedAt,
     data: storedStateData(data ?? null),
-    task_name: taskName,
+    task_name: summary.taskName,
+    priority: summary.priority,
+    input_request: summary.inputRequest,
     order,
     due_at: dueAt,
     request_ids: requestIds,
@@ -71,6 +75,8 @@ export function decodeState(text: string, sha256: Sha256): StoredState | undefin
     updatedAt: state.updated_at,
     data: namedStateData(data),
     ...(state.task_name === undefined ? {} : { taskName: state.task_name }),
+    ...(state.priority === undefined ? {} : { priority: state.priority }),
+    ...(state.input_request === undefined ? {} : { inputRequest: state.input_request }),
     ...(state.due_at === undefined ? {} : { dueAt: state.due_at }),
     ...(state.run_id === undefined ? {} : { runId: state.run_id }),
   };

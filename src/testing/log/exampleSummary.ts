@@ -10,6 +10,8 @@ export function exampleSummary(agentId: string, status: string, more: Partial<Ag
     requestIds: ["r1", "r2"],
     position: 0,
     taskName: "import",
+    priority: 5,
+    inputRequest: { file: "people.csv" },
     runId: `run of ${agentId}`,
     createdAt: "2026-01-01T00:00:00.000Z",
     updatedAt: "2026-01-02T00:00:00.000Z",
