@@ -42,12 +42,14 @@ export class Disk {
     return this.#call("readdir", path, "ENOENT", () => this.#system.readdir(path));
   }
 
-  async link(existing: string, path: string): Promise<"linked" | "taken" | "unsupported"> {
+  /** `missing`: what is to get the name, or the folder for it, is not there any more. */
+  async link(existing: string, path: string): Promise<"linked" | "taken" | "missing" | "unsupported"> {
     try {
       await this.#system.link(existing, path);
       return "linked";
     } catch (error) {
       if (systemCode(error) === "EEXIST") return "taken";
+      if (systemCode(error) === "ENOENT") return "missing";
       if (linkUnsupported.has(systemCode(error))) return "unsupported";
       throw failed("link", path, error);
     }

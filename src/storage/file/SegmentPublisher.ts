@@ -22,7 +22,10 @@ export class SegmentPublisher {
     return this.#linkSupported;
   }
 
-  /** The new segment, open for appending; `undefined` when its generation is taken. */
+  /**
+   * The new segment, open for appending; `undefined` when its generation is taken. So it is, too, when its first bytes are
+   * gone: only an owner that came before, such as one that deletes the agent, removes what others have not finished.
+   */
   async publish(folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<DiskFile | undefined> {
     const temporary = join(folder.temporary, `${generation}-${randomUUID()}`);
     const file = this.#linkSupported
