@@ -43,12 +43,14 @@ export class PruneStage {
     this.#machine = machine;
   }
 
-  /** Works, and is pruned. @returns when pruning began. */
+  /** Works, leaves a blob behind that a crash kept from being named, and is pruned. @returns when pruning began. */
   async play(): Promise<number> {
-    const agent = this.#agent();
+    const { agent, log } = this.#start();
     await agent.run("go", { runId: "one" });
+    const orphan = await log.blobs.put(agentId, 1, Buffer.from("put before a crash"));
     const { position } = this.fileSystem;
     await persistence(agent).prune({ policy });
+    if (await log.blobs.get(agentId, orphan)) throw new Violation("acknowledged", "a blob that nobody names is left");
     return position;
   }
 
@@ -140,7 +142,7 @@ export class PruneStage {
         effect: "idempotent",
       }),
     });
-    return { agent, clock: process.clock };
+    return { agent, clock: process.clock, log: provider.log };
   }
 }
 

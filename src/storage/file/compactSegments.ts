@@ -8,10 +8,11 @@ import { LogReader } from "./LogReader.ts";
 import { publishReplacement } from "./publishSegment.ts";
 import { wholeSegment } from "./segmentContent.ts";
 import { SegmentScan } from "./SegmentScan.ts";
+import { sweepBlobs } from "./sweepBlobs.ts";
 import type { Taken } from "./takeOwnership.ts";
 
 /**
- * Writes what remains of a log into one new segment and removes the older ones. Nothing is appended meanwhile. Lines stay
+ * Writes what remains of a log into one new segment and removes the older ones, and blobs that none of it names. Nothing is appended meanwhile. Lines stay
  * as they are, byte for byte; only positions that a `pruned` record names are left out.
  */
 export async function compactSegments(
@@ -29,6 +30,8 @@ export async function compactSegments(
   const lines = [...keptLines(new SegmentScan(folder.agentId, backend.sha256), parts, chain, positions)];
   const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
+  // What cannot be removed now is removed next time.
+  await sweepBlobs(backend.disk, folder, lines, taken.claim.generation).catch(() => {});
   return { segment, claim, end: taken.end };
 }
 
