@@ -20,7 +20,7 @@ export class EnvironmentMismatchError extends AgentPersistenceError {
     const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
     super(
       `Agent ${JSON.stringify(agentId)} cannot go on from checkpoint ${checkpointId} before this is settled: ` +
-        `${lines.join("; ")}. Give recover an onEnvironmentMismatch that chooses one of the options for each.`,
+        `${lines.join("; ")}. Give recover, or the worker, an onEnvironmentMismatch that chooses one of the options for each.`,
     );
     this.agentId = agentId;
     this.checkpointId = checkpointId;
