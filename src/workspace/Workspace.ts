@@ -1,5 +1,8 @@
+import { z } from "zod";
 import type { AnyTool } from "../agent/Tool.ts";
 import { fileNoteKey } from "../checkpoint/FileChange.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
+import { someFunction, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import { Turns } from "../internal/Turns.ts";
 import type {
   DescribedStep,
@@ -52,6 +55,15 @@ export interface WorkspaceOptions {
   readonly maximumFiles?: number | undefined;
 }
 
+const optionsSchema = z.object({
+  root: someText,
+  onConflict: someFunction().optional(),
+  conflictResolver: withMethods<ConflictResolver>("resolve").optional(),
+  maximumFileBytes: wholeFrom(0).optional(),
+  ignore: z.array(z.string()).optional(),
+  maximumFiles: wholeFrom(0).optional(),
+});
+
 /** What `capture` would look at. */
 export interface ScannedFolder {
   readonly files: number;
@@ -89,7 +101,9 @@ export class Workspace implements RollbackParticipant {
   readonly #capture: FileCapture;
   #host: ParticipantHost | undefined;
 
+  /** @throws InvalidInputError */
   constructor(options: WorkspaceOptions) {
+    checkSchema(optionsSchema, options, "options of the workspace");
     const { root, onConflict, conflictResolver = new ConflictResolver(), ignore = [] } = options;
     const { maximumFileBytes = defaultMaximumFileBytes, maximumFiles = defaultMaximumFiles } = options;
     this.#files = new WorkspaceFiles(root, maximumFileBytes);

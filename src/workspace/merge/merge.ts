@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { checkSchema } from "../../internal/checkSchema.ts";
 import type { MergeResult } from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
 import { type MergeLabels, renderChunks } from "./renderChunks.ts";
@@ -17,14 +19,27 @@ export interface MergeOptions {
   readonly lineEndings?: "exact" | "merge" | undefined;
 }
 
+const mergeSchema = z.object({
+  base: z.string(),
+  ours: z.string(),
+  theirs: z.string(),
+  options: z.object({
+    labels: z.object({ ours: z.string(), theirs: z.string() }).optional(),
+    lineEndings: z.enum(["exact", "merge"]).optional(),
+  }),
+});
+
 /**
  * A three-way merge of texts by lines, what each side changed since `base`. Clean where `git merge-file` is clean, with
  * the same text; a few of its clean merges are conflicts here (docs/workspace.md counts them). Takes no longer than a
  * moment for any input: changes that cannot be told apart in time are one conflict. Text is kept as it is to the
- * character: line endings, a byte-order mark, a missing line break at the end. Changes nothing outside, and never throws.
+ * character: line endings, a byte-order mark, a missing line break at the end. Changes nothing outside.
+ *
+ * @throws InvalidInputError for what is no text; for texts it never throws.
  */
 export function merge(base: string, ours: string, theirs: string, options: MergeOptions = {}): MergeResult {
   const versions = { base, ours, theirs };
+  checkSchema(mergeSchema, { ...versions, options }, "merge");
   if (ours === theirs || theirs === base) return { clean: true, text: ours };
   if (ours === base) return { clean: true, text: theirs };
   if (`${base}${ours}${theirs}`.includes("\0")) return binaryConflict(versions);

@@ -1,5 +1,8 @@
 import { join } from "node:path";
+import { z } from "zod";
 import { FileReservedError } from "../../errors/FileReservedError.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { atLeast, someSignal } from "../../internal/optionSchemas.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { Disk } from "../../storage/file/Disk.ts";
@@ -41,6 +44,17 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const requestSchema = z.object({
+  files: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })),
+  options: z.object({
+    owner: z.string(),
+    ttlMs: z.number().gt(0).max(longestTtlMs).optional(),
+    timeoutMs: atLeast(0).optional(),
+    keepAlive: z.boolean().optional(),
+    signal: someSignal.optional(),
+  }),
+});
+
 /**
  * Soft locks on files, for all who ask for them: many readers or one writer of each file. They bind nobody who does not
  * ask. Any number of processes of a machine share them through `locks/` in a folder; what a process that was killed held
@@ -69,11 +83,12 @@ export class Reservations {
   /**
    * Reserves files. A path that is named twice is reserved once, to write it if either is.
    *
-   * @throws FileReservedError when a file is not free in time; PathNotAllowedError. Nothing is reserved then.
+   * @throws FileReservedError when a file is not free in time; InvalidInputError, PathNotAllowedError. Nothing is reserved then.
    */
   async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
+    // What could not be read back from a lock file is not written into one.
+    checkSchema(requestSchema, { files, options }, "reservation");
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
-    assertRequest(files, owner, ttlMs);
     const id = randomId();
     const lock = new PathLock(this.#folder, this.#judge, this.#clock, this.#identity, { id, owner, ttlMs });
     const held = new HeldFiles(lock, this.#clock, { owner, ttlMs, keepAlive });
@@ -116,14 +131,4 @@ function reserved({ path, operation }: ReservedFile, state: LockState): FileRese
 
 function holdersOf({ holders }: LockState): FileReservedError["holders"] {
   return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
-}
-
-/** What could not be read back from a lock file is not written into one. */
-function assertRequest(files: readonly ReservedFile[], owner: unknown, ttlMs: number): void {
-  if (typeof owner !== "string") throw new TypeError(`The owner of a reservation is text, found ${typeof owner}.`);
-  if (!(ttlMs > 0 && ttlMs <= longestTtlMs))
-    throw new TypeError(`ttlMs is a number above 0 and at most ${longestTtlMs} (a year), found ${String(ttlMs)}.`);
-  for (const { operation } of files)
-    if (operation !== "read" && operation !== "write")
-      throw new TypeError(`A file is reserved to "read" or to "write" it, found ${JSON.stringify(operation)}.`);
 }
