@@ -104,6 +104,24 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect((await latestOf(agent)).messageHistory).toEqual(early?.messageHistory);
   });
 
+  it("keeps the originals that a kept checkpoint has when others are pruned", async () => {
+    const { agent } = await agentOn(24, { toolOutputs: 2, messages: 8 });
+    await agent.run("go");
+    const before = new Map((await checkpointsOf(agent)).map((data) => [data.version, data.messageHistory]));
+    await persistence(agent).prune({ policy: { maxCheckpoints: 6 } });
+    const kept = await checkpointsOf(agent);
+    expect(kept.length).toBeLessThan(before.size / 4);
+    for (const { version, messageHistory } of kept) expect(messageHistory).toEqual(before.get(version));
+    const whole = new Set(kept.flatMap(({ messageHistory }) => outputs(messageHistory).filter(isWhole)));
+    const originals = await persistence(agent).agent().getMessages({ original: true });
+    expect(whole.size).toBeGreaterThan(2);
+    expect(outputs(originals)).toEqual(expect.arrayContaining([...whole]));
+    for (const { checkpointId, version } of kept.toReversed()) {
+      await persistence(agent).agent().rollbackToCheckpoint(checkpointId);
+      expect((await latestOf(agent)).messageHistory).toEqual(before.get(version));
+    }
+  });
+
   it("goes on after a crash with what the agent had, and asks for no summary twice", async () => {
     const opened = await storage.open();
     const asked: string[] = [];
