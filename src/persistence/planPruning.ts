@@ -10,6 +10,7 @@ import { withoutPacks } from "../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { PrunedRecord, RestatedEntry } from "../checkpoint/records/pruningRecords.ts";
 import type { BlobTexts } from "../checkpoint/SlotReader.ts";
+import { firstOfRun } from "./firstOfRun.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "./RetentionPolicy.ts";
 
@@ -76,13 +77,14 @@ function retainable(index: LogIndex): RetainableAgent | undefined {
   if (!standing || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
   const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
+  const start = index.unfinished ? firstOfRun(index) : undefined;
   const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
   return {
     status: standing.status,
     lastTime: times.reduce((latest, at) => Math.max(latest, at), standing.at),
     checkpoints: points.map(({ version, record }) => ({
       version,
-      exempt: record.id !== undefined || beginnings.has(version),
+      exempt: record.id !== undefined || beginnings.has(version) || version === start?.version,
     })),
   };
 }

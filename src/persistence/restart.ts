@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { AgentStorage } from "../agent/AgentContext.ts";
 import { TypedStorage } from "../agent/TypedStorage.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
-import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
 import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
 import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
 import { statusRecords } from "../checkpoint/status/statusRecords.ts";
@@ -10,6 +9,7 @@ import { TaskNotFoundError } from "../errors/TaskNotFoundError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { someFunction } from "../internal/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import { firstOfRun } from "./firstOfRun.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -57,21 +57,6 @@ function assertRestartable(taskId: string, { task, standing }: AgentLife): void 
   const allowed = record?.recoverable === false ? [] : STATE_TRANSITIONS[from];
   if (from !== "failed" || allowed.length === 0)
     throw new TransitionNotAllowedError({ taskId, from, to: "queued", allowed });
-}
-
-/** The first checkpoint of the last run, on the way to the head or to where a rollback goes that was cut short. */
-function firstOfRun(index: LogIndex): CheckpointPoint | undefined {
-  let first: CheckpointPoint | undefined;
-  let at = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
-  while (at && at.runId === index.run?.run) {
-    first = at;
-    at = parentOf(at, index);
-  }
-  return first;
-}
-
-function parentOf({ parent }: CheckpointPoint, index: LogIndex): CheckpointPoint | undefined {
-  return parent === undefined ? undefined : index.checkpoints.get(parent);
 }
 
 /** The storage at the newest checkpoint. */
