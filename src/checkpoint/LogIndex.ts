@@ -13,7 +13,9 @@ import { lifeAfter, lifeAtSnapshot, unborn, type AgentLife } from "./status/Agen
 
 /** A checkpoint and where it stands. */
 export interface CheckpointPoint {
+  /** As given, or made of the generation and the version; the latter also where a later checkpoint got the given one. */
   readonly id: string;
+  readonly generation: number;
   readonly version: number;
   readonly position: number;
   readonly runId: string;
@@ -267,9 +269,12 @@ export class LogIndex {
   #addCheckpoint(record: CheckpointRecord, entry: Entry, order: number): void {
     const before = this.#lastOfLane.get(record.lane);
     const parent = before ?? this.lanes.get(record.lane)?.record.from;
-    const id = record.id ?? `${entry.generation}-${record.version}`;
+    const { generation } = entry;
+    const id = record.id ?? `${generation}-${record.version}`;
+    this.#takeId(id);
     const runId = this.lanes.get(record.lane)?.runId ?? this.run?.run ?? "";
-    const point = { id, version: record.version, position: entry.position, runId, parent, record, order };
+    const { version } = record;
+    const point = { id, generation, version, position: entry.position, runId, parent, record, order };
     this.checkpoints.set(record.version, point);
     this.#ids.set(id, point);
     this.#lastOfLane.set(record.lane, record.version);
@@ -283,6 +288,16 @@ export class LogIndex {
       );
     this.latest = point;
     this.nextVersion = record.version + 1;
+  }
+
+  /** Of two checkpoints that were given one id, on different lines, the later has it. */
+  #takeId(id: string): void {
+    const before = this.#ids.get(id);
+    if (!before) return;
+    const renamed = { ...before, id: `${before.generation}-${before.version}` };
+    this.checkpoints.set(before.version, renamed);
+    this.#ids.set(renamed.id, renamed);
+    if (this.latest === before) this.latest = renamed;
   }
 
   /** Reading begins at a snapshot: what stands beside it in its entry is part of it. */
@@ -304,6 +319,7 @@ export class LogIndex {
     const { version } = checkpoint;
     this.latest = {
       id: record.checkpointId,
+      generation: entry.generation,
       version,
       position: entry.position,
       runId: record.run.run,

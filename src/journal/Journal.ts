@@ -17,7 +17,7 @@ import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import type { OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
+import type { LogCapabilities, OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
 import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
@@ -159,6 +159,11 @@ export class Journal implements AsyncDisposable {
   /** What a crash left of an append that the open passed over; `undefined`: nothing. */
   get tornTail(): TornTail | undefined {
     return this.#owned.tornTail;
+  }
+
+  /** What the storage keeps: everything, or checkpoints alone. */
+  get keeps(): LogCapabilities["keeps"] {
+    return this.#recordLog.capabilities.keeps;
   }
 
   /** True after a failed append: nothing more can be written. */

@@ -46,8 +46,13 @@ export class BoundPersistence implements RunPersistence {
     const { run, session } = this.#at(context);
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
+    const visit = visitOf(context);
+    if (checkpointId !== undefined && session.named.takeAgain(checkpointId, node, [visit.base, visit.ordinal])) {
+      const recorded = (await this.getCheckpoints()).findLast((checkpoint) => checkpoint.checkpointId === checkpointId);
+      if (recorded) return recorded;
+    }
     await noteEnvironment(this.#setup.environment, run.state);
-    checkNewCheckpoint(session.journal, options);
+    checkNewCheckpoint(session, options);
     if (beginning && session.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = {
       node,
@@ -62,7 +67,6 @@ export class BoundPersistence implements RunPersistence {
     const parentId = session.head?.id;
     const first = session.head === undefined;
     const { endedCalls: toolCalls, changedFiles: fileChanges } = session;
-    const visit = visitOf(context);
     const record = beginning
       ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
       : await session.saveWithin(run, plan);

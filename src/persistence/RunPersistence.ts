@@ -20,7 +20,10 @@ export interface CreateCheckpointOptions<Input> {
   readonly lastInput?: NoInfer<Input>;
   /** What `lastInput` is; it is checked, and kept as JSON Schema. */
   readonly lastInputType?: z.ZodType<Input> | undefined;
-  /** 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. */
+  /**
+   * 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. A node that runs
+   * again gets the checkpoint that it made under this id.
+   */
   readonly checkpointId?: string | undefined;
   /** Above that of every checkpoint before. Absent or 0: the next. */
   readonly version?: number | undefined;

@@ -18,6 +18,7 @@ import type { CheckpointHead } from "./CheckpointHead.ts";
 import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
 import type { CheckpointTrigger } from "./CheckpointTrigger.ts";
 import { checkpointRecord } from "./checkpointRecord.ts";
+import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
 import { RequestDigest } from "./RequestDigest.ts";
@@ -43,6 +44,7 @@ export class RunSession {
   readonly performed = new Map<string, Promise<unknown>>();
   /** Calls that have begun and not ended. */
   readonly inFlight = new Map<string, IntentRecord>();
+  readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
   /** Resolves when every answer recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
@@ -78,6 +80,7 @@ export class RunSession {
     this.requests = new RequestDigest(options.journal.sha256);
     this.replies = options.replies;
     this.head = options.head;
+    this.named = options.named ?? new NamedCheckpoints();
     this.#automatic = options.automatic;
     this.#restored = options.restored;
     this.#opening = options.opening;
@@ -271,6 +274,7 @@ export class RunSession {
   #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
     const { journal, lane } = this;
     const record = checkpointRecord(run.state, plan, { journal, lane, runId: this.run.run, input });
+    if (plan.id !== undefined) this.named.add(plan.id);
     this.head = { version: record.version, id: plan.id ?? `${journal.generation}-${record.version}` };
     return record;
   }

@@ -4,6 +4,7 @@ import type { DecisionRecord, StructureRecord } from "../checkpoint/records/line
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { Journal } from "../journal/Journal.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
+import type { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedReplies } from "./RecordedReplies.ts";
 import type { Recording } from "./Recording.ts";
 
@@ -23,4 +24,6 @@ export interface SessionOptions {
   /** The decisions in a stored state; absent when the log does not have the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly head: CheckpointHead | undefined;
+  /** Absent: the run has given no checkpoint an id. */
+  readonly named?: NamedCheckpoints;
 }

@@ -9,6 +9,7 @@ import type { Journal } from "../journal/Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import { closingMessage } from "./closingMessage.ts";
 import { eventCheckpoint } from "./AppendedEvents.ts";
+import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { CheckpointRestoredEvent } from "./PersistenceEvent.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 import { RecordedReplies } from "./RecordedReplies.ts";
@@ -130,7 +131,7 @@ export function restoredRun(
     automatic: setup.automatic,
     recording: new Recording(state, reader, log.index, nextVisitOf(state)),
     replies: new RecordedReplies(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
-    ...(checkpoint && { restored: state.decisions }),
+    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),
   });
 }
 

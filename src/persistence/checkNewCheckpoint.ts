@@ -1,20 +1,31 @@
 import { CheckpointExistsError } from "../errors/CheckpointExistsError.ts";
 import { InvalidInputError } from "../errors/InvalidInputError.ts";
-import type { Journal } from "../journal/Journal.ts";
 import type { CreateCheckpointOptions } from "./RunPersistence.ts";
+import type { RunSession } from "./RunSession.ts";
 
 /**
  * @throws InvalidInputError when an id or a version is none.
  * @throws CheckpointExistsError when it is taken.
  */
 export function checkNewCheckpoint(
-  { agentId, named, nextVersion }: Journal,
+  { journal, named }: Pick<RunSession, "journal" | "named">,
   { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
 ): void {
+  const { agentId, nextVersion, keeps } = journal;
   const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
   if (problem) throw new InvalidInputError("new checkpoint", [problem]);
   if (checkpointId !== undefined && named.has(checkpointId))
-    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
+    throw new CheckpointExistsError(
+      agentId,
+      checkpointId,
+      "this run has one of this id already; number them in a loop",
+    );
+  if (checkpointId !== undefined && keeps === "checkpoints" && journal.named.has(checkpointId))
+    throw new CheckpointExistsError(
+      agentId,
+      checkpointId,
+      "there is one of this id, and a storage of three methods keeps it for good; let the id have the run's in it",
+    );
   if (version !== 0 && version < nextVersion)
     throw new CheckpointExistsError(
       agentId,

@@ -88,6 +88,7 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     recording: undefined,
     opening: [],
     restored: session.decisions,
+    named: session.named,
     head: { version, id: `${journal.generation}-${version}` },
   });
 }
