@@ -11,13 +11,14 @@ export class AppendedEvents {
   #runId: string;
   #status: string | undefined;
   /** True between the record of a run and its first checkpoint. */
-  #starts = false;
+  #starts: boolean;
 
   constructor(agentId: string, generation: number, index: LogIndex) {
     this.#agentId = agentId;
     this.#generation = generation;
     this.#runId = index.run?.run ?? "";
     this.#status = index.life.standing?.status;
+    this.#starts = index.unfinished && index.latest?.runId !== index.run?.run;
   }
 
   /** The events of an append that is durable. */

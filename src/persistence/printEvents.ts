@@ -20,7 +20,7 @@ function textOf(event: PersistenceEvent): string {
     case "checkpoint_restored":
       return `${event.by} from checkpoint ${event.checkpointId}, next ${placeOf(event)}`;
     case "checkpoint_pruned":
-      return `pruned ${event.checkpointIds.length} checkpoints, ${event.bytes} bytes`;
+      return `${event.dropped ? "dropped the agent with its" : "pruned"} ${event.checkpointIds.length} checkpoints, ${event.bytes} bytes`;
     case "status_changed":
       return `${event.previous === undefined ? "" : `${event.previous} → `}${event.status}`;
     case "recovery_step":

@@ -183,6 +183,24 @@ describe("printEvents", () => {
       ].map((text) => `2026-01-01T00:00:00.000Z a [31m: ${text}`),
     );
   });
+
+  it("tells an agent that lost checkpoints from one that is gone", () => {
+    const lines: string[] = [];
+    const print = printEvents((line) => void lines.push(line));
+    const event = {
+      kind: "checkpoint_pruned",
+      agentId: "a",
+      at: "now",
+      checkpointIds: ["1-1", "1-2"],
+      bytes: 5,
+    } as const;
+    void print({ ...event, dropped: false });
+    void print({ ...event, dropped: true });
+    expect(lines).toEqual([
+      "now a: pruned 2 checkpoints, 5 bytes",
+      "now a: dropped the agent with its 2 checkpoints, 5 bytes",
+    ]);
+  });
 });
 
 describe("a listener that fails, with nobody to tell", () => {

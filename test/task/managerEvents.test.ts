@@ -2,6 +2,8 @@ import { printEvents, type PersistenceEvent } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
+import { defaultLoop } from "../persistence/defaultLoop.ts";
+import { durableAgent } from "../persistence/durableAgent.ts";
 import { logStorages } from "../persistence/storages.ts";
 
 /** Moves a task by every call there is. */
@@ -36,6 +38,18 @@ const moves = [
   ["u", "queued", "in_progress"],
   ["u", "in_progress", "completed"],
 ];
+
+describe.each(logStorages)("$name: the listener of an agent", (storage) => {
+  it("is told of the first checkpoint of a task as of that of any run", async () => {
+    const opened = await storage.open();
+    const told: string[] = [];
+    await new TaskManager({ storage: opened() }).create({ taskId: "a", taskName: "n", inputRequest: "in" });
+    const onEvent = (event: PersistenceEvent) =>
+      void (event.kind === "checkpoint_saved" && told.push(`${event.nodeId}, ${event.trigger}`));
+    await durableAgent(defaultLoop, opened(), { onEvent, turns: ["Done."] }).resume();
+    expect(told).toEqual(["callModel, run_started", "finish, run_ended"]);
+  });
+});
 
 describe.each(logStorages)("$name: the listener of a task manager", (storage) => {
   it("is told of every move, with its data, once it is durable", async () => {
