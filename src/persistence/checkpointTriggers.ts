@@ -7,7 +7,12 @@ const tenKilobytes = 10 * 1_024;
 
 /** After each node. High. */
 export function afterNode(): CheckpointTrigger {
-  return { name: "after_node", priority: "high", isDue: ({ kind }) => kind === "node_completed" };
+  return { name: "after_node", priority: "high", isDue: isAfterNode };
+}
+
+/** When {@link afterNode} is due: by this it is told from a trigger that has only its name. */
+export function isAfterNode({ kind }: TriggerMoment): boolean {
+  return kind === "node_completed";
 }
 
 /** After a subgraph, such as a sub-agent, has ended. High. */

@@ -1,16 +1,34 @@
 import { z } from "zod";
 import { atLeast, expected, someClock, someFunction, someText, withMethods } from "../internal/optionSchemas.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { isAfterNode } from "./checkpointTriggers.ts";
 import { inverseRetrySchema } from "./InverseRetry.ts";
 import { retentionPolicySchema } from "./RetentionPolicy.ts";
 import { RollbackToolRegistry } from "./RollbackToolRegistry.ts";
 import { trimmingPolicySchema } from "./TrimmingPolicy.ts";
 
-const trigger = z.object({
-  name: someText,
-  priority: z.enum(["critical", "high", "normal"]),
-  isDue: someFunction(),
-});
+/** What events say of checkpoints that no configured trigger asked for. */
+const takenNames = [
+  "run_started",
+  "after_node",
+  "run_ended",
+  "unresolved",
+  "asked_for",
+  "rollback",
+  "execution_point",
+  "branch",
+];
+
+const trigger = z
+  .object({
+    name: someText,
+    priority: z.enum(["critical", "high", "normal"]),
+    isDue: someFunction(),
+  })
+  .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
+    path: ["name"],
+    error: `Invalid input: expected another name than ${takenNames.join(", ")}, which events use for other things`,
+  });
 
 const participant = z.object({
   key: someText,

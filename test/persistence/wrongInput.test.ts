@@ -55,6 +55,14 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["a switch that is text", "enableAutomaticPersistence", install({ enableAutomaticPersistence: "no" })],
   ["triggers that are no list", "triggers", install({ triggers: interval() })],
   ["a trigger that is none", "triggers.0", install({ triggers: [interval] })],
+  ...["after_node", "run_started", "run_ended", "unresolved", "asked_for", "rollback"].map(
+    (name) =>
+      [
+        `a trigger named ${name}`,
+        "triggers.0.name",
+        install({ triggers: [{ name, priority: "high", isDue: () => true }] }),
+      ] as const,
+  ),
   ["a registry that is none", "rollbackToolRegistry", install({ rollbackToolRegistry: {} })],
   ["a participant that is none", "participants.0", install({ participants: [5] })],
   ["an answer to doubt that is none", "onToolCallInDoubt", install({ onToolCallInDoubt: "again" })],
