@@ -10,6 +10,7 @@ import { checkSchema } from "../internal/checkSchema.ts";
 import { atLeast, expected, someFunction, someSignal, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
+import { persistence } from "../persistence/Persistence.ts";
 import { InProcessReservations } from "./InProcessReservations.ts";
 import { recoverySchema, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
 import { runTask } from "./runTask.ts";
@@ -24,7 +25,7 @@ import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
-  /** The agent for each task name, or one for all. They must have the storage of `tasks`. Tasks of other names are left. */
+  /** The agent for each task name, or one for all. They must have Persistence with the storage of `tasks`. Tasks of other names are left. */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
   /** How many tasks it runs at the same time. Default 1. */
   readonly concurrency?: number | undefined;
@@ -83,8 +84,10 @@ export class TaskWorker implements AsyncDisposable {
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
 
+  /** @throws InvalidInputError, and FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
     checkSchema(workerSchema, options, "options of the worker");
+    for (const agent of agentsOf(options)) persistence(agent);
     const { concurrency = 1 } = options;
     this.#options = options;
     this.#concurrency = concurrency;
@@ -222,6 +225,10 @@ export class TaskWorker implements AsyncDisposable {
     if (agents instanceof AIAgent) return agents;
     return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
   }
+}
+
+function agentsOf({ agents }: TaskWorkerOptions): readonly AIAgent<never, unknown>[] {
+  return agents instanceof AIAgent ? [agents] : Object.values(agents);
 }
 
 /** Whether somebody else took or moved the task first. */

@@ -1,5 +1,6 @@
-import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { RetentionSchedule, TaskManager, TaskWorker, recover, transition } from "agent-persistence/task";
+import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { defaultLoop } from "../persistence/defaultLoop.ts";
 import { durableAgent } from "../persistence/durableAgent.ts";
@@ -38,6 +39,14 @@ it.each<readonly [string, string, () => unknown]>([
   expect(call).toThrow(
     expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
   );
+});
+
+it("refuses a worker with an agent that lacks Persistence", () => {
+  const plain = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "m" });
+  for (const agents of [plain, { good: agent, plain }])
+    expect(() => new TaskWorker({ tasks, agents })).toThrow(
+      expect.objectContaining({ code: "feature_not_installed", feature: "Persistence" }),
+    );
 });
 
 type Verb = (manager: TaskManager) => unknown;
