@@ -10,7 +10,7 @@ export class RequestExpiredError extends AgentPersistenceError {
 
   constructor(agentId: string, requestId: string, expiredAt: string) {
     super(
-      `The request ${requestId} of agent ${JSON.stringify(agentId)} expired at ${expiredAt} without an answer. Resume the agent: its node gets this error, and may catch it.`,
+      `The request ${requestId} of agent ${JSON.stringify(agentId)} expired at ${expiredAt} without an answer. The node that asked gets this error when the agent is resumed, and may catch it; a run that failed with it asks anew when it is resumed.`,
     );
     this.agentId = agentId;
     this.requestId = requestId;
