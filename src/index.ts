@@ -127,7 +127,12 @@ export {
 } from "./persistence/checkpointTriggers.ts";
 export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
 export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
-export type { PersistenceFeature, UnfinishedOptions, UnfinishedRun } from "./persistence/PersistenceFeature.ts";
+export type {
+  AgentFilter,
+  PersistenceFeature,
+  UnfinishedOptions,
+  UnfinishedRun,
+} from "./persistence/PersistenceFeature.ts";
 export type { RestartOptions } from "./persistence/restart.ts";
 export type { RollbackReport } from "./persistence/RollbackReport.ts";
 export {

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 
-/** A tool was to be offered to the model that is not one of the agent's. */
+/** A tool was to be offered to the model, or is offered in a stored run, that is not one of the agent's. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
   readonly toolName: string;

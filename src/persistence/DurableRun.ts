@@ -1,5 +1,6 @@
 import { checkSchema } from "../internal/checkSchema.ts";
 import type { RunOptions, ResumeOptions, RunRequest } from "../agent/RunRequest.ts";
+import { toolsByNames } from "../agent/toolNames.ts";
 import type { BranchEffects, RunResult } from "../agent/RunResult.ts";
 import { stateAt } from "../checkpoint/AgentState.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -255,6 +256,7 @@ export class DurableRun {
       journal.readAll(),
     );
     if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
+    if (state.settings) toolsByNames(this.#setup.tools, state.settings.tools);
   }
 }
 

@@ -4,7 +4,7 @@ import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
-import { someSignal } from "../internal/optionSchemas.ts";
+import { someFunction, someSignal } from "../internal/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable } from "./assertPrunable.ts";
 import { DurableAgent } from "./DurableAgent.ts";
@@ -34,15 +34,24 @@ export type UnfinishedRun =
       readonly reason: string;
     };
 
+/** Chooses agents by their ids or by the names of their tasks, which is what tells those of several definitions apart. */
+export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?: string }) => boolean;
+
 /** Which unfinished runs to list. */
 export interface UnfinishedOptions {
   /** Also runs that rejected; they are resumed only on purpose. Default false. */
   readonly includeFailed?: boolean | undefined;
+  /** Only agents of which it gives true. Default: all, also those of other definitions in the same storage. */
+  readonly only?: AgentFilter | undefined;
   /** Aborting it ends the listing with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-const unfinishedSchema = z.object({ includeFailed: z.boolean().optional(), signal: someSignal.optional() });
+const unfinishedSchema = z.object({
+  includeFailed: z.boolean().optional(),
+  only: someFunction().optional(),
+  signal: someSignal.optional(),
+});
 
 /** What `install(Persistence)` adds to an agent definition. */
 export class PersistenceFeature {
@@ -109,11 +118,12 @@ export class PersistenceFeature {
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");
-    const { includeFailed = false, signal } = options;
+    const { includeFailed = false, only = () => true, signal } = options;
     const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : []), unreadable];
     for (const status of statuses) {
       for await (const summary of this.#setup.log.list({ status })) {
         signal?.throwIfAborted();
+        if (!only(shownOf(summary))) continue;
         const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
         if (run) yield run;
       }
@@ -128,6 +138,10 @@ export class PersistenceFeature {
     const owner = await this.#setup.log.owner(agentId);
     return owner?.state === "alive" ? undefined : { agentId, runId, status: "interrupted" };
   }
+}
+
+function shownOf({ agentId, taskName }: AgentSummary): Parameters<AgentFilter>[0] {
+  return { agentId, ...(taskName !== undefined && { taskName }) };
 }
 
 function unreadableRun(agentId: string, error: unknown): UnfinishedRun {

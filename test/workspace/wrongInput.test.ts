@@ -9,7 +9,8 @@ const files = [{ path: "a", operation: "read" }] as const;
 
 it.each<readonly [string, string, () => unknown]>([
   ["a workspace without options", "", () => new Workspace(wrong(undefined))],
-  ["a workspace without a root", "root", () => new Workspace({ root: "" })],
+  ["a workspace without a root", "root", () => new Workspace(wrong({}))],
+  ["a workspace whose root is empty", "root", () => new Workspace({ root: "" })],
   ["no size of files", "maximumFileBytes", () => new Workspace({ root: ".", maximumFileBytes: Number.NaN })],
   ["no number of files", "maximumFiles", () => new Workspace({ root: ".", maximumFiles: -1 })],
   ["a handler that is none", "onConflict", () => new Workspace({ root: ".", onConflict: wrong("merge") })],

@@ -3,6 +3,7 @@ import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.t
 import { someFunction, someSignal } from "../../internal/optionSchemas.ts";
 import type { CheckpointValidation } from "../../persistence/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
 import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
 import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
 import type { RecoveryChoice } from "./RecoveryReport.ts";
@@ -39,8 +40,10 @@ export interface RecoveryHandlers {
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
 
-/** How agents are recovered. */
+/** Which agents are recovered, and how. */
 export interface RecoverAllOptions extends RecoveryHandlers {
+  /** Only agents of which it gives true. Default: all, also those of other definitions in the same storage. */
+  readonly only?: AgentFilter | undefined;
   /** Aborting it ends the recovery, or the run, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -60,7 +63,9 @@ export const recoverySchema: z.ZodType = handlers.refine(
 );
 
 /** Which agent, and how. */
-export interface RecoverOptions extends RecoverAllOptions {
+export interface RecoverOptions extends RecoveryHandlers {
   /** Default: the agent's own id. */
   readonly agentId?: string | undefined;
+  /** Aborting it ends the recovery, or the run, with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
 }

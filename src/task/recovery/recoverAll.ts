@@ -2,7 +2,7 @@ import type { AIAgent } from "../../agent/AIAgent.ts";
 import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { recover } from "./recover.ts";
-import type { RecoverAllOptions } from "./RecoverOptions.ts";
+import type { RecoverAllOptions, RecoverOptions } from "./RecoverOptions.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";
 
 /** What became of one agent. */
@@ -12,23 +12,24 @@ export type RecoveryOutcome<Output> =
 
 /**
  * Recovers every agent that a crash left in progress, one after the other. One that cannot be recovered keeps no other from
- * it: its error is its outcome. Agents that cannot be read are among them.
+ * it: its error is its outcome. Agents that cannot be read are among them. Where several definitions share a storage, `only` says
+ * which agents are of this one.
  */
 export async function* recoverAll<Output>(
   agent: AIAgent<never, Output>,
   options: RecoverAllOptions = {},
 ): AsyncGenerator<RecoveryOutcome<Output>> {
-  const { signal } = options;
-  for await (const run of persistence(agent).unfinished(signal && { signal })) {
+  const { only, ...how } = options;
+  for await (const run of persistence(agent).unfinished({ only, signal: how.signal })) {
     const { agentId } = run;
     if (run.status === "unreadable") yield { agentId, error: new RecoveryRefusedError(agentId, run.reason) };
-    if (run.status === "interrupted") yield await outcomeOf(agent, { ...options, agentId });
+    if (run.status === "interrupted") yield await outcomeOf(agent, { ...how, agentId });
   }
 }
 
 async function outcomeOf<Output>(
   agent: AIAgent<never, Output>,
-  options: RecoverAllOptions & { readonly agentId: string },
+  options: RecoverOptions & { readonly agentId: string },
 ): Promise<RecoveryOutcome<Output>> {
   const { agentId, signal } = options;
   try {
