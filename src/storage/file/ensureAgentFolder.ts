@@ -5,7 +5,7 @@ import type { Disk } from "./Disk.ts";
 
 /**
  * Makes the folders of an agent, each on the device before anything is put into it. All of it is synced by everyone who
- * finds no segment yet: another process may have made a folder a moment ago and not have synced it.
+ * finds no segment yet, or a folder gone: another process may have made a folder a moment ago and not have synced it.
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   const tasks = dirname(folder.path);

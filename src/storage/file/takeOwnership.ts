@@ -36,8 +36,9 @@ export interface Taken {
 /** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
   let highest = await highestGeneration(backend, folder);
-  await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
-  if (highest === 0) await ensureAgentFolder(backend.disk, folder);
+  const missing = await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
+  // Copies of a folder often leave empty ones out, and cleaners remove them.
+  if (highest === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     await assertFree(backend, folder, highest);
     const taken = await tryNext(backend, folder, owner, highest + 1);
