@@ -9,6 +9,7 @@ import { toolSchema, type AnyTool } from "./Tool.ts";
 export interface AIAgentConfig<Input, Output> {
   /** The durable identity of runs that name none; default "agent", in every process. */
   readonly id?: string | undefined;
+  /** Asks the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or one of your own. */
   readonly promptExecutor: PromptExecutor;
   /** Handed to the executor; a node may change it for its run. */
   readonly llmModel: string;

@@ -15,11 +15,15 @@ export interface AgentContext {
   readonly nodeId: string;
   /** Aborted when the run is aborted or moves elsewhere. */
   readonly signal: AbortSignal;
+  /** The message history of the run, and the model that reads it. */
   readonly llm: AgentLlm;
+  /** Calls tools, so that each call is recorded; not the set of tools that the model may call. */
   readonly tools: AgentTools;
+  /** Values that live as long as the run. */
   readonly storage: AgentStorage;
   /** @param percent 0 to 100. @param summary one line for people; absent: none. */
   setProgress(percent: number, summary?: string): void;
+  /** Adds to the `decisions` of the checkpoints that follow. */
   recordDecision(decision: Decision): void;
   /** Adds to what a later resume needs: files by path, and for each name of the environment what it must be. */
   require(needs: Requirements): void;
@@ -42,6 +46,7 @@ export interface AgentContext {
 export interface AgentLlm {
   /** A frozen picture of the history. */
   readonly messages: readonly Message[];
+  /** Adds to the end of the history. @throws InvalidInputError for what is no message; then nothing is added. */
   append(...messages: readonly Message[]): void;
   /** Replaces the history by what `change` makes of it. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;

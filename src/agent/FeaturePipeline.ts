@@ -56,24 +56,67 @@ export interface FeaturePipeline {
    */
   aroundInputRequest(wrap: Around<InputRequestEvent, unknown>): void;
 
+  /**
+   * A run begins or is resumed, and nothing of it has run here. Not told when a feature answers with a recorded result.
+   */
   onAgentStarting(listener: Listener<PipelineEvents["agentStarting"]>): void;
+  /** The run has its output; told before `run` or `resume` resolves. */
   onAgentCompleted(listener: Listener<PipelineEvents["agentCompleted"]>): void;
+  /**
+   * The run rejects with this error, also when it was aborted. What a listener throws is dropped: the run has failed
+   * already.
+   */
   onAgentFailed(listener: Listener<PipelineEvents["agentFailed"]>): void;
+  /** The run ends here, waiting: nothing goes on but these requests. Their node runs again when it is resumed. */
   onAgentWaiting(listener: Listener<PipelineEvents["agentWaiting"]>): void;
+  /** The first position is known and its node has not run; also when the run begins elsewhere than at the start. */
   onStrategyStarting(listener: Listener<PipelineEvents["strategyStarting"]>): void;
+  /** The strategy has come to its finish. */
   onStrategyCompleted(listener: Listener<PipelineEvents["strategyCompleted"]>): void;
+  /**
+   * The strategy ended with this error; its node and its subgraphs were told before. What a listener throws is dropped:
+   * the run has failed already.
+   */
   onStrategyFailed(listener: Listener<PipelineEvents["strategyFailed"]>): void;
+  /** A move has put the run elsewhere, and the node there has not run. */
   onRunMoved(listener: Listener<PipelineEvents["runMoved"]>): void;
+  /** A visit of a node begins; told before the interceptors of `aroundNode`. */
   onNodeStarting(listener: Listener<PipelineEvents["nodeStarting"]>): void;
+  /**
+   * A node has ended and its edges say what is next, which does not start before every listener is done. A node that
+   * moved the run is not told of.
+   */
   onNodeCompleted(listener: Listener<PipelineEvents["nodeCompleted"]>): void;
+  /**
+   * A node failed, or it ended and its edges threw or none matched (`unresolved`). What a listener throws is dropped: the
+   * run has failed already.
+   */
   onNodeFailed(listener: Listener<PipelineEvents["nodeFailed"]>): void;
+  /** The run enters a subgraph. Not told of those around the node where a run begins elsewhere than at the start. */
   onSubgraphStarting(listener: Listener<PipelineEvents["subgraphStarting"]>): void;
+  /** The run leaves a subgraph, with this output. */
   onSubgraphCompleted(listener: Listener<PipelineEvents["subgraphCompleted"]>): void;
+  /**
+   * The run failed inside a subgraph; told of each one around the node, innermost first. What a listener throws is
+   * dropped: the run has failed already.
+   */
   onSubgraphFailed(listener: Listener<PipelineEvents["subgraphFailed"]>): void;
+  /**
+   * The model is about to be asked; told before the interceptors, also of a request that one of them answers from the
+   * record.
+   */
   onModelRequestStarting(listener: Listener<PipelineEvents["modelRequestStarting"]>): void;
+  /** The answer is there, recorded ones included; it carries the library's tool-call ids. */
   onModelRequestCompleted(listener: Listener<PipelineEvents["modelRequestCompleted"]>): void;
+  /** A request has rejected. What the model failed with the node may catch. */
   onModelRequestFailed(listener: Listener<PipelineEvents["modelRequestFailed"]>): void;
+  /**
+   * A tool is about to be called with an input that its schema accepts; told before the interceptors, also of a call that
+   * one of them answers from the record.
+   */
   onToolCallStarting(listener: Listener<PipelineEvents["toolCallStarting"]>): void;
+  /** The output is there, recorded ones included. */
   onToolCallCompleted(listener: Listener<PipelineEvents["toolCallCompleted"]>): void;
+  /** A call has failed or was cut short. What the tool failed with the caller may catch. */
   onToolCallFailed(listener: Listener<PipelineEvents["toolCallFailed"]>): void;
 }

@@ -8,7 +8,9 @@ import type { Strategy } from "./Strategy.ts";
  * that wants to change its input makes its own copy.
  */
 export interface Graph<Input, Output> {
+  /** Where edges begin: it gives the input of the run, or of the subgraph. */
   readonly start: Node<never, Input>;
+  /** Where edges end: what it gets is the output. */
   readonly finish: Node<Output, never>;
 
   /** Adds a node. @throws DuplicateNodeError when the name is taken. @throws InvalidStrategyError when it is not a name. */

@@ -68,11 +68,15 @@ export const resumeOptionsSchema: z.ZodType<ResumeOptions> = z
 
 /** What `aroundRun` sees. Handing it on executes it. */
 export interface RunRequest {
+  /** Which of the two calls it is. */
   readonly kind: "run" | "resume";
+  /** The durable identity: the one in the options, else the agent's own. */
   readonly agentId: string;
+  /** The agent that was called. */
   readonly agent: AIAgent<never, unknown>;
   /** Checked against the strategy's schema. Absent on a resume. */
   readonly input?: unknown;
+  /** As given: `RunOptions` of a run, `ResumeOptions` of a resume. */
   readonly options: RunOptions | ResumeOptions;
   /** Where to begin; set by a feature. Absent: at the start of the strategy, with `input`. */
   readonly start?: RunStart;

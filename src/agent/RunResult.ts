@@ -19,9 +19,11 @@ export interface PendingInput {
   /** Names it to whoever answers; unique in the agent. */
   readonly requestId: string;
   readonly nodeId: string;
+  /** What whoever answers is asked. */
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: unknown;
+  /** What kind of answer that is: the request's `waitingFor`. */
   readonly waitingFor: WaitingFor;
   /** ISO 8601; when it ends without an answer. Absent: never. */
   readonly expiresAt?: string;
@@ -47,10 +49,14 @@ export interface BranchEffects {
   readonly missing: readonly RevertibleCall[];
 }
 
-/** A recorded tool call, as reports of rollbacks and branches show it. `output` is `undefined` where none is recorded. */
+/** A recorded tool call, as reports of rollbacks and branches show it. */
 export interface RevertibleCall {
+  /** The library's id of the call. */
   readonly toolCallId: string;
+  /** The name of its tool. */
   readonly toolName: string;
+  /** As the model or the caller wrote it. */
   readonly input: unknown;
+  /** What the tool returned; `undefined` where none is recorded. */
   readonly output: unknown;
 }

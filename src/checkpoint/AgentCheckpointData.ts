@@ -66,6 +66,10 @@ export interface AgentCheckpointData {
   readonly branches?: readonly CheckpointBranch[];
   /** Which sub-agent runs; empty for the agent itself. */
   readonly agentPath: readonly string[];
+  /**
+   * What the node that runs next finds before it does anything. It lacks the newest user or tool message as long as that is
+   * the node's input: look for it in `lastInput`.
+   */
   readonly messageHistory: readonly Message[];
   /** The typed storage by key. */
   readonly storage: Readonly<Record<string, unknown>>;
@@ -75,9 +79,11 @@ export interface AgentCheckpointData {
   readonly tools: readonly string[];
   /** Nodes completed so far. */
   readonly iteration: number;
+  /** `completed` or `cancelled` at the end of a run, else `in_progress`. */
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100; absent when none was set. */
   readonly progress?: number;
+  /** One line for people, by `context.setProgress`; absent when none was given. */
   readonly progressSummary?: string;
   /** Those that ended between the parent and this checkpoint, in the order of their ends. */
   readonly toolCalls: readonly CheckpointToolCall[];
@@ -90,7 +96,7 @@ export interface AgentCheckpointData {
    * visit followed, and visits since. Absent: a visit of its own begins here.
    */
   readonly visit?: readonly [version: number, ordinal: number];
-  /** Why it was made: `asked_for`, or the name of a trigger. Absent: at the start or end of a run, after a node, or by a move. */
+  /** Why it was made: `asked_for`, or the name of a trigger other than `afterNode()`. Absent: at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;
   /** For an execution point: ids of calls since the checkpoint before, whose effects it left standing. Absent: none. */
   readonly standingToolCallIds?: readonly string[];
@@ -98,6 +104,7 @@ export interface AgentCheckpointData {
   readonly decisions: readonly CheckpointDecision[];
   /** What a workspace noted between the parent and this checkpoint, as far as it came to something. */
   readonly fileChanges: FileChanges;
+  /** What a recovery looks at before the run goes on. */
   readonly recoveryInfo: {
     /** The node that runs next. */
     readonly resumePoint: string;

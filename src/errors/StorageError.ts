@@ -14,6 +14,7 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
 /** The system under a storage failed. What was acknowledged before is intact; the outcome of the failed call is unknown. */
 export class StorageError extends AgentPersistenceError {
   override readonly code = "storage_failed";
+  /** What kind of failure it is; the message says what to do about it. */
   readonly reason: StorageFailure;
   /** The operation that failed, such as `fdatasync`. */
   readonly operation: string;

@@ -8,7 +8,10 @@ export type TriggerPriority = "critical" | "high" | "normal";
 
 /** Decides when checkpoints are made. Write your own as an object of this shape. */
 export interface CheckpointTrigger {
-  /** Stored with its checkpoints, as their `trigger`. Not one of those that events have of their own, such as `run_started`. */
+  /**
+   * Stored with its checkpoints, as their `trigger`, except that of `afterNode()`. Not one of those that events have of their
+   * own, such as `run_started`.
+   */
   readonly name: string;
   readonly priority: TriggerPriority;
   /**

@@ -100,6 +100,7 @@ export interface TrimmingFailedEvent extends EventOrigin {
 /** Checkpoints of an agent were thrown away, or the whole agent was. */
 export interface CheckpointPrunedEvent extends EventOrigin {
   readonly kind: "checkpoint_pruned";
+  /** True when the whole agent went. */
   readonly dropped: boolean;
   /** Oldest first. */
   readonly checkpointIds: readonly string[];

@@ -10,7 +10,8 @@ export interface RetentionPolicy {
   readonly failedDays?: number | undefined;
   /**
    * Above this number of checkpoints only the first, the last and every 5th are kept; where those are still too many every
-   * 25th, then 125th. Ends of runs, checkpoints with a given id and those that a line begins from are kept beside them.
+   * 25th, then 125th. Ends of runs, checkpoints with a given id, the first of a run that has not ended and those that a line
+   * begins from are kept beside them.
    * Default 20; `Infinity`: all.
    */
   readonly maxCheckpoints?: number | undefined;

@@ -16,6 +16,7 @@ import type { FullRetentionPolicy } from "./RetentionPolicy.ts";
 
 /** What is thrown away of one agent. */
 export interface PrunedAgent {
+  /** Of which agent something goes. */
   readonly agentId: string;
   /** True when the whole agent goes. */
   readonly dropped: boolean;

@@ -21,6 +21,7 @@ export interface TaskManagerOptions {
 
 /** Which tasks to list. */
 export interface TaskFilter {
+  /** Only tasks of this status. Default: of any. */
   readonly status?: TaskStatus | undefined;
   /** At most this many. Default: all. */
   readonly limit?: number | undefined;

@@ -24,6 +24,7 @@ import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
  * `onEnvironmentMismatch` one whose environment is not as it was is paused, with what was found as its reason.
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
+  /** Where the tasks are. */
   readonly tasks: TaskManager;
   /** The agent for each task name, or one for all. They must have Persistence with the storage of `tasks`. Tasks of other names are left. */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;

@@ -73,10 +73,14 @@ export interface ScannedFolder {
   readonly leftOut: readonly LeftOutFile[];
 }
 
-/** What a rollback would do to a file. `conflict`: somebody else has changed it, and `onConflict` decides. */
+/** What a rollback would do to a file. */
 export interface PreviewedFile {
   /** Relative to the root. */
   readonly path: string;
+  /**
+   * `write`: it is changed, or comes back after it was deleted. `delete`: it goes. `conflict`: somebody else has changed or
+   * deleted it, and `onConflict` decides.
+   */
   readonly change: "write" | "delete" | "conflict";
 }
 

@@ -12,6 +12,7 @@ export interface RecoveryChoice {
 
 /** One step of a recovery. */
 export interface RecoveryStep {
+  /** Which step it is. */
   readonly step: RecoveryStepName;
   /** What was looked at, by name. */
   readonly checks: Readonly<Record<string, ValidationCheck>>;

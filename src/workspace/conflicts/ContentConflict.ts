@@ -1,4 +1,7 @@
-/** A text that was changed on two sides, and what is known of why. */
+/**
+ * A text that was changed on two sides, and what is known of why. In a rollback, where what the agent did is taken out, `base`
+ * is what the agent left, and `ours` the file at the checkpoint.
+ */
 export interface ContentConflict {
   /** Relative to the root. */
   readonly path: string;

@@ -20,5 +20,6 @@ export interface DriftReport {
   readonly upstreamFiles: readonly string[];
   /** Files that both sides have changed since then. */
   readonly conflictingFiles: readonly string[];
+  /** How much it matters: by which files, and which regions of them, both sides have changed. */
   readonly severity: DriftSeverity;
 }

@@ -11,7 +11,10 @@ import { fileHistories, planRestore, stateOf, type PlannedFile } from "./planRes
 import type { RestoreStep } from "./RestoreStep.ts";
 import { settleConflict, type ConflictingPlan } from "./settleConflict.ts";
 
-/** Asked how to settle a conflict. */
+/**
+ * Asked how to settle a conflict. It gets no contents: it reads the file itself. What it throws refuses the rollback, and
+ * nothing has changed.
+ */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
 /** Brings the files of a workspace back to a checkpoint. */
