@@ -35,6 +35,8 @@ export class Visit {
   #abandoned: { readonly reason: unknown } | undefined;
   #abandon: () => void = () => undefined;
   #cancelGrace: () => void = () => undefined;
+  /** The run waits for nothing of this visit any more. */
+  #left = false;
   #suspended: RunSuspendedError | undefined;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
@@ -128,6 +130,7 @@ export class Visit {
   abort(reason: unknown): void {
     this.#abort(reason);
     this.#flights.abort(reason);
+    if (this.#left) return;
     const { ms, clock } = this.run.pipeline.abortGrace;
     this.#cancelGrace = clock.after(ms, () => {
       this.#abandoned = { reason };
@@ -148,6 +151,7 @@ export class Visit {
         work.then(resolve, reject);
       });
     } finally {
+      this.#left = true;
       this.#cancelGrace();
     }
   }

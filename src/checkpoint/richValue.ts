@@ -2,8 +2,10 @@ import { SuperJSON, type SuperJSONResult } from "superjson";
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
 import { fromBase64Url, toBase64Url } from "../internal/bytes.ts";
+import { maximumDepth } from "../internal/maximumDepth.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
-import { keyPath, maximumDepth } from "./valuePath.ts";
+import { ownDefect } from "./ownDefect.ts";
+import { keyPath } from "./valuePath.ts";
 
 /**
  * Rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) as JSON, by
@@ -75,6 +77,8 @@ function escape(value: unknown, walk: Walk, path: string, depth: number): unknow
 }
 
 function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
+  const defect = ownDefect(value);
+  if (defect !== undefined) throw new NotSerializableError(walk.subject, path, defect);
   if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
@@ -90,7 +94,7 @@ function escapeObject(value: object, walk: Walk, path: string, depth: number): u
   if (prototype === Set.prototype)
     return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
   if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (value instanceof URL) return new URL(value.href);
+  if (prototype === URL.prototype) return new URL((value as URL).href);
   const name = nameOfClass(value);
   if (name !== undefined) return new Instance(name, escapeFields(value, walk, path, depth));
   const constructorName = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;

@@ -1,6 +1,8 @@
 import { NotSerializableError } from "../errors/NotSerializableError.ts";
+import { maximumDepth } from "../internal/maximumDepth.ts";
 import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
-import { keyPath, maximumDepth } from "./valuePath.ts";
+import { ownDefect } from "./ownDefect.ts";
+import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
 /** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
@@ -87,11 +89,14 @@ function copyObject(value: object, walk: Walk): unknown {
       Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
     else copy[key] = item;
   }
-  if (Object.getOwnPropertySymbols(value).length > 0) refuse(walk, "has a symbol as a key");
+  const defect = ownDefect(value);
+  if (defect !== undefined) refuse(walk, defect);
   return copy;
 }
 
 function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
+  const defect = ownDefect(value);
+  if (defect !== undefined) refuse(walk, defect);
   const copy: unknown[] = [];
   for (let at = 0; at < value.length; at++) {
     walk.path.push(at);

@@ -1,14 +1,17 @@
+import { maximumDepth } from "./maximumDepth.ts";
+
 const isolated = new WeakSet<object>();
 
 /**
  * A deep copy that nothing outside can change: plain objects and arrays are copied and frozen, dates, maps, sets and
- * bytes are copied, anything else is kept as it is. What this function made before is returned as it is, so identity
+ * bytes are copied, anything else is kept as it is. So are values that a copy would change, such as an array with keys of
+ * its own or an instance of a class: whether they can be stored is for the codec to say. What this function made before is returned as it is, so identity
  * says "the same value".
  */
 export function isolate<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
   const copy = copyOf(value, new Set());
-  isolated.add(copy as object);
+  if (copy !== value) isolated.add(copy as object);
   return copy as Value;
 }
 
@@ -29,6 +32,7 @@ function freeze(value: object): void {
 
 function copyOf(value: unknown, ancestors: Set<object>): unknown {
   if (typeof value !== "object" || value === null || isolated.has(value) || ancestors.has(value)) return value;
+  if (ancestors.size > maximumDepth) return value;
   ancestors.add(value);
   const copy = copyObject(value, ancestors);
   ancestors.delete(value);
@@ -36,15 +40,27 @@ function copyOf(value: unknown, ancestors: Set<object>): unknown {
 }
 
 function copyObject(value: object, ancestors: Set<object>): unknown {
-  if (Array.isArray(value)) return Object.freeze(value.map((item: unknown) => copyOf(item, ancestors)));
-  if (value instanceof Date) return new Date(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, ancestors);
   // Not `slice`: that of a Buffer shares its bytes. A Buffer becomes plain bytes here, as it does in the log.
   if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (value instanceof Map)
-    return new Map([...value].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]));
-  if (value instanceof Set) return new Set([...value].map((item) => copyOf(item, ancestors)));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
+  const keys = Object.keys(value).length;
+  if (prototype === Array.prototype) {
+    const items = value as readonly unknown[];
+    return keys > items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
+  }
+  if (keys > 0) return value;
+  if (prototype === Date.prototype) return new Date(value as Date);
+  if (prototype === Map.prototype)
+    return new Map(
+      [...(value as Map<unknown, unknown>)].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]),
+    );
+  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item) => copyOf(item, ancestors)));
+  return value;
+}
+
+function copyFields(value: object, prototype: object | null, ancestors: Set<object>): unknown {
+  if (Object.getOwnPropertySymbols(value).length > 0) return value;
   const copy: object = prototype === null ? (Object.create(null) as object) : {};
   for (const [key, item] of Object.entries(value)) define(copy, key, copyOf(item, ancestors));
   return Object.freeze(copy);

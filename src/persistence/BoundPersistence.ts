@@ -47,10 +47,10 @@ export class BoundPersistence implements RunPersistence {
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     const visit = visitOf(context);
-    if (checkpointId !== undefined && session.named.takeAgain(checkpointId, node, [visit.base, visit.ordinal])) {
-      const recorded = (await this.getCheckpoints()).findLast((checkpoint) => checkpoint.checkpointId === checkpointId);
-      if (recorded) return recorded;
-    }
+    const again = session.named.takeAgain(options, node, [visit.base, visit.ordinal]);
+    const recorded =
+      again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
+    if (recorded) return recorded;
     await noteEnvironment(this.#setup.environment, run.state);
     checkNewCheckpoint(session, options);
     if (beginning && session.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);

@@ -1,25 +1,23 @@
 import { isAncestor } from "../checkpoint/lineage.ts";
 import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../checkpoint/records/Visit.ts";
+import type { CreateCheckpointOptions } from "./RunPersistence.ts";
 
-/** The checkpoints with a given id that a run has made on the line it is on. */
+/** The checkpoints that a run was asked for on the line it is on, under an id or a version of the caller's. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
   /** Those that are in the log, until the node that made them has asked for them again. */
-  readonly #recorded: Map<string, CheckpointRecord>;
+  readonly #recorded: CheckpointPoint[];
 
-  /** @param recorded by id. */
-  constructor(recorded: ReadonlyMap<string, CheckpointRecord> = new Map()) {
-    this.#ids = new Set(recorded.keys());
-    this.#recorded = new Map(recorded);
+  constructor(recorded: readonly CheckpointPoint[] = []) {
+    this.#ids = new Set(recorded.map(({ id }) => id));
+    this.#recorded = [...recorded];
   }
 
   /** Those on the way to a checkpoint, of its run. */
   static upTo(index: LogIndex, head: CheckpointPoint): NamedCheckpoints {
-    const points = [...index.named.values()].flatMap(([version]) => index.checkpoints.get(version) ?? []);
-    const own = points.filter((point) => point.runId === head.runId && isAncestor(index, point, head));
-    return new NamedCheckpoints(new Map(own.map(({ id, record }) => [id, record])));
+    const asked = [...index.checkpoints.values()].filter(({ record }) => record.trigger === "asked_for");
+    return new NamedCheckpoints(asked.filter((point) => point.runId === head.runId && isAncestor(index, point, head)));
   }
 
   has(id: string): boolean {
@@ -30,11 +28,16 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** Whether a visit has made a checkpoint of this id before it was cut short; true once. */
-  takeAgain(id: string, node: string, visit: Visit): boolean {
-    const record = this.#recorded.get(id);
-    const [base, ordinal] = record?.visit ?? [];
-    if (!record || record.node !== node || base !== visit[0] || ordinal !== visit[1]) return false;
-    return this.#recorded.delete(id);
+  /** The id of what a visit has made under an id or a version before it was cut short; `undefined`: nothing. Each once. */
+  takeAgain(
+    { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
+    node: string,
+    [base, ordinal]: Visit,
+  ): string | undefined {
+    const at = this.#recorded.findIndex(({ id, record }) => {
+      const named = checkpointId === undefined ? record.version === version : id === checkpointId;
+      return named && record.node === node && record.visit?.[0] === base && record.visit[1] === ordinal;
+    });
+    return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
   }
 }

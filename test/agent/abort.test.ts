@@ -21,6 +21,7 @@ function runNode(
     readonly tools?: readonly AnyTool[];
     readonly promptExecutor?: PromptExecutor;
     readonly grace?: AbortGrace;
+    readonly onCompleted?: () => void;
   } = {},
 ) {
   const controller = new AbortController();
@@ -28,7 +29,10 @@ function runNode(
   const outcomes: unknown[] = [];
   const feature = testFeature((pipeline) => {
     if (options.grace) pipeline.limitAborts(options.grace);
-    pipeline.onNodeCompleted(({ nodeId }) => void events.push(`${nodeId} completed`));
+    pipeline.onNodeCompleted(({ nodeId }) => {
+      events.push(`${nodeId} completed`);
+      options.onCompleted?.();
+    });
     pipeline.onNodeFailed(({ nodeId }) => void events.push(`${nodeId} failed`));
     pipeline.onNodeStarting(({ nodeId }) => void events.push(`${nodeId} starting`));
     pipeline.aroundToolCall(async (event, next) => {
@@ -157,6 +161,14 @@ describe("an aborted run", () => {
   it("leaves no timer behind when everything ends in time", async () => {
     const clock = manualClock();
     const { controller, result } = runNode(async () => controller.abort(reason), { grace: { ms: 7, clock } });
+    await expect(result).rejects.toBe(reason);
+    expect(clock.timers).toEqual([]);
+  });
+
+  it("starts no timer for a node that has ended, while features still attend to it", async () => {
+    const clock = manualClock();
+    const onCompleted = () => controller.abort(reason);
+    const { controller, result } = runNode(async () => {}, { grace: { ms: 7, clock }, onCompleted });
     await expect(result).rejects.toBe(reason);
     expect(clock.timers).toEqual([]);
   });

@@ -128,6 +128,14 @@ describe("the value codec", () => {
     ["an error", new Map([["e", new Error("x")]]), ".values[0]", "Error"],
     ["a hole", [1, , 3], "[1]", "hole"],
     ["an invalid date", { at: new Date(NaN) }, ".at", "invalid date"],
+    ["a symbol as a key", { at: { [Symbol("s")]: 1 } }, ".at", "symbol"],
+    ["a symbol as a key in a map", new Map([["at", { [Symbol("s")]: 1 }]]), ".values[0]", "symbol"],
+    ["an array with keys", [Object.assign([1], { more: 2 })], "[0]", "keys of its own"],
+    ["an array with keys in a set", new Set([Object.assign([1], { more: 2 })]), ".values[0]", "keys of its own"],
+    ["a kind of array", { list: new (class List extends Array {})() }, ".list", "class made of Array"],
+    ["a date with keys", { at: Object.assign(new Date(0), { zone: "UTC" }) }, ".at", "keys of its own"],
+    ["a kind of map", [new (class Table extends Map {})()], "[0]", "Table"],
+    ["a kind of URL", [new (class Link extends URL {})("https://example.org")], "[0]", "Link"],
   ])("refuses %s with the path to it", (_what, value, path, reason) => {
     const refusal = catchError(() => encodeValue(value, "input"));
     expect(refusal).toBeInstanceOf(NotSerializableError);

@@ -64,6 +64,22 @@ describe.each(storages)("$name: a checkpoint with a given id", (storage) => {
     expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
   });
 
+  it("is the same when it was asked for by a version", async () => {
+    const opened = await storage.open();
+    const cut = once();
+    const versioned = strategy<string, string>("versioned", (g) => {
+      const node = g.node("node", async (_input: string, context) => {
+        const { version } = await persistence(context).createCheckpoint({ version: 7 });
+        await cut(context);
+        return `version ${version}`;
+      });
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    await expect(durableAgent(versioned, opened()).run("go")).rejects.toThrow("cut short");
+    expect(await durableAgent(versioned, opened()).resume()).toMatchObject({ output: "version 7" });
+  });
+
   it("is refused where the run has one already: twice in a visit, and in a later visit", async () => {
     const twice: Body = (context) => persistence(context).createCheckpoint({ checkpointId: "before" });
     const refused = expect.objectContaining({ code: "checkpoint_exists", checkpointId: "before" });

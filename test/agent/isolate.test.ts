@@ -1,0 +1,31 @@
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+
+/** What is given to a run is copied before it is stored: the copy must not hide what cannot be stored. */
+describe("a value that cannot be stored as it is", () => {
+  const deep = (levels: number): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level++) value = [value];
+    return value;
+  };
+  it.each([
+    ["a symbol as a key", { at: { [Symbol("s")]: 1 } }],
+    ["an array with keys of its own", { list: Object.assign([1], { more: 2 }) }],
+    ["a kind of date", { at: new (class Day extends Date {})(0) }],
+    ["a kind of array", { list: new (class List extends Array {})() }],
+    ["a map with keys of its own", { map: Object.assign(new Map(), { more: 2 }) }],
+    ["what is nested 20,000 deep", deep(20_000)],
+  ])("is refused as input: %s", async (_what, input) => {
+    const passing = strategy<unknown, unknown>("passing", (g) => {
+      const node = g.node("node", (given: unknown) => given);
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    const agent = new AIAgent({
+      promptExecutor: { execute: () => Promise.reject(new Error("no model")) },
+      llmModel: "none",
+      strategy: passing,
+    }).install(Persistence, { storage: new InMemoryPersistenceStorageProvider() });
+    await expect(agent.run(input)).rejects.toMatchObject({ code: "not_serializable" });
+  });
+});
