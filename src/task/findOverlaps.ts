@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 
 /** Two tasks that cannot run at the same time, since one writes a file that the other reads or writes. */
 export interface FileOverlap<Planned> {
@@ -6,10 +8,21 @@ export interface FileOverlap<Planned> {
   readonly tasks: readonly [Planned, Planned];
 }
 
-/** Which of some planned tasks touch the same files. Decides and reserves nothing; in the order of the tasks. */
+const plannedSchema = z.array(
+  z.object({
+    reserves: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional(),
+  }),
+);
+
+/**
+ * Which of some planned tasks touch the same files. Decides and reserves nothing; in the order of the tasks.
+ *
+ * @throws InvalidInputError
+ */
 export function findOverlaps<Planned extends { readonly reserves?: readonly FileReservation[] | undefined }>(
   tasks: readonly Planned[],
 ): readonly FileOverlap<Planned>[] {
+  checkSchema(plannedSchema, tasks, "planned tasks");
   return tasks.flatMap((first, index) =>
     tasks
       .slice(index + 1)

@@ -16,8 +16,12 @@ export interface TaskMove<Status extends TaskStatus> {
 }
 
 const status = z.enum(TaskStatus);
+
+/** What a task must have, so that it can be told where it may go. */
+export const standingTaskSchema: z.ZodObject = z.object({ status, data: z.looseObject({}) });
+
 const moveSchema = z.object({
-  task: z.object({ taskId: z.string(), status, data: z.looseObject({}) }),
+  task: standingTaskSchema.extend({ taskId: z.string() }),
   to: status,
   at: z.iso.datetime({ offset: true }),
 });
@@ -41,8 +45,9 @@ export function transition<Status extends TaskStatus>(task: Task, move: TaskMove
   return moved as TaskIn<Status>;
 }
 
-/** The statuses that a task may move to from where it is. */
+/** The statuses that a task may move to from where it is. @throws InvalidInputError */
 export function allowedMoves(task: Pick<Task, "status" | "data">): readonly TaskStatus[] {
+  checkSchema(standingTaskSchema, task, "task");
   const lost = task.status === "failed" && !(task.data as StateData["failed"]).recoverable;
   return lost ? [] : STATE_TRANSITIONS[task.status];
 }

@@ -1,5 +1,14 @@
 import { AIAgent, InMemoryPersistenceStorageProvider } from "agent-persistence";
-import { RetentionSchedule, TaskManager, TaskWorker, recover, transition } from "agent-persistence/task";
+import {
+  allowedMoves,
+  findOverlaps,
+  isResumable,
+  RetentionSchedule,
+  TaskManager,
+  TaskWorker,
+  recover,
+  transition,
+} from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { defaultLoop } from "../persistence/defaultLoop.ts";
@@ -26,6 +35,16 @@ it.each<readonly [string, string, () => unknown]>([
   ["a transition of something else", "task.taskId", () => transition(wrong({ status: "queued", data: {} }), move)],
   ["a transition nowhere", "to", () => transition(exampleTask("queued"), wrong({ ...move, to: "done" }))],
   ["a transition at no time", "at", () => transition(exampleTask("queued"), { ...move, at: "today" })],
+  ["moves of no task", "", () => allowedMoves(wrong(undefined))],
+  ["moves of a status that is none", "status", () => allowedMoves(wrong({ status: "done", data: {} }))],
+  ["moves of a task without data", "data", () => allowedMoves(wrong({ status: "failed" }))],
+  ["a question about no task", "task", () => isResumable(wrong(undefined))],
+  ["a question about a status that is none", "task.status", () => isResumable(wrong({ status: "done", data: {} }))],
+  ["an owner in no state", "owner", () => isResumable(exampleTask("in_progress"), wrong("dead"))],
+  ["overlaps of no list", "", () => findOverlaps(wrong(undefined))],
+  ["overlaps of what are no tasks", "0", () => findOverlaps(wrong([5]))],
+  ["files that are no list", "0.reserves", () => findOverlaps(wrong([{ reserves: "a.ts" }]))],
+  ["a file that is only a path", "1.reserves.0", () => findOverlaps(wrong([{}, { reserves: ["a.ts"] }]))],
   ["a worker without tasks", "tasks", worker({ tasks: {} })],
   ["a worker whose agents are none", "agents", worker({ agents: { import: {} } })],
   ["a worker without agents", "agents", worker({ agents: undefined })],

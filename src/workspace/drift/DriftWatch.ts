@@ -2,7 +2,9 @@ import { z } from "zod";
 import type { AgentContext, AgentStorage } from "../../agent/AgentContext.ts";
 import type { AgentFeature } from "../../agent/AgentFeature.ts";
 import type { AgentRun } from "../../agent/AgentRun.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { atLeast, someClock, someFunction, someText } from "../../internal/optionSchemas.ts";
 import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
 import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../recovery/UpstreamRecovery.ts";
@@ -48,6 +50,16 @@ export interface DriftWatchConfig {
   readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
 
+const configSchema = z.object({
+  root: someText,
+  upstream: someText.optional(),
+  fetch: someFunction().optional(),
+  onDrift: someFunction().optional(),
+  intervalMs: atLeast(0).optional(),
+  clock: someClock.optional(),
+  rebase: z.object({ test: someFunction(), committer: z.object({ name: z.string(), email: z.string() }) }).optional(),
+});
+
 /** The answers to a run that waits because of a drift. */
 export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
   "user_handled",
@@ -71,7 +83,9 @@ export class DriftWatch {
   /** What it was told of each run last. */
   readonly #told = new Map<string, DriftNotice>();
 
+  /** @throws InvalidInputError */
   constructor(config: DriftWatchConfig) {
+    checkSchema(configSchema, config, "configuration of Drift");
     this.#config = config;
     this.recovery = new UpstreamRecovery(config);
     this.#files = new WorkspaceFiles(config.root, 10 * 1024 * 1024);

@@ -1,9 +1,12 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { FileAccessError } from "../../errors/FileAccessError.ts";
 import { FileNotAcquiredError } from "../../errors/FileNotAcquiredError.ts";
 import { ReservationLostError } from "../../errors/ReservationLostError.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { atLeast, expected, someText, withMethods } from "../../internal/optionSchemas.ts";
 import { fileIn } from "../files/contentOf.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
@@ -26,6 +29,19 @@ export interface OptimisticLockOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const optionsSchema = z.object({
+  root: someText,
+  reservations: withMethods<Reservations>("acquire"),
+  owner: z.string().optional(),
+  timeoutMs: atLeast(0).optional(),
+});
+
+const pathSchema = z.object({ path: z.string() });
+
+const commitSchema = pathSchema.extend({
+  content: expected("text or a Uint8Array", (value) => typeof value === "string" || value instanceof Uint8Array),
+});
+
 /**
  * Writes a file only if it is still what it was: look at it, make a new content in any time, and commit. Nobody is held up
  * meanwhile. Between the check and the write the file is reserved, so of all who reserve or commit none comes between. A
@@ -38,7 +54,10 @@ export class OptimisticLock {
   readonly #timeoutMs: number;
   readonly #acquired = new Map<string, FileVersion>();
 
-  constructor({ root, reservations, owner = "optimistic lock", timeoutMs = 30_000 }: OptimisticLockOptions) {
+  /** @throws InvalidInputError */
+  constructor(options: OptimisticLockOptions) {
+    checkSchema(optionsSchema, options, "options of the optimistic lock");
+    const { root, reservations, owner = "optimistic lock", timeoutMs = 30_000 } = options;
     this.#files = new WorkspaceFiles(root, maximumFileBytes);
     this.#reservations = reservations;
     this.#owner = owner;
@@ -48,9 +67,10 @@ export class OptimisticLock {
   /**
    * Remembers the file as it is, there or not. Acquiring it again remembers it anew.
    *
-   * @throws PathNotAllowedError, FileAccessError
+   * @throws InvalidInputError, PathNotAllowedError, FileAccessError
    */
   async acquire(path: string): Promise<FileVersion> {
+    checkSchema(pathSchema, { path }, "file to acquire");
     const relative = relativePath(path);
     const version = await this.#versionOf(relative, await this.#files.read(relative));
     this.#acquired.set(relative, version);
@@ -62,9 +82,10 @@ export class OptimisticLock {
    * file is made with the folders it needs. After a conflict the file stays acquired as it was: acquire it again to go on
    * from what is there.
    *
-   * @throws FileNotAcquiredError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
+   * @throws InvalidInputError, FileNotAcquiredError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
    */
   async checkAndCommit(path: string, content: string | Uint8Array): Promise<CommitResult> {
+    checkSchema(commitSchema, { path, content }, "content to commit");
     const relative = relativePath(path);
     const originalVersion = this.#acquired.get(relative);
     if (originalVersion === undefined) throw new FileNotAcquiredError(relative);
