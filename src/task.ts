@@ -15,7 +15,8 @@ export type {
 } from "./task/TaskManagerOptions.ts";
 export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
-export { TaskWorker, type TaskWorkerOptions, type WorkOptions } from "./task/TaskWorker.ts";
+export { TaskWorker } from "./task/TaskWorker.ts";
+export type { TaskWorkerOptions, WorkOptions } from "./task/TaskWorkerOptions.ts";
 export type { FileReservations, HeldReservation } from "./task/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/findOverlaps.ts";
 export { InProcessReservations } from "./task/InProcessReservations.ts";

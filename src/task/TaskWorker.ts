@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { reasonOf } from "../agent/reasonOf.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
@@ -7,67 +6,15 @@ import { OtherStorageError } from "../errors/OtherStorageError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
-import { atLeast, expected, someFunction, someSignal, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
 import { persistence } from "../persistence/Persistence.ts";
 import { InProcessReservations } from "./InProcessReservations.ts";
-import { recoverySchema, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
 import { runTask } from "./runTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import { failTask } from "./stopTask.ts";
-import type { TaskManager } from "./TaskManager.ts";
 import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
-
-/**
- * What a worker works on, and with what. A task that goes on from a checkpoint is recovered: without an
- * `onEnvironmentMismatch` one whose environment is not as it was is paused, with what was found as its reason.
- */
-export interface TaskWorkerOptions extends RecoveryHandlers {
-  /** Where the tasks are. */
-  readonly tasks: TaskManager;
-  /** The agent for each task name, or one for all. They must have Persistence with the storage of `tasks`. Tasks of other names are left. */
-  readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
-  /** How many tasks it runs at the same time. Default 1. */
-  readonly concurrency?: number | undefined;
-  /**
-   * Looks at an output before its task is completed; what it gives is kept as the task's verification results. When it
-   * rejects, the task fails, and a retry goes on from before its last node. Default: nothing is verified.
-   */
-  readonly verify?:
-    | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
-    | undefined;
-  /** Who may touch which files. Default: the tasks of this worker keep out of each other's way. */
-  readonly reservations?: FileReservations | undefined;
-  /** Is told what came of each task, after it is recorded. What it throws becomes a warning of the process. */
-  readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
-}
-
-/** How long a worker works. */
-export interface WorkOptions {
-  /** Aborting it interrupts the tasks that run; they stay in progress, for a worker to recover. */
-  readonly signal?: AbortSignal | undefined;
-  /** How often it looks for more when there is nothing to do, in milliseconds. Absent: it ends then. */
-  readonly pollMs?: number | undefined;
-}
-
-function isAgents(value: unknown): boolean {
-  if (value instanceof AIAgent) return true;
-  return Object(value) === value && Object.values(value as object).every((agent) => agent instanceof AIAgent);
-}
-
-const workerSchema = z
-  .object({
-    tasks: withMethods<TaskManager>("startable", "get"),
-    agents: expected("an agent, or an object with an agent for each task name", isAgents),
-    concurrency: wholeFrom(1).optional(),
-    verify: someFunction().optional(),
-    reservations: withMethods<FileReservations>("acquire").optional(),
-    onOutcome: someFunction().optional(),
-  })
-  .and(recoverySchema);
-
-const workSchema = z.object({ signal: someSignal.optional(), pollMs: atLeast(0).optional() });
+import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
 
 /**
  * Takes tasks out of the queue by priority and age, after those that an ended process left in progress, and runs them.
@@ -78,7 +25,10 @@ export class TaskWorker implements AsyncDisposable {
   readonly #options: TaskWorkerOptions;
   readonly #reservations: FileReservations;
   readonly #concurrency: number;
+  /** None of them rejects. */
   readonly #running = new Map<string, Promise<void>>();
+  /** What this worker is not made for, such as agents of another storage: it takes nothing more. */
+  readonly #failures: unknown[] = [];
   /** Tasks that this worker took and that stand as they stood: another may have more luck. */
   readonly #left = new Set<string>();
   /** Tasks of names that it has no agent for, and of which it has told. */
@@ -96,7 +46,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it.
+   * Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it. When it
+   * rejects, everything that it ran has ended.
    *
    * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
    */
@@ -105,14 +56,17 @@ export class TaskWorker implements AsyncDisposable {
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     try {
-      while (!stop.aborted) {
+      while (!stop.aborted && !this.#hasFailed) {
         await this.#take(stop);
-        if (this.#running.size === 0 && pollMs === undefined) return;
+        if (this.#running.size === 0 && pollMs === undefined) break;
         await this.#change(stop, pollMs);
       }
-    } finally {
-      await Promise.all(this.#running.values());
+    } catch (error) {
+      this.#failures.push(error);
     }
+    await Promise.all(this.#running.values());
+    const failures = this.#failures.splice(0);
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Interrupts what runs and waits for it. */
@@ -125,7 +79,7 @@ export class TaskWorker implements AsyncDisposable {
   async #take(stop: AbortSignal): Promise<void> {
     if (this.#isFull) return;
     for await (const task of this.#options.tasks.startable()) {
-      if (stop.aborted || this.#isFull) return;
+      if (stop.aborted || this.#isFull || this.#hasFailed) return;
       const agent = this.#agentOf(task);
       if (!agent) await this.#skip(task);
       if (!agent || this.#running.has(task.taskId) || this.#left.has(task.taskId)) continue;
@@ -136,16 +90,23 @@ export class TaskWorker implements AsyncDisposable {
 
   #start(task: StartableTask, agent: AIAgent<never, unknown>, files: HeldReservation, stop: AbortSignal): void {
     const { taskId } = task;
-    const work = this.#work(task, agent, files, stop).finally(() => this.#running.delete(taskId));
+    const work = this.#work(task, agent, stop)
+      .catch((error: unknown) => void this.#failures.push(error))
+      .then(() => this.#release(taskId, files))
+      .then(() => void this.#running.delete(taskId));
     this.#running.set(taskId, work);
   }
 
-  async #work(
-    task: StartableTask,
-    agent: AIAgent<never, unknown>,
-    files: HeldReservation,
-    stop: AbortSignal,
-  ): Promise<void> {
+  /** What became of the task stands, also when its files cannot be given back: then they get free when they expire. */
+  async #release(taskId: string, files: HeldReservation): Promise<void> {
+    try {
+      await files.release();
+    } catch (error) {
+      warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be given back: ${reasonOf(error)}`);
+    }
+  }
+
+  async #work(task: StartableTask, agent: AIAgent<never, unknown>, stop: AbortSignal): Promise<void> {
     const { tasks, verify } = this.#options;
     try {
       const outcome = await runTask({
@@ -162,8 +123,6 @@ export class TaskWorker implements AsyncDisposable {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
       // Else somebody was faster.
-    } finally {
-      await files.release();
     }
   }
 
@@ -215,6 +174,10 @@ export class TaskWorker implements AsyncDisposable {
     await Promise.race([woken, ...this.#running.values()]);
     stop.removeEventListener("abort", wake);
     cancel();
+  }
+
+  get #hasFailed(): boolean {
+    return this.#failures.length > 0;
   }
 
   get #isFull(): boolean {

@@ -14,7 +14,7 @@ import { failTask, holdTask } from "./stopTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
 import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
-import type { TaskWorkerOptions } from "./TaskWorker.ts";
+import type { TaskWorkerOptions } from "./TaskWorkerOptions.ts";
 
 /** A task that is taken. */
 export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {

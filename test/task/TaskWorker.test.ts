@@ -1,4 +1,4 @@
-import { AIAgent, Persistence, persistence, strategy, type AgentContext } from "agent-persistence";
+import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import {
   findOverlaps,
   InProcessReservations,
@@ -16,17 +16,7 @@ import { z } from "zod";
 import { durableAgent, Fault } from "../persistence/durableAgent.ts";
 import { testDirectory } from "../storage/file/fixture.ts";
 import { logStorages } from "../persistence/storages.ts";
-
-type Body = (input: string, context: AgentContext) => string | Promise<string>;
-
-/** One node with this body. */
-function oneNode(body: Body) {
-  return strategy<string, string>("one", (g) => {
-    const only = g.node("only", body);
-    g.edge(g.start, only);
-    g.edge(only, g.finish);
-  });
-}
+import { oneNode, type Body } from "./oneNode.ts";
 
 /** Opens when it is told to. */
 function gate() {

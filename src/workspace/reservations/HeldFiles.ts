@@ -63,11 +63,15 @@ export class HeldFiles implements Reservation {
     }
   }
 
+  /** One that cannot be given back keeps none of the others. */
   async release(): Promise<void> {
     this.#isOver = true;
     this.#cancelRenewal();
     await this.#renewal;
-    for (const { path } of this.files) await this.#lock.release(path);
+    const failures: unknown[] = [];
+    for (const { path } of this.files)
+      await this.#lock.release(path).catch((error: unknown) => void failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -51,7 +51,7 @@ export class PathLock {
         await waitFor(this.#clock, Math.min(waitMs, leftMs), signal);
       }
     } catch (error) {
-      await this.release(file.path);
+      await this.release(file.path).catch(() => {});
       throw error;
     }
   }

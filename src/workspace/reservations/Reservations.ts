@@ -102,7 +102,8 @@ export class Reservations {
       }
       return held.complete();
     } catch (error) {
-      await held.release();
+      // What cannot be given back expires; the caller is told why nothing was reserved.
+      await held.release().catch(() => {});
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -29,6 +29,11 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const write = (path: string) => ({ path, operation: "write" }) as const;
 const read = (path: string) => ({ path, operation: "read" }) as const;
+
+/** Makes what is kept of a file unreadable. */
+function damage(path: string): void {
+  mkdirSync(join(directory, "locks", `${nodeSha256.hex(path)}.99.lock`));
+}
 
 /** Until so many wait for a file. */
 async function untilWaiting(path: string, count: number): Promise<void> {
@@ -115,7 +120,7 @@ describe("reservations", () => {
     await inTime(ours.holders("b.txt"));
     for (let minutes = 0; minutes < 4; minutes++) {
       clock.advance(minute);
-      for (let turns = 0; turns < 50; turns++) await nextTurn();
+      for (let turns = 0; turns < 500; turns++) await nextTurn();
     }
     for (const path of ["a.txt", "b.txt"])
       await expect(theirs.acquire([write(path)], { owner: "Ben" })).rejects.toThrow(FileReservedError);
@@ -219,6 +224,21 @@ describe("reservations", () => {
     await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
     clock.advance(1);
     await ours.acquire([write("a")], { owner: "Ann" });
+  });
+
+  it("gives back the files that it can, and says which it could not", async () => {
+    const held = await ours.acquire([write("a"), write("b")], { owner: "Ann" });
+    damage("a");
+    await expect(held.release()).rejects.toMatchObject({ code: "storage_failed", reason: "io" });
+    expect(await theirs.holders("b")).toEqual([]);
+  });
+
+  it("says why nothing was reserved, also when it cannot give back what it had", async () => {
+    await theirs.acquire([write("b")], { owner: "Ben" });
+    const refused = ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: 1000 });
+    await untilWaiting("b", 1);
+    damage("a");
+    await expect(inTime(refused)).rejects.toThrow(FileReservedError);
   });
 
   it("refuses paths that lead out of the workspace, and reserves nothing then", async () => {

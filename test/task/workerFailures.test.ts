@@ -1,0 +1,73 @@
+import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { durableAgent } from "../persistence/durableAgent.ts";
+import { logStorages } from "../persistence/storages.ts";
+import { oneNode } from "./oneNode.ts";
+
+/** Rejections that nobody looked at, until the test ends. */
+function unhandled(): unknown[] {
+  const seen: unknown[] = [];
+  const note = (reason: unknown): void => void seen.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  return seen;
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const reserves = [{ path: "a", operation: "write" }] as const;
+
+describe.each(logStorages)("$name: when a worker cannot go on", (storage) => {
+  async function queue(...taskIds: readonly string[]) {
+    const opened = await storage.open();
+    const tasks = new TaskManager({ storage: opened() });
+    for (const taskId of taskIds) await tasks.create({ taskId, taskName: taskId[0]!, inputRequest: taskId });
+    return { opened, tasks };
+  }
+
+  it.each([1, 2, 5, 30])("it says why, once all that runs has ended: %i at once", async (concurrency) => {
+    const seen = unhandled();
+    const { opened, tasks } = await queue("good", ...Array.from({ length: 8 }, (_unused, index) => `bad${index}`));
+    const other = (await storage.open())();
+    let isOver = false;
+    const body = async (input: string) => {
+      for (let left = 50; left > 0; left--) await turn();
+      isOver = true;
+      return input;
+    };
+    const agents = { g: durableAgent(oneNode(body), opened()), b: durableAgent(oneNode(body), other) };
+    await expect(new TaskWorker({ tasks, agents, concurrency }).run()).rejects.toMatchObject({ code: "other_storage" });
+    expect(isOver).toBe(true);
+    expect(await tasks.get("good")).toMatchObject({ status: "completed" });
+    await turn();
+    expect(seen).toEqual([]);
+  });
+
+  it("and goes on after files that could not be given back, of which it warns", async () => {
+    const seen = unhandled();
+    const { opened, tasks } = await queue();
+    for (const taskId of ["a", "b"]) await tasks.create({ taskId, taskName: "n", inputRequest: taskId, reserves });
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => {
+      warned.mockRestore();
+    });
+    const reservations: FileReservations = {
+      acquire: async () => ({ release: () => Promise.reject(new RangeError("no way back")) }),
+    };
+    const outcomes: TaskOutcome[] = [];
+    const onOutcome = (outcome: TaskOutcome) => void outcomes.push(outcome);
+    const agents = durableAgent(
+      oneNode((input) => input),
+      opened(),
+    );
+    await new TaskWorker({ tasks, agents, reservations, onOutcome }).run();
+    expect(outcomes).toMatchObject([{ outcome: "completed" }, { outcome: "completed" }]);
+    expect(warned.mock.calls).toEqual(
+      ["a", "b"].map((taskId) => [
+        expect.stringMatching(new RegExp(`"${taskId}".*no way back`)),
+        expect.objectContaining({ code: "release_failed" }),
+      ]),
+    );
+    await turn();
+    expect(seen).toEqual([]);
+  });
+});
