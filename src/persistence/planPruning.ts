@@ -78,14 +78,16 @@ function retainable(index: LogIndex): RetainableAgent | undefined {
   if (!standing || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
   const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
-  const start = index.unfinished ? firstOfRun(index) : undefined;
+  const start = index.unfinished ? firstOfRun(index)?.version : undefined;
+  // The agent's first is kept as such, and counts.
+  if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
   const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
   return {
     status: standing.status,
     lastTime: times.reduce((latest, at) => Math.max(latest, at), standing.at),
     checkpoints: points.map(({ version, record }) => ({
       version,
-      exempt: record.id !== undefined || beginnings.has(version) || version === start?.version,
+      exempt: record.id !== undefined || beginnings.has(version),
     })),
   };
 }
