@@ -222,18 +222,25 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes: the record is durable before anything is removed, so that a crash between leaves what it names to be passed
-   * over. The status goes with it, since the appends that said it may be among those that go.
+   * Prunes, when it resolves: from then on what the record names is passed over. {@link removePruned} is to follow. The status
+   * goes with it, since the appends that said it may be among those that go.
    */
-  async prune(record: PrunedRecord, positions: readonly number[]): Promise<void> {
+  async prune(record: PrunedRecord): Promise<void> {
     const summary = agentSummary(this.agentId, this.#life);
     this.#queue.push([record], [], summary && { summary });
     await this.durable();
     this.pruned = [this.nextVersion - 1, keptBy(record)];
-    await this.#owned.prune(positions);
-    for (const reference of record.blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
     this.writer.forgetBlobs(new Set(record.blobs));
     this.writer.forgetContents(new Set(contentsIn(record)));
+  }
+
+  /**
+   * Removes what a pruning that is durable left out. The blobs go first: while appends are there that it names, a crash or
+   * a full disk came between, and all of this is to be done again.
+   */
+  async removePruned(positions: readonly number[], blobs: readonly string[]): Promise<void> {
+    for (const reference of blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
+    await this.#owned.prune(positions);
   }
 
   /** Removes the agent with all it has. Nothing can be done with this journal afterwards. */

@@ -109,7 +109,8 @@ export interface CheckpointPrunedEvent extends EventOrigin {
 }
 
 /**
- * An agent was to be pruned at the end of a run, or by a schedule, and was not; everything goes on all the same. Where a
+ * An agent was to be pruned at the end of a run, or by a schedule, and was not; or it was, and the bytes could not be removed
+ * yet: the next pruning of it does that. Everything goes on all the same. Where a
  * schedule could not find out what to prune, it is the definition's own agent.
  */
 export interface PruningFailedEvent extends EventOrigin {

@@ -24,6 +24,11 @@ export interface PrunedAgent {
   readonly checkpointIds: readonly string[];
   /** How much that is, roughly, in bytes of JSON before compression. */
   readonly bytes: number;
+  /**
+   * The error that kept the bytes from being removed: nothing reads them any more, and the next pruning of the agent
+   * removes them. Absent: they are removed.
+   */
+  readonly outstanding?: unknown;
 }
 
 /** What goes of an agent, and how: its whole log, or what a record says. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import type { Entry } from "../checkpoint/Entry.ts";
+import { pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { someText } from "../internal/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
@@ -37,7 +38,7 @@ const optionsSchema = z.object({
 
 /** What was thrown away; with `dryRun`, what would be. */
 export interface PruneReport {
-  /** Those of which something goes. */
+  /** Those of which something goes; without checkpoints where only what an earlier pruning could not remove does. */
   readonly pruned: readonly PrunedAgent[];
   /** Ids of agents that were left alone because somebody works on them. */
   readonly busy: readonly string[];
@@ -72,14 +73,8 @@ export async function pruneOwned(
   journal: Journal,
   options: PruningOptions,
 ): Promise<PrunedAgent | undefined> {
-  const plan = planPruning(await storedAgent(setup, journal.agentId, await journal.readStored()), options);
-  return plan && (await carryOutAndTell(setup, journal, plan));
-}
-
-async function carryOutAndTell(setup: PersistenceSetup, journal: Journal, plan: PruningPlan): Promise<PrunedAgent> {
-  await carryOut(journal, plan);
-  setup.tell({ kind: "checkpoint_pruned", ...plan.pruned });
-  return plan.pruned;
+  const work = await findWork(setup, journal.agentId, await journal.readStored(), options);
+  return work && (await carryOut(setup, journal, work));
 }
 
 /** How a setup prunes. */
@@ -101,7 +96,7 @@ async function pruneOne(
   const entries: Entry[] = [];
   for await (const entry of setup.log.read(agentId)) entries.push(entry);
   const last = entries.at(-1);
-  const foreseen = planPruning(await storedAgent(setup, agentId, entries), options);
+  const foreseen = await findWork(setup, agentId, entries, options);
   if (!last || !foreseen) return undefined;
   if (dryRun) {
     const owner = await setup.log.owner(agentId);
@@ -109,7 +104,7 @@ async function pruneOne(
     return foreseen.pruned;
   }
   await using journal = await setup.openJournal(agentId);
-  if (await journal.endsWith(last)) return await carryOutAndTell(setup, journal, foreseen);
+  if (await journal.endsWith(last)) return await carryOut(setup, journal, foreseen);
   return await pruneOwned(setup, journal, options);
 }
 
@@ -121,9 +116,53 @@ async function storedAgent(
   return { agentId, entries, noteTexts: await readNoteTexts(log, agentId, entries) };
 }
 
-async function carryOut(journal: Journal, { change }: PruningPlan): Promise<void> {
-  if (change) await journal.prune(change.record, change.positions);
+/** What an earlier pruning recorded and did not remove. */
+interface UnfinishedPruning {
+  readonly pruned: PrunedAgent;
+  readonly unremoved: readonly string[];
+}
+
+/** What there is to do for an agent: a pruning, else what is left of the one before. */
+async function findWork(
+  setup: PersistenceSetup,
+  agentId: string,
+  entries: readonly Entry[],
+  options: PruningOptions,
+): Promise<PruningPlan | UnfinishedPruning | undefined> {
+  const plan = planPruning(await storedAgent(setup, agentId, entries), options);
+  const before = plan ? undefined : pruningIn(entries);
+  const bytes = (before && (await setup.log.unremovedBytes?.(agentId))) ?? 0;
+  if (!before || bytes === 0) return plan;
+  return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
+}
+
+/** It is told as soon as it is durable: what fails then is left for the next time. */
+async function carryOut(
+  setup: PersistenceSetup,
+  journal: Journal,
+  work: PruningPlan | UnfinishedPruning,
+): Promise<PrunedAgent> {
+  const { pruned } = work;
+  if ("unremoved" in work) return await remove(journal, pruned, [], work.unremoved);
+  const { change } = work;
+  if (change) await journal.prune(change.record);
   else await journal.drop();
+  setup.tell({ kind: "checkpoint_pruned", ...pruned });
+  return change ? await remove(journal, pruned, change.positions, change.record.blobs) : pruned;
+}
+
+async function remove(
+  journal: Journal,
+  pruned: PrunedAgent,
+  positions: readonly number[],
+  blobs: readonly string[],
+): Promise<PrunedAgent> {
+  try {
+    await journal.removePruned(positions, blobs);
+    return pruned;
+  } catch (outstanding) {
+    return { ...pruned, outstanding };
+  }
 }
 
 async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): Promise<readonly string[]> {

@@ -10,10 +10,12 @@ import { pruneOwned, pruningOptions } from "./prune.ts";
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
   if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
+  const tell = (error: unknown) => setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
   try {
-    await pruneOwned(setup, journal, pruningOptions(setup));
+    const pruned = await pruneOwned(setup, journal, pruningOptions(setup));
+    if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
   } catch (error) {
-    setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
+    tell(error);
   }
 }
 

@@ -104,6 +104,12 @@ export interface RecordLog {
     readonly after?: string;
     readonly limit?: number;
   }): AsyncIterable<AgentSummary>;
+  /**
+   * How many bytes of appends that a durable `pruned` record names are there all the same: more than 0 when a crash or a
+   * failure came before they were removed. Writes nothing. Absent: the storage cannot tell, and such bytes go with the
+   * next pruning.
+   */
+  unremovedBytes?(agentId: string): Promise<number>;
   /** The owner and its state; `undefined` when the log is free. Takes nothing. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
   /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */
@@ -131,7 +137,10 @@ export interface OwnedLog {
    * then unknown), and with a `StorageError` when the storage failed (after which every further append rejects).
    */
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
-  /** Removes the bytes of appends that a durable `pruned` record names. */
+  /**
+   * Removes the bytes of appends that a durable `pruned` record names: those at these positions, and those that an earlier
+   * pruning should have removed.
+   */
   prune(positions: readonly number[]): Promise<void>;
   /** Removes the agent. Positions and generations go on if its id is used again. */
   drop(): Promise<void>;

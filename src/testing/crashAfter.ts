@@ -44,6 +44,7 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
     read: (agentId, options) => log.read(agentId, options),
     list: (options) => log.list(options),
     owner: (agentId) => log.owner(agentId),
+    ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
     close: () => log.close(),
   };

@@ -78,7 +78,7 @@ export class PruneStage {
     const counts = [kept.size, rounds + 1];
     if (!counts.includes(found.length)) throw new Violation("acknowledged", `${found.length} checkpoints are left`);
     await this.#assertKept(kept);
-    const { agent, clock } = this.#start();
+    const { agent, clock, log } = this.#start();
     const prune = () => mustSucceed("usable", () => persistence(agent).prune({ policy }));
     if ((await prune()).busy.length > 0) {
       // Whoever began before the crash cannot be asked any more; it is waited for.
@@ -86,6 +86,8 @@ export class PruneStage {
       await prune();
     }
     await this.#assertKept(kept);
+    if ((await log.unremovedBytes?.(agentId)) !== 0)
+      throw new Violation("acknowledged", "bytes of the pruning that a crash cut short are left");
     const left = await this.#checkpoints();
     if (left.length !== kept.size) throw new Violation("idempotent", `${left.length} checkpoints are left at the end`);
     const first = left[0]?.checkpointId ?? "";

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
 import { durableAgent } from "../persistence/durableAgent.ts";
 import { logStorages } from "../persistence/storages.ts";
+import { delegatingOwner } from "../testing/delegatingLog.ts";
 
 const minute = 60 * 1000;
 const hour = 60 * minute;
@@ -135,6 +136,21 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     vi.spyOn(storage.log, "read").mockImplementationOnce(fail);
     expect([await after(day, day), told().length]).toEqual([1, 3]);
     expect(told()).toEqual([0, 1, 2].map(() => ["a", broken]));
+  });
+
+  it("tells what was pruned and could not be removed, and removes it the next day", async () => {
+    const { after, events, storage } = await scheduled();
+    const full = new Error("no space");
+    const take = storage.log.open.bind(storage.log);
+    vi.spyOn(storage.log, "open").mockImplementationOnce(async (...given) =>
+      delegatingOwner(await take(...given), { prune: () => Promise.reject(full) }),
+    );
+    await after(2 * hour);
+    const told = events.filter(({ kind }) => kind === "checkpoint_pruned" || kind === "pruning_failed");
+    expect(told).toMatchObject([{ kind: "checkpoint_pruned" }, { kind: "pruning_failed", agentId: "a", error: full }]);
+    expect(await storage.log.unremovedBytes?.("a")).toBeGreaterThan(0);
+    await after(day);
+    expect(await storage.log.unremovedBytes?.("a")).toBe(0);
   });
 });
 

@@ -76,12 +76,10 @@ export class FileOwnedLog implements OwnedLog {
     return this.#inTurn(() => this.#store(encoded));
   }
 
-  prune(positions: readonly number[]): Promise<void> {
+  prune(): Promise<void> {
     return this.#inTurn(async () => {
       const { segment } = this.#taken;
-      this.#taken = await this.#orEnd(() =>
-        compactSegments(this.#backend, this.#folder, this.#taken, new Set(positions)),
-      );
+      this.#taken = await this.#orEnd(() => compactSegments(this.#backend, this.#folder, this.#taken));
       await segment.close().catch(() => {});
       await this.#lease.moved(segment.generation);
     });

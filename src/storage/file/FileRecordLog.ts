@@ -107,6 +107,10 @@ export class FileRecordLog implements RecordLog {
     yield* selectSummaries(await listAgents(this.#backend), options);
   }
 
+  async unremovedBytes(agentId: string): Promise<number> {
+    return readerOf(this.#backend, this.#folder(agentId)).unremovedBytes();
+  }
+
   async owner(
     agentId: string,
   ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {

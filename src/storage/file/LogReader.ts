@@ -56,6 +56,18 @@ export class LogReader {
     return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
   }
 
+  /** How many bytes are there of entries that `pruned` records name. */
+  async unremovedBytes(): Promise<number> {
+    const { parts } = await this.#loader.load({ needsOlder: () => true });
+    const gaps = this.gapsIn(parts);
+    const chain = new EntryChain(gaps);
+    let bytes = 0;
+    for (const part of gaps.length === 0 ? [] : parts)
+      for (const { start, end, entry } of this.#scan.entries(part.segment, part))
+        if (chain.isPruned(entry.position)) bytes += end - start;
+    return bytes;
+  }
+
   /** The entries of a log from a line on, or from its start, up to a position, each linked to the one before. */
   *#follow(
     { from, parts: all, complete }: LogImage,

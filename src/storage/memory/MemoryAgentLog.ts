@@ -74,10 +74,15 @@ export class MemoryAgentLog {
     }
   }
 
-  prune(positions: readonly number[]): void {
-    const chain = new EntryChain(this.#gaps);
-    this.#lines = this.#lines.without(new Set(positions.filter((position) => chain.isPruned(position))));
-    this.#snapshots = this.#snapshots.filter((position) => !positions.includes(position));
+  /** Bytes of lines that {@link prune} would remove. */
+  get unremovedBytes(): number {
+    return this.#prunedIndexes().reduce((sum, index) => sum + this.#lines.lineAt(index).length, 0);
+  }
+
+  prune(): void {
+    const positions = new Set(this.#prunedIndexes().map((index) => this.#lines.positionAt(index)));
+    this.#lines = this.#lines.without(positions);
+    this.#snapshots = this.#snapshots.filter((position) => !positions.has(position));
   }
 
   /** Forgets everything but the position, so that a late writer still collides. */
@@ -88,6 +93,12 @@ export class MemoryAgentLog {
     this.#start = this.#position;
     this.#checksum = "";
     this.#summary = undefined;
+  }
+
+  #prunedIndexes(): readonly number[] {
+    const chain = new EntryChain(this.#gaps);
+    const indexes = Array.from({ length: this.#lines.length }, (_, index) => index);
+    return indexes.filter((index) => chain.isPruned(this.#lines.positionAt(index)));
   }
 
   #acknowledgeAgain({ id }: LogAppend, expectedPosition: number): number {

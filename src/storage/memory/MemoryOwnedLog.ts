@@ -32,9 +32,9 @@ export class MemoryOwnedLog implements OwnedLog {
     return this.#log.append(entry, expectedPosition, this.generation);
   }
 
-  async prune(positions: readonly number[]): Promise<void> {
+  async prune(): Promise<void> {
     this.#assertOwned();
-    this.#log.prune(positions);
+    this.#log.prune();
   }
 
   async drop(): Promise<void> {

@@ -72,6 +72,11 @@ export class MemoryRecordLog implements RecordLog {
     yield* selectSummaries(summaries, options);
   }
 
+  async unremovedBytes(agentId: string): Promise<number> {
+    this.#assertUsable(agentId);
+    return this.#logs.get(agentId)?.unremovedBytes ?? 0;
+  }
+
   async owner(
     agentId: string,
   ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {

@@ -119,8 +119,9 @@ export class RetentionSchedule implements AsyncDisposable {
   }
 
   async #prune(): Promise<void> {
-    const { failed } = await this.#feature.prune();
+    const { failed, pruned } = await this.#feature.prune();
     for (const { agentId, error } of failed) this.#tell(agentId, error);
+    for (const { agentId, outstanding } of pruned) if (outstanding !== undefined) this.#tell(agentId, outstanding);
   }
 
   #tell(agentId: string, error: unknown): void {

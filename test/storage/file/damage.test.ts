@@ -28,6 +28,34 @@ async function expectFound(directory: string, texts: readonly string[]): Promise
   }
 }
 
+it("whole lines removed from the end of a log are not found: it is the same as one that ended there", async () => {
+  const directory = await testDirectory();
+  const log = testLog(directory);
+  const owned = await log.open("a", nextOwner());
+  for (const text of ["one", "two", "three"]) await append(owned, text, { summary: summaryOf("a", text) });
+  const ended = await readFile((await segmentPaths(directory, "a"))[0] ?? "");
+  await owned.release();
+  const [path = ""] = await segmentPaths(directory, "a");
+  const lines = ended.toString().split("\n").slice(0, -1);
+  for (const [count, texts] of [
+    [5, ["one", "two", "three"]],
+    [4, ["one", "two"]],
+    [3, ["one"]],
+    [2, []],
+  ] as const) {
+    await writeFile(
+      path,
+      lines
+        .slice(0, count)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    expect(textsOf(await collect(log.read("a")))).toEqual(texts);
+  }
+  await writeFile(path, "");
+  expect(await collect(log.read("a"))).toEqual([]);
+});
+
 describe("a changed byte anywhere", () => {
   it("in the log of one owner is found", async () => {
     const directory = await testDirectory();
