@@ -10,11 +10,18 @@ import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
 import { persistence } from "../persistence/Persistence.ts";
 import { InProcessReservations } from "./InProcessReservations.ts";
+import { LeftTasks } from "./LeftTasks.ts";
 import { runTask } from "./runTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
-import { failTask } from "./stopTask.ts";
+import { stopTask } from "./stopTask.ts";
 import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
 import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
+
+/** One call of `run`. */
+interface Shift {
+  readonly stop: AbortSignal;
+  readonly left: LeftTasks;
+}
 
 /**
  * Takes tasks out of the queue by priority and age, after those that an ended process left in progress, and runs them.
@@ -29,8 +36,6 @@ export class TaskWorker implements AsyncDisposable {
   readonly #running = new Map<string, Promise<void>>();
   /** What this worker is not made for, such as agents of another storage: it takes nothing more. */
   readonly #failures: unknown[] = [];
-  /** Tasks that this worker took and that stand as they stood: another may have more luck. */
-  readonly #left = new Set<string>();
   /** Tasks of names that it has no agent for, and of which it has told. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
@@ -55,10 +60,11 @@ export class TaskWorker implements AsyncDisposable {
     checkSchema(workSchema, options, "options of run()");
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
+    const shift = { stop, left: new LeftTasks(this.#options.tasks.clock, pollMs) };
     try {
-      while (!stop.aborted && !this.#hasFailed) {
-        await this.#take(stop);
-        if (this.#running.size === 0 && pollMs === undefined) break;
+      while (!stop.aborted) {
+        await this.#take(shift);
+        if (this.#hasFailed || (this.#running.size === 0 && pollMs === undefined)) break;
         await this.#change(stop, pollMs);
       }
     } catch (error) {
@@ -76,21 +82,22 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /** Starts as many tasks as there is room for. */
-  async #take(stop: AbortSignal): Promise<void> {
-    if (this.#isFull) return;
+  async #take(shift: Shift): Promise<void> {
+    const { stop, left } = shift;
+    if (this.#isFull || this.#hasFailed) return;
     for await (const task of this.#options.tasks.startable()) {
       if (stop.aborted || this.#isFull || this.#hasFailed) return;
       const agent = this.#agentOf(task);
       if (!agent) await this.#skip(task);
-      if (!agent || this.#running.has(task.taskId) || this.#left.has(task.taskId)) continue;
-      const files = await this.#reserve(task);
-      if (files) this.#start(task, agent, files, stop);
+      if (!agent || this.#running.has(task.taskId) || left.has(task)) continue;
+      const files = await this.#reserve(task, shift);
+      if (files) this.#start(task, agent, files, shift);
     }
   }
 
-  #start(task: StartableTask, agent: AIAgent<never, unknown>, files: HeldReservation, stop: AbortSignal): void {
+  #start(task: StartableTask, agent: AIAgent<never, unknown>, files: HeldReservation, shift: Shift): void {
     const { taskId } = task;
-    const work = this.#work(task, agent, stop)
+    const work = this.#work(task, agent, shift)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(() => this.#release(taskId, files))
       .then(() => void this.#running.delete(taskId));
@@ -106,7 +113,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  async #work(task: StartableTask, agent: AIAgent<never, unknown>, stop: AbortSignal): Promise<void> {
+  async #work(task: StartableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
     const { tasks, verify } = this.#options;
     try {
       const outcome = await runTask({
@@ -114,16 +121,24 @@ export class TaskWorker implements AsyncDisposable {
         task,
         agent,
         recovery: this.#options,
-        signal: stop,
+        signal: shift.stop,
         ...(verify && { verify }),
       });
-      if (outcome.outcome === "interrupted") this.#left.add(task.taskId);
-      await this.#tell(outcome);
+      await this.#settle(task, outcome, shift);
     } catch (error) {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
       // Else somebody was faster.
     }
+  }
+
+  async #settle({ taskId, updatedAt }: StartableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
+    if (outcome.outcome !== "interrupted") left.remove(taskId);
+    else if (!stop.aborted) {
+      const now = await this.#options.tasks.get(taskId).catch(() => undefined);
+      left.add(taskId, outcome.error, [updatedAt, now?.updatedAt ?? updatedAt]);
+    }
+    await this.#tell(outcome);
   }
 
   /** A task that its agent does not have was deleted meanwhile. @throws OtherStorageError when it is still there. */
@@ -139,17 +154,23 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /** `undefined` while somebody else holds one of its files. */
-  async #reserve(task: StartableTask): Promise<HeldReservation | undefined> {
+  async #reserve(task: StartableTask, shift: Shift): Promise<HeldReservation | undefined> {
     const { taskId, reserves } = task;
     if (reserves.length === 0) return { release: async () => {} };
     try {
       return await this.#reservations.acquire(reserves, { owner: taskId, keepAlive: true });
     } catch (error) {
-      if (error instanceof FileReservedError) return undefined;
-      // What cannot be reserved by anybody is no reason to try again and again.
-      this.#left.add(taskId);
-      await this.#tell(await failTask(this.#options.tasks, task, error));
+      if (!(error instanceof FileReservedError)) await this.#refuse(task, error, shift);
       return undefined;
+    }
+  }
+
+  /** What cannot be reserved by anybody is no reason to try again and again; a storage that fails is, after a while. */
+  async #refuse(task: StartableTask, error: unknown, shift: Shift): Promise<void> {
+    try {
+      await this.#settle(task, await stopTask(this.#options.tasks, task, error), shift);
+    } catch (failed) {
+      if (!isOvertaken(failed)) throw failed;
     }
   }
 

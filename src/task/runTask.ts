@@ -1,16 +1,10 @@
 import type { AIAgent } from "../agent/AIAgent.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
-import { EnvironmentMismatchError } from "../errors/EnvironmentMismatchError.ts";
-import { OwnershipLostError } from "../errors/OwnershipLostError.ts";
-import { RecoveryRefusedError } from "../errors/RecoveryRefusedError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
-import { StopRequestedError } from "../errors/StopRequestedError.ts";
-import { StorageError } from "../errors/StorageError.ts";
 import { WaitExpiredError } from "../errors/WaitExpiredError.ts";
-import { isUnreadable } from "./isUnreadable.ts";
 import { Recovery } from "./recovery/Recovery.ts";
 import type { RecoveryHandlers } from "./recovery/RecoverOptions.ts";
-import { failTask, holdTask } from "./stopTask.ts";
+import { stopTask } from "./stopTask.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
 import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
@@ -33,15 +27,15 @@ export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
  */
 export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   const { tasks, task, signal } = taken;
-  if (task.status === "waiting" && !task.asks) return failTask(tasks, task, new WaitExpiredError(task.taskId));
+  if (task.status === "waiting" && !task.asks) return stopTask(tasks, task, new WaitExpiredError(task.taskId));
   try {
     const result = await recovered(taken);
     if (result.status !== "completed") return { ...takenTask(task), outcome: result.status };
     return { ...takenTask(task), outcome: "completed", output: result.output };
   } catch (error) {
     if (error instanceof AgentBusyError || error instanceof StatusChangedError) throw error;
-    if (signal.aborted || isOutside(error)) return { ...takenTask(task), outcome: "interrupted", error };
-    return stopped(taken, error);
+    if (signal.aborted) return { ...takenTask(task), outcome: "interrupted", error };
+    return stopTask(tasks, task, error);
   }
 }
 
@@ -52,20 +46,4 @@ async function recovered({ task, agent, recovery, signal, verify }: TakenTask) {
     ...(verify && { verify: (output: unknown) => verify(output, taskId) }),
   };
   return (await new Recovery(agent, { ...recovery, agentId: taskId, signal }, resume).execute()).result;
-}
-
-/** What has to be settled by somebody pauses a task, everything else fails it; what cannot be recorded leaves it. */
-async function stopped({ tasks, task }: TakenTask, error: unknown): Promise<TaskOutcome> {
-  const isUnsettled = error instanceof EnvironmentMismatchError || error instanceof RecoveryRefusedError;
-  try {
-    return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
-  } catch (unrecorded) {
-    if (!isUnreadable(unrecorded)) throw unrecorded;
-    return { ...takenTask(task), outcome: "interrupted", error };
-  }
-}
-
-/** Whether a run rejected for no fault of its own. */
-function isOutside(error: unknown): boolean {
-  return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
 }

@@ -11,6 +11,8 @@ export interface StartableTask {
   /** `in_progress`: its process ended without ending it. `waiting`: what it waits for did not come in time. */
   readonly status: "queued" | "in_progress" | "waiting";
   readonly reserves: readonly FileReservation[];
+  /** ISO 8601; when its status changed last. */
+  readonly updatedAt: string;
   /** Whether a run of it asked for what it waits for, and takes the answer. */
   readonly asks: boolean;
 }
@@ -19,19 +21,27 @@ export interface StartableTask {
 export async function* startableTasks(logs: TaskLogs): AsyncGenerator<StartableTask> {
   for (const status of ["in_progress", "waiting", "queued"] as const) {
     for await (const summary of logs.log.list({ status })) {
-      const { agentId: taskId, taskName } = summary;
+      const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
       if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
-      if ((await logs.log.owner(taskId))?.state === "alive") continue;
+      if (await isOwned(logs, taskId)) continue;
       const reserves = status === "queued" ? reservesOf(summary) : await recordedReserves(logs, taskId);
-      yield { taskId, taskName, status, reserves: reserves ?? [], asks: summary.requestIds.length > 0 };
+      yield { taskId, taskName, status, updatedAt, reserves: reserves ?? [], asks: requestIds.length > 0 };
     }
   }
 }
 
-/** Of a task that cannot be read none are known; whoever takes it meets the error. */
-async function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly FileReservation[] | undefined> {
+function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
+  return ifReadable(async () => (await log.owner(taskId))?.state === "alive");
+}
+
+function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly FileReservation[] | undefined> {
+  return ifReadable(async () => (await logs.life(taskId)).task?.reserves);
+}
+
+/** Of a task that cannot be read nothing is known; whoever takes it meets the error. */
+async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | undefined> {
   try {
-    return (await logs.life(taskId)).task?.reserves;
+    return await known();
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     return undefined;

@@ -1,4 +1,10 @@
+import { EnvironmentMismatchError } from "../errors/EnvironmentMismatchError.ts";
+import { OwnershipLostError } from "../errors/OwnershipLostError.ts";
+import { RecoveryRefusedError } from "../errors/RecoveryRefusedError.ts";
 import { StatusChangedError } from "../errors/StatusChangedError.ts";
+import { StopRequestedError } from "../errors/StopRequestedError.ts";
+import { StorageError } from "../errors/StorageError.ts";
+import { isUnreadable } from "./isUnreadable.ts";
 import type { StartableTask } from "./startableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
 import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
@@ -6,8 +12,31 @@ import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
 const instructions =
   "Put right what is named, or give the worker an onEnvironmentMismatch that chooses; then resume the task.";
 
+/**
+ * What comes of a task that cannot begin or go on: what has to be settled by somebody pauses it, everything else fails it.
+ * What is no fault of its own leaves it as it is, and so does what cannot be recorded.
+ *
+ * @throws AgentBusyError, StatusChangedError when somebody else was faster.
+ */
+export async function stopTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
+  if (isOutside(error)) return { ...takenTask(task), outcome: "interrupted", error };
+  const isUnsettled = error instanceof EnvironmentMismatchError || error instanceof RecoveryRefusedError;
+  try {
+    return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
+  } catch (unrecorded) {
+    if (isOutside(unrecorded)) return { ...takenTask(task), outcome: "interrupted", error: unrecorded };
+    if (!isUnreadable(unrecorded)) throw unrecorded;
+    return { ...takenTask(task), outcome: "interrupted", error };
+  }
+}
+
+/** Whether a run rejected for no fault of its own. */
+function isOutside(error: unknown): boolean {
+  return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
+}
+
 /** A run records its own failure once it has begun; what kept a task from beginning is recorded here. */
-export async function failTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
+async function failTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
   if (status === "queued") await tasks.start(taskId);
@@ -15,12 +44,8 @@ export async function failTask(tasks: TaskManager, task: StartableTask, error: u
   return { ...takenTask(task), outcome: "failed", error };
 }
 
-/**
- * Pauses a task that cannot go on before somebody has settled something.
- *
- * @throws AgentBusyError, StatusChangedError when somebody else was faster.
- */
-export async function holdTask(tasks: TaskManager, task: StartableTask, error: Error): Promise<TaskOutcome> {
+/** Pauses a task that cannot go on before somebody has settled something. */
+async function holdTask(tasks: TaskManager, task: StartableTask, error: Error): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
   if (status !== task.status) throw new StatusChangedError(taskId, status, [task.status]);

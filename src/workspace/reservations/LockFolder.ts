@@ -86,8 +86,13 @@ export class LockFolder {
   }
 
   async #make(): Promise<void> {
-    await this.#disk.mkdir(join(this.#path, ".."));
-    await this.#disk.mkdir(this.#path);
+    try {
+      await this.#disk.mkdir(join(this.#path, ".."));
+      await this.#disk.mkdir(this.#path);
+    } catch (error) {
+      this.#made = undefined;
+      throw error;
+    }
   }
 }
 
