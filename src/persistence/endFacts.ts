@@ -1,11 +1,15 @@
+import { z } from "zod";
 import { fileNoteKey } from "../checkpoint/FileChange.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import { checkSchema } from "../internal/checkSchema.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { changedFiles } from "./changedFiles.ts";
 import type { PersistenceSetup } from "./PersistenceSetup.ts";
 
 /** What is recorded with the end of a run beside its output. */
 export type EndFacts = Pick<CheckpointRecord, "verification" | "files">;
+
+const resultsSchema: z.ZodType = z.array(z.unknown());
 
 /** What looks at the output of a run before its end is recorded; `undefined` when there is nothing to look at. */
 export function endFacts(
@@ -18,7 +22,7 @@ export function endFacts(
   if (!verify && !changesFiles) return undefined;
   const { writer, agentId } = journal;
   return async (output) => {
-    const results = await verify?.(output);
+    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
     await journal.durable();
     const files = changesFiles ? await changedFiles(log, agentId, runId) : [];
     return {

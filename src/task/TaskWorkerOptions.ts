@@ -18,7 +18,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
   /** How many tasks it runs at the same time. Default 1. */
   readonly concurrency?: number | undefined;
   /**
-   * Looks at an output before its task is completed; what it gives is kept as the task's verification results. When it
+   * Looks at an output before its task is completed; the list that it gives is kept as the task's verification results. When it
    * rejects, the task fails, and a retry goes on from before its last node. Default: nothing is verified.
    */
   readonly verify?:

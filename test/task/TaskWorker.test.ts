@@ -158,6 +158,18 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "completed", data: { verificationResults: ["good"] } });
   });
 
+  it.each([undefined, "good", new Set(["good"])])(
+    "fails a task whose verification gives no list but %s",
+    async (given) => {
+      const { work, tasks, outcomes } = await setup({ taskId: "t" });
+      await work((input) => input, { verify: () => given as never }).run();
+      expect(outcomes).toMatchObject([
+        { outcome: "failed", error: { code: "invalid_input", subject: "verification" } },
+      ]);
+      expect(await tasks.get("t")).toMatchObject({ status: "failed" });
+    },
+  );
+
   it("keeps what verification gives", async () => {
     const { work, tasks } = await setup({ taskId: "t" });
     const seen: unknown[] = [];
