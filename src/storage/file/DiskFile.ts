@@ -22,10 +22,6 @@ export class DiskFile {
     const { writeSynced } = this.#file;
     if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
     await this.write(bytes);
-    await this.fdatasync();
-  }
-
-  async fdatasync(): Promise<void> {
     try {
       await this.#file.fdatasync();
     } catch (error) {

@@ -50,10 +50,9 @@ export class LockFolder {
     const temporary = `${this.#file(next.path, number + 1)}.${randomId()}.tmp`;
     const file = await this.#disk.create(temporary);
     try {
-      await file?.write(Buffer.from(encodeLock(next)));
       // The name need not be on the device: a reservation does not outlive the machine's processes. Its content must be
       // when the name is, since an empty file could not be told from damage.
-      await file?.fdatasync();
+      await file?.store(Buffer.from(encodeLock(next)));
       await this.#disk.link(temporary, this.#file(next.path, number + 1));
     } catch (error) {
       // Somebody took it for left behind: its number was made meanwhile.
