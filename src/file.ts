@@ -3,7 +3,7 @@ export {
   type FileProviderOptions,
 } from "./storage/file/FilePersistenceStorageProvider.ts";
 export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
-export type { FileSystem } from "./storage/file/FileSystem.ts";
-export { nodeFileSystem } from "./storage/file/nodeFileSystem.ts";
-export type { SalvageReport } from "./storage/file/salvageAgent.ts";
-export type { ProcessIdentity } from "./storage/file/ProcessIdentity.ts";
+export type { FileSystem } from "./node/FileSystem.ts";
+export { nodeFileSystem } from "./node/nodeFileSystem.ts";
+export type { SalvageReport } from "./storage/file/salvage/salvageAgent.ts";
+export type { ProcessIdentity } from "./node/ProcessIdentity.ts";

@@ -1,25 +1,32 @@
 export type { Sha256 } from "./internal/Sha256.ts";
-export type { StrategyGraph } from "./agent/StrategyGraph.ts";
-export type { RecordedRequirements } from "./agent/RecordedRequirements.ts";
-export type { RunState } from "./agent/RunState.ts";
+export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
+export type { RecordedRequirements } from "./agent/state/RecordedRequirements.ts";
+export type { RunState } from "./agent/state/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
-export type { AbortGrace } from "./agent/AbortGrace.ts";
-export type { AgentContext, AgentLlm, AgentStorage, AgentTools, Decision, Requirements } from "./agent/AgentContext.ts";
-export type { AgentFeature } from "./agent/AgentFeature.ts";
-export type { AgentRun, InterruptOptions } from "./agent/AgentRun.ts";
-export { callModel } from "./agent/callModel.ts";
-export { callTools } from "./agent/callTools.ts";
-export { callOf, nodeInputOf, runOf, visitOf } from "./agent/ContextBinding.ts";
-export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/FeaturePipeline.ts";
-export type { Graph, NodeOptions } from "./agent/Graph.ts";
-export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/GraphStructure.ts";
-export { hasToolCalls } from "./agent/hasToolCalls.ts";
-export type { InputRequest } from "./agent/InputRequest.ts";
-export type { Crossing, NextStep } from "./agent/NextStep.ts";
-export type { InputOf, Node, OutputOf } from "./agent/Node.ts";
-export type { NodeVisit } from "./agent/NodeVisit.ts";
+export type { AbortGrace } from "./agent/feature/AbortGrace.ts";
+export type {
+  AgentContext,
+  AgentLlm,
+  AgentStorage,
+  AgentTools,
+  Decision,
+  Requirements,
+} from "./agent/context/AgentContext.ts";
+export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
+export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
+export { callModel } from "./agent/model/callModel.ts";
+export { callTools } from "./agent/model/callTools.ts";
+export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
+export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/feature/FeaturePipeline.ts";
+export type { Graph, NodeOptions } from "./agent/strategy/Graph.ts";
+export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
+export { hasToolCalls } from "./agent/model/hasToolCalls.ts";
+export type { InputRequest } from "./agent/context/InputRequest.ts";
+export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
+export type { InputOf, Node, OutputOf } from "./agent/strategy/Node.ts";
+export type { NodeVisit } from "./agent/feature/NodeVisit.ts";
 export type {
   CallOrigin,
   InputRequestEvent,
@@ -27,10 +34,10 @@ export type {
   NodeEvent,
   PipelineEvents,
   ToolCallEvent,
-} from "./agent/PipelineEvents.ts";
-export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/PromptExecutor.ts";
-export { runMoved, type RunMoved } from "./agent/RunMoved.ts";
-export type { ResumeOptions, RunOptions, RunRequest } from "./agent/RunRequest.ts";
+} from "./agent/feature/PipelineEvents.ts";
+export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
+export { runMoved, type RunMoved } from "./agent/context/RunMoved.ts";
+export type { ResumeOptions, RunOptions, RunRequest } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,
   PendingApproval,
@@ -38,13 +45,13 @@ export type {
   PendingRequest,
   RevertibleCall,
   RunResult,
-} from "./agent/RunResult.ts";
-export type { RunSettings } from "./agent/RunSettings.ts";
-export type { RunStart } from "./agent/RunStart.ts";
-export type { RunStateSeed } from "./agent/RunStateSeed.ts";
-export { storageKey, type StorageKey } from "./agent/StorageKey.ts";
-export { strategy, type Strategy } from "./agent/Strategy.ts";
-export { textOf } from "./agent/textOf.ts";
+} from "./agent/feature/RunResult.ts";
+export type { RunSettings } from "./agent/state/RunSettings.ts";
+export type { RunStart } from "./agent/feature/RunStart.ts";
+export type { RunStateSeed } from "./agent/state/RunStateSeed.ts";
+export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
+export { strategy, type Strategy } from "./agent/strategy/Strategy.ts";
+export { textOf } from "./agent/model/textOf.ts";
 export {
   tool,
   type AnyTool,
@@ -53,20 +60,26 @@ export {
   type ToolEffect,
   type ToolProbeAnswer,
   type ToolProbeOptions,
-} from "./agent/Tool.ts";
+} from "./agent/tool/Tool.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,
   CheckpointDecision,
   CheckpointToolCall,
-} from "./checkpoint/AgentCheckpointData.ts";
-export type { FileChange, FileChanges, FileState } from "./checkpoint/FileChange.ts";
-export { formatVersion } from "./checkpoint/formatVersion.ts";
+} from "./checkpoint/data/AgentCheckpointData.ts";
+export type { FileChange, FileChanges, FileState } from "./checkpoint/data/FileChange.ts";
+export { formatVersion } from "./checkpoint/format/formatVersion.ts";
 export type { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export type { WaitingFor } from "./checkpoint/status/WaitingFor.ts";
-export { registerClass, type StorableClass } from "./checkpoint/classRegistry.ts";
-export type { Entry, LogRecord } from "./checkpoint/Entry.ts";
-export type { AssistantMessage, ContentPart, Message, ProviderOptions, ToolMessage } from "./checkpoint/Message.ts";
+export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
+export type { Entry, LogRecord } from "./checkpoint/format/Entry.ts";
+export type {
+  AssistantMessage,
+  ContentPart,
+  Message,
+  ProviderOptions,
+  ToolMessage,
+} from "./checkpoint/messages/Message.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type {
   DescribedStep,
@@ -77,11 +90,11 @@ export type {
   RollbackParticipant,
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
-export type { ParticipantReport } from "./persistence/applyParticipants.ts";
-export type { Environment, EnvironmentAnswer } from "./persistence/Environment.ts";
-export type { EnvironmentMismatch } from "./persistence/EnvironmentMismatch.ts";
-export type { CheckpointValidation, ValidationCheck } from "./persistence/CheckpointValidation.ts";
-export type { InverseRetry } from "./persistence/InverseRetry.ts";
+export type { ParticipantReport } from "./persistence/rollback/applyParticipants.ts";
+export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
+export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
+export type { CheckpointValidation, ValidationCheck } from "./persistence/read/CheckpointValidation.ts";
+export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
@@ -103,18 +116,18 @@ export type {
   TrimmingFailedEvent,
   CheckpointPrunedEvent,
   PruningFailedEvent,
-} from "./persistence/PersistenceEvent.ts";
-export type { ListenerErrorHandler } from "./persistence/tellListener.ts";
-export { printEvents } from "./persistence/printEvents.ts";
-export type { PrunedAgent } from "./persistence/planPruning.ts";
-export type { PruneOptions, PruneReport } from "./persistence/prune.ts";
-export type { RetentionPolicy } from "./persistence/RetentionPolicy.ts";
+} from "./persistence/events/PersistenceEvent.ts";
+export type { ListenerErrorHandler } from "./persistence/events/tellListener.ts";
+export { printEvents } from "./persistence/events/printEvents.ts";
+export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
+export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
+export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type {
   CheckpointTrigger,
   SinceCheckpoint,
   TriggerMoment,
   TriggerPriority,
-} from "./persistence/CheckpointTrigger.ts";
+} from "./persistence/triggers/CheckpointTrigger.ts";
 export {
   afterAgentCompletion,
   afterFileModification,
@@ -124,31 +137,31 @@ export {
   beforeExternalApiCall,
   contextDelta,
   interval,
-} from "./persistence/checkpointTriggers.ts";
-export type { PersistenceConfig } from "./persistence/PersistenceConfig.ts";
-export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/TrimmingPolicy.ts";
+} from "./persistence/triggers/checkpointTriggers.ts";
+export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
+export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
 export type {
   AgentFilter,
   PersistenceFeature,
   UnfinishedOptions,
   UnfinishedRun,
 } from "./persistence/PersistenceFeature.ts";
-export type { RestartOptions } from "./persistence/restart.ts";
-export type { RollbackReport } from "./persistence/RollbackReport.ts";
+export type { RestartOptions } from "./persistence/rollback/restart.ts";
+export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
 export {
   RollbackToolRegistry,
   type Inverse,
   type InverseFunction,
   type RolledBackCall,
-} from "./persistence/RollbackToolRegistry.ts";
+} from "./persistence/inverse/RollbackToolRegistry.ts";
 export type {
   CreateCheckpointOptions,
   NewNote,
   RollbackOptions,
   RunPersistence,
 } from "./persistence/RunPersistence.ts";
-export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/ToolCallInDoubt.ts";
-export type { ToolCallSettlement } from "./persistence/ToolCallSettlement.ts";
+export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
+export type { ToolCallSettlement } from "./persistence/doubt/ToolCallSettlement.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";

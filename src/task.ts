@@ -32,6 +32,6 @@ export type {
   RecoveryHandlers,
   RecoveryProposal,
 } from "./task/recovery/RecoverOptions.ts";
-export { recoveryOptions, type RecoveryOption } from "./persistence/RecoveryOption.ts";
-export type { RecoveryParticipant } from "./persistence/RecoveryParticipant.ts";
+export { recoveryOptions, type RecoveryOption } from "./persistence/environment/RecoveryOption.ts";
+export type { RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";
 export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoveryReport.ts";

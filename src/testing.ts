@@ -1,7 +1,7 @@
 export { ConformanceError } from "./errors/ConformanceError.ts";
 export { SimulatedCrashError } from "./errors/SimulatedCrashError.ts";
 export { ScriptEndedError } from "./errors/ScriptEndedError.ts";
-export type { ConformanceTest } from "./testing/ConformanceTest.ts";
+export type { ConformanceTest } from "./testing/support/ConformanceTest.ts";
 export { crashAfter } from "./testing/crashAfter.ts";
 export type { RecordLogTest } from "./testing/log/logTest.ts";
 export type { RecordLogHarness } from "./testing/log/RecordLogHarness.ts";
@@ -19,4 +19,4 @@ export {
   type ScriptedTurn,
 } from "./testing/scriptedModel.ts";
 export { SimulatedClock } from "./testing/SimulatedClock.ts";
-export { SimulatedFileSystem } from "./testing/SimulatedFileSystem.ts";
+export { SimulatedFileSystem } from "./testing/powerLoss/SimulatedFileSystem.ts";

@@ -35,7 +35,7 @@ export {
   type DriftTrigger,
   type DriftWatch,
   type DriftWatchConfig,
-} from "./workspace/drift/DriftWatch.ts";
+} from "./workspace/watch/DriftWatch.ts";
 export { recommendRestart, type RestartAdvice } from "./workspace/drift/recommendRestart.ts";
 export {
   versionTrackerKey,
@@ -50,7 +50,7 @@ export {
   type CommitRequest,
   type CommittedFiles,
 } from "./workspace/git/commitFiles.ts";
-export { commitTool, type CommitInput } from "./workspace/git/commitTool.ts";
+export { commitTool, type CommitInput } from "./workspace/tools/commitTool.ts";
 export {
   rebaseIfSafe,
   type RebaseOptions,

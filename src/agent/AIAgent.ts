@@ -5,20 +5,20 @@ import { assertAgentId } from "../internal/assertAgentId.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
 import { someFunction, someText } from "../internal/optionSchemas.ts";
-import type { AgentDefinition } from "./AgentDefinition.ts";
-import type { AgentFeature } from "./AgentFeature.ts";
+import type { AgentDefinition } from "./feature/AgentDefinition.ts";
+import type { AgentFeature } from "./feature/AgentFeature.ts";
 import type { AIAgentConfig } from "./AIAgentConfig.ts";
 import { defineAgent } from "./defineAgent.ts";
-import { executeRun } from "./executeRun.ts";
-import type { ClaimableOption } from "./FeaturePipeline.ts";
+import { executeRun } from "./run/executeRun.ts";
+import type { ClaimableOption } from "./feature/FeaturePipeline.ts";
 import {
   resumeOptionsSchema,
   runOptionsSchema,
   type ResumeOptions,
   type RunOptions,
   type RunRequest,
-} from "./RunRequest.ts";
-import type { RunResult } from "./RunResult.ts";
+} from "./feature/RunRequest.ts";
+import type { RunResult } from "./feature/RunResult.ts";
 
 /**
  * An agent: a model, its tools, and the strategy that says what happens in which order. One object serves any number of

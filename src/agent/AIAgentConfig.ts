@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { expected, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
-import type { PromptExecutor } from "./PromptExecutor.ts";
-import type { Strategy } from "./Strategy.ts";
-import { isStrategy } from "./StrategyPlans.ts";
-import { toolSchema, type AnyTool } from "./Tool.ts";
+import type { PromptExecutor } from "./model/PromptExecutor.ts";
+import type { Strategy } from "./strategy/Strategy.ts";
+import { isStrategy } from "./strategy/StrategyPlans.ts";
+import { toolSchema, type AnyTool } from "./tool/Tool.ts";
 
 /** What an agent is made of. */
 export interface AIAgentConfig<Input, Output> {

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { AssistantMessage, ToolMessage } from "../checkpoint/Message.ts";
-import { callModel } from "./callModel.ts";
-import { callTools } from "./callTools.ts";
-import { hasToolCalls } from "./hasToolCalls.ts";
-import { strategy, type Strategy } from "./Strategy.ts";
-import { textOf } from "./textOf.ts";
+import type { AssistantMessage, ToolMessage } from "../checkpoint/messages/Message.ts";
+import { callModel } from "./model/callModel.ts";
+import { callTools } from "./model/callTools.ts";
+import { hasToolCalls } from "./model/hasToolCalls.ts";
+import { strategy, type Strategy } from "./strategy/Strategy.ts";
+import { textOf } from "./model/textOf.ts";
 
 const question = z.custom<string | ToolMessage>(
   (value) => typeof value === "string" || hasRole(value, "tool"),

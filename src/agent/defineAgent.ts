@@ -2,12 +2,12 @@ import { DuplicateToolError } from "../errors/DuplicateToolError.ts";
 import { assertAgentId } from "../internal/assertAgentId.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
-import type { AgentDefinition } from "./AgentDefinition.ts";
+import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
-import { Pipeline } from "./Pipeline.ts";
-import { StrategyGraph } from "./StrategyGraph.ts";
-import type { AnyTool } from "./Tool.ts";
+import { Pipeline } from "./feature/Pipeline.ts";
+import { StrategyGraph } from "./strategy/StrategyGraph.ts";
+import type { AnyTool } from "./tool/Tool.ts";
 
 /** The same in every process: a run that names no agent is found again by the next one that names none. */
 const defaultAgentId = "agent";

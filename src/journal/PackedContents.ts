@@ -1,4 +1,4 @@
-import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
 import type { Sha256 } from "../internal/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 

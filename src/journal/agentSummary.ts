@@ -1,5 +1,5 @@
-import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
-import { stateDataOf } from "../checkpoint/status/stateDataOf.ts";
+import type { AgentLife } from "../checkpoint/life/AgentLife.ts";
+import { stateDataOf } from "../checkpoint/life/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
 /** The picture of an agent, for lists and other tools; `undefined` while it has had no run. */

@@ -1,8 +1,8 @@
-import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/AgentState.ts";
-import type { LogIndex } from "../checkpoint/LogIndex.ts";
-import { SlotReader, type BlobTexts } from "../checkpoint/SlotReader.ts";
+import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/fold/AgentState.ts";
+import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import { SlotReader, type BlobTexts } from "../checkpoint/fold/SlotReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
-import { callFacts, callInput } from "../checkpoint/toolCalls.ts";
+import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
 
 /** A tool call of any line of a log. */
 export interface LoggedCall extends RecordedCall {

@@ -1,5 +1,5 @@
-import { isOnWayTo } from "../checkpoint/lineage.ts";
-import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import { isOnWayTo } from "../checkpoint/fold/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key on the way to a checkpoint that were not taken back, oldest first. */

@@ -1,5 +1,5 @@
-import { isBelow } from "../checkpoint/lineage.ts";
-import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
+import { isBelow } from "../checkpoint/fold/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key that a rollback to a checkpoint has to take back, newest first; lines that were left included. */

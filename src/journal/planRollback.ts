@@ -1,5 +1,5 @@
-import type { CheckpointPoint, LogIndex } from "../checkpoint/LogIndex.ts";
-import { isBelow } from "../checkpoint/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import { isBelow } from "../checkpoint/fold/lineage.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
 /** What a rollback does with each call below its target. Every list is newest first, by the recorded end of the calls. */

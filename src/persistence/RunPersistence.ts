@@ -1,11 +1,11 @@
 import type { z } from "zod";
-import type { AgentContext } from "../agent/AgentContext.ts";
-import type { Node } from "../agent/Node.ts";
-import type { RunMoved } from "../agent/RunMoved.ts";
-import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
-import type { Message } from "../checkpoint/Message.ts";
+import type { AgentContext } from "../agent/context/AgentContext.ts";
+import type { Node } from "../agent/strategy/Node.ts";
+import type { RunMoved } from "../agent/context/RunMoved.ts";
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
+import type { Message } from "../checkpoint/messages/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import type { RollbackReport } from "./RollbackReport.ts";
+import type { RollbackReport } from "./rollback/RollbackReport.ts";
 
 /** What a checkpoint made by hand says. */
 export interface CreateCheckpointOptions<Input> {

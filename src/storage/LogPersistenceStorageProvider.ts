@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
-import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/checkpointCodec.ts";
-import { importCheckpoint } from "../checkpoint/importCheckpoint.ts";
-import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/SlotWriter.ts";
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
+import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
+import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/slots/SlotWriter.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { atLeast, withMethods } from "../internal/optionSchemas.ts";
 import { randomId } from "../internal/randomId.ts";

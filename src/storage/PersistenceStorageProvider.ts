@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AgentCheckpointData } from "../checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { wholeFrom } from "../internal/optionSchemas.ts";
 

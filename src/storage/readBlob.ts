@@ -1,4 +1,4 @@
-import type { BlobCell } from "../checkpoint/BlobCell.ts";
+import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
 import { CorruptBlobError } from "../errors/CorruptBlobError.ts";
 import { gunzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";

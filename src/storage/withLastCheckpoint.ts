@@ -1,4 +1,4 @@
-import type { Entry } from "../checkpoint/Entry.ts";
+import type { Entry } from "../checkpoint/format/Entry.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { CorruptLogError } from "../errors/CorruptLogError.ts";
 import type { RecordLog } from "./RecordLog.ts";

@@ -1,12 +1,12 @@
-import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
+import type { AgentLife } from "../checkpoint/life/AgentLife.ts";
 import { StorageNotListableError } from "../errors/StorageNotListableError.ts";
-import type { LogIndex } from "../checkpoint/LogIndex.ts";
+import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
 import { systemClock, type Clock } from "../internal/Clock.ts";
 import type { AppendListener } from "../journal/AppendQueue.ts";
 import { Journal } from "../journal/Journal.ts";
-import { AppendedEvents } from "../persistence/AppendedEvents.ts";
-import { tellListener } from "../persistence/tellListener.ts";
-import { timedEvent } from "../persistence/timedEvent.ts";
+import { AppendedEvents } from "../persistence/events/AppendedEvents.ts";
+import { tellListener } from "../persistence/events/tellListener.ts";
+import { timedEvent } from "../persistence/events/timedEvent.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";

@@ -1,5 +1,5 @@
 import { AIAgent } from "../agent/AIAgent.ts";
-import { reasonOf } from "../agent/reasonOf.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
 import { AgentBusyError } from "../errors/AgentBusyError.ts";
 import { FileReservedError } from "../errors/FileReservedError.ts";
 import { OtherStorageError } from "../errors/OtherStorageError.ts";

@@ -1,4 +1,4 @@
-import { lifeAfter, type AgentLife } from "../checkpoint/status/AgentLife.ts";
+import { lifeAfter, type AgentLife } from "../checkpoint/life/AgentLife.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";

@@ -1,6 +1,6 @@
-import type { BlobCell } from "../checkpoint/BlobCell.ts";
-import { addBlobReference } from "../checkpoint/blobReferences.ts";
-import type { Slot } from "../checkpoint/valueCodec.ts";
+import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
+import { addBlobReference } from "../checkpoint/fold/blobReferences.ts";
+import type { Slot } from "../checkpoint/values/valueCodec.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Task } from "./Task.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { envelopeKeyOf } from "../checkpoint/valueCodec.ts";
+import { envelopeKeyOf } from "../checkpoint/values/valueCodec.ts";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";

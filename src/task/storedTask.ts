@@ -1,6 +1,6 @@
-import type { AgentLife } from "../checkpoint/status/AgentLife.ts";
+import type { AgentLife } from "../checkpoint/life/AgentLife.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
-import { inProgressData } from "../checkpoint/status/stateDataOf.ts";
+import { inProgressData } from "../checkpoint/life/stateDataOf.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import type { Task } from "./Task.ts";

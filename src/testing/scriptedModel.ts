@@ -1,5 +1,5 @@
-import type { PromptExecutor } from "../agent/PromptExecutor.ts";
-import type { AssistantMessage, ContentPart, Message } from "../checkpoint/Message.ts";
+import type { PromptExecutor } from "../agent/model/PromptExecutor.ts";
+import type { AssistantMessage, ContentPart, Message } from "../checkpoint/messages/Message.ts";
 import { ScriptEndedError } from "../errors/ScriptEndedError.ts";
 import { randomId } from "../internal/randomId.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { AnyTool } from "../agent/Tool.ts";
-import { fileNoteKey } from "../checkpoint/FileChange.ts";
+import type { AnyTool } from "../agent/tool/Tool.ts";
+import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../internal/checkSchema.ts";
 import { someFunction, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
 import { Turns } from "../internal/Turns.ts";
@@ -12,7 +12,7 @@ import type {
   RollbackParticipant,
   StepRequest,
 } from "../journal/RollbackParticipant.ts";
-import type { AgentContext } from "../agent/AgentContext.ts";
+import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
 import { leftOutOf } from "./capture/Scan.ts";
@@ -20,9 +20,9 @@ import type { LeftOutFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { CommitRequest, CommittedFiles } from "./git/commitFiles.ts";
-import { commitInRun } from "./git/commitTool.ts";
-import type { RecoveryParticipant } from "../persistence/RecoveryParticipant.ts";
-import { FileRecovery } from "./recovery/FileRecovery.ts";
+import { commitInRun } from "./tools/commitTool.ts";
+import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
+import { FileRecovery } from "./restore/FileRecovery.ts";
 import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
 import { describeRestoreStep, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { AbortGrace } from "../../src/agent/AbortGrace.ts";
+import type { AbortGrace } from "../../src/agent/feature/AbortGrace.ts";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/AgentContext.ts";
-import type { PromptExecutor } from "../../src/agent/PromptExecutor.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import { tool, type AnyTool } from "../../src/agent/Tool.ts";
+import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import { ToolNotStartedError } from "../../src/errors/ToolNotStartedError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { gate } from "./gate.ts";

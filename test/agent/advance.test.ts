@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { advance } from "../../src/agent/advance.ts";
-import type { Graph } from "../../src/agent/Graph.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import { StrategyGraph } from "../../src/agent/StrategyGraph.ts";
+import { advance } from "../../src/agent/strategy/advance.ts";
+import type { Graph } from "../../src/agent/strategy/Graph.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
 import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
 import { InvalidStrategyError } from "../../src/errors/InvalidStrategyError.ts";
 

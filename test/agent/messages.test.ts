@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/AgentContext.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import type { Message } from "../../src/checkpoint/Message.ts";
+import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import type { Message } from "../../src/checkpoint/messages/Message.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 
 /** The code, the subject and the places of what using the context throws. */

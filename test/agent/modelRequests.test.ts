@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/AgentContext.ts";
-import type { PromptExecutor, PromptRequest } from "../../src/agent/PromptExecutor.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import { tool } from "../../src/agent/Tool.ts";
-import type { AssistantMessage, Message } from "../../src/checkpoint/Message.ts";
+import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import type { PromptExecutor, PromptRequest } from "../../src/agent/model/PromptExecutor.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { tool } from "../../src/agent/tool/Tool.ts";
+import type { AssistantMessage, Message } from "../../src/checkpoint/messages/Message.ts";
 import { ScriptEndedError } from "../../src/errors/ScriptEndedError.ts";
 import { UnknownToolError } from "../../src/errors/UnknownToolError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentFeature } from "../../src/agent/AgentFeature.ts";
-import type { FeaturePipeline } from "../../src/agent/FeaturePipeline.ts";
-import type { PipelineEvents } from "../../src/agent/PipelineEvents.ts";
-import type { RunStart } from "../../src/agent/RunStart.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import { tool } from "../../src/agent/Tool.ts";
+import type { AgentFeature } from "../../src/agent/feature/AgentFeature.ts";
+import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
+import type { PipelineEvents } from "../../src/agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../src/agent/feature/RunStart.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { tool } from "../../src/agent/tool/Tool.ts";
 import { DuplicateFeatureError } from "../../src/errors/DuplicateFeatureError.ts";
 import { FeatureNotInstalledError } from "../../src/errors/FeatureNotInstalledError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";

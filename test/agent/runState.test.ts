@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { RunState } from "../../src/agent/RunState.ts";
-import { storageKey } from "../../src/agent/StorageKey.ts";
-import { TypedStorage } from "../../src/agent/TypedStorage.ts";
+import { RunState } from "../../src/agent/state/RunState.ts";
+import { storageKey } from "../../src/agent/context/StorageKey.ts";
+import { TypedStorage } from "../../src/agent/state/TypedStorage.ts";
 import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
 
 const settings = { model: "m", tools: ["a"] };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Graph } from "../../src/agent/Graph.ts";
-import type { Node } from "../../src/agent/Node.ts";
-import { strategy } from "../../src/agent/Strategy.ts";
-import { StrategyGraph } from "../../src/agent/StrategyGraph.ts";
+import type { Graph } from "../../src/agent/strategy/Graph.ts";
+import type { Node } from "../../src/agent/strategy/Node.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
 import { DuplicateNodeError } from "../../src/errors/DuplicateNodeError.ts";
 import { InvalidStrategyError } from "../../src/errors/InvalidStrategyError.ts";
 import { UnknownNodeError } from "../../src/errors/UnknownNodeError.ts";

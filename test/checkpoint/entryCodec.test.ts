@@ -8,8 +8,8 @@ import {
   snapshotMark,
   verifiedLinkOf,
   type EncodableEntry,
-} from "../../src/checkpoint/entryCodec.ts";
-import { formatVersion } from "../../src/checkpoint/formatVersion.ts";
+} from "../../src/checkpoint/format/entryCodec.ts";
+import { formatVersion } from "../../src/checkpoint/format/formatVersion.ts";
 import type { Sha256 } from "../../src/internal/Sha256.ts";
 import { wasmSha256 } from "../../src/internal/wasmSha256.ts";
 

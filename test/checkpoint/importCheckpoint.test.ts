@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AgentCheckpointData } from "../../src/checkpoint/AgentCheckpointData.ts";
-import { importCheckpoint } from "../../src/checkpoint/importCheckpoint.ts";
-import { LogIndex } from "../../src/checkpoint/LogIndex.ts";
-import { SlotWriter } from "../../src/checkpoint/SlotWriter.ts";
+import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
+import { importCheckpoint } from "../../src/checkpoint/data/importCheckpoint.ts";
+import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
+import { SlotWriter } from "../../src/checkpoint/slots/SlotWriter.ts";
 import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
 import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
 

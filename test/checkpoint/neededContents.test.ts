@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LogIndex } from "../../src/checkpoint/LogIndex.ts";
+import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
 import { neededContents } from "../../src/checkpoint/pruning/neededContents.ts";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
 import type { NoteRecord } from "../../src/checkpoint/records/NoteRecord.ts";

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NotSerializableError } from "../../src/errors/NotSerializableError.ts";
 import { UnreadableValueError } from "../../src/errors/UnreadableValueError.ts";
-import { registerClass } from "../../src/checkpoint/classRegistry.ts";
-import { decodeValue, encodeValue } from "../../src/checkpoint/valueCodec.ts";
+import { registerClass } from "../../src/checkpoint/values/classRegistry.ts";
+import { decodeValue, encodeValue } from "../../src/checkpoint/values/valueCodec.ts";
 
 const runs = process.env["SOAK"] ? 20_000 : 2_000;
 

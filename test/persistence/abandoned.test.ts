@@ -1,7 +1,7 @@
 import { tool, type Message, type PromptExecutor } from "agent-persistence";
-import { emptyState } from "../../src/checkpoint/AgentState.ts";
-import { SlotReader } from "../../src/checkpoint/SlotReader.ts";
-import { closingMessage } from "../../src/persistence/closingMessage.ts";
+import { emptyState } from "../../src/checkpoint/fold/AgentState.ts";
+import { SlotReader } from "../../src/checkpoint/fold/SlotReader.ts";
+import { closingMessage } from "../../src/persistence/record/closingMessage.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defaultLoop } from "./defaultLoop.ts";

@@ -3,7 +3,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ProcessIdentity } from "../../src/storage/file/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../src/node/ProcessIdentity.ts";
 import { collect, TestMachine, testDirectory } from "../storage/file/fixture.ts";
 import { durableAgent } from "./durableAgent.ts";
 import { checkpointsOf } from "./stored.ts";

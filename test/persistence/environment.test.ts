@@ -1,6 +1,10 @@
 import { AIAgent, Persistence, persistence, strategy, type EnvironmentMismatch } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { judgeEnvironment, type EnvironmentFacts, type RecoveryInfo } from "../../src/persistence/judgeEnvironment.ts";
+import {
+  judgeEnvironment,
+  type EnvironmentFacts,
+  type RecoveryInfo,
+} from "../../src/persistence/environment/judgeEnvironment.ts";
 import { Stopped } from "./durableAgent.ts";
 import { requiringAgent } from "./requiringAgent.ts";
 import { storages } from "./storages.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { AgentState } from "../../src/checkpoint/AgentState.ts";
-import type { LogIndex } from "../../src/checkpoint/LogIndex.ts";
+import type { AgentState } from "../../src/checkpoint/fold/AgentState.ts";
+import type { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
 import type { ReplyRecord, RequestRecord } from "../../src/checkpoint/records/requestRecords.ts";
-import { judgeRequest } from "../../src/persistence/judgeRequest.ts";
+import { judgeRequest } from "../../src/persistence/waiting/judgeRequest.ts";
 
 const record = (expiresAt?: number): RequestRecord => ({
   kind: "request",

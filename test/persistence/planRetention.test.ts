@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
-import { planRetention } from "../../src/persistence/planRetention.ts";
-import { defaultRetention, fullRetention } from "../../src/persistence/RetentionPolicy.ts";
+import { planRetention } from "../../src/persistence/retention/planRetention.ts";
+import { defaultRetention, fullRetention } from "../../src/persistence/config/RetentionPolicy.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));

@@ -1,9 +1,9 @@
 import type { Entry } from "agent-persistence";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkpointData } from "../../src/checkpoint/checkpointData.ts";
-import { isAncestor } from "../../src/checkpoint/lineage.ts";
-import { LogIndex } from "../../src/checkpoint/LogIndex.ts";
+import { checkpointData } from "../../src/checkpoint/data/checkpointData.ts";
+import { isAncestor } from "../../src/checkpoint/fold/lineage.ts";
+import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
 import { restate } from "../../src/checkpoint/pruning/restate.ts";
 import { loggedCalls } from "../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../src/journal/planRollback.ts";

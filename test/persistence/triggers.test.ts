@@ -16,8 +16,8 @@ import {
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { dueTriggers } from "../../src/persistence/dueTriggers.ts";
-import type { TriggerMoment } from "../../src/persistence/CheckpointTrigger.ts";
+import { dueTriggers } from "../../src/persistence/triggers/dueTriggers.ts";
+import type { TriggerMoment } from "../../src/persistence/triggers/CheckpointTrigger.ts";
 import { asking, idOf } from "./asking.ts";
 import { durableAgent } from "./durableAgent.ts";
 import { checkpointsOf } from "./stored.ts";

@@ -14,7 +14,7 @@ import {
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { resultsOf } from "../../src/persistence/planTrimming.ts";
+import { resultsOf } from "../../src/persistence/trimming/planTrimming.ts";
 import { durableAgent, Stopped } from "./durableAgent.ts";
 import { checkpointsOf, latestOf, recordsOf } from "./stored.ts";
 import { logStorages } from "./storages.ts";

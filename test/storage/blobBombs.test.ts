@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { BlobCell } from "../../src/checkpoint/BlobCell.ts";
-import { SlotWriter } from "../../src/checkpoint/SlotWriter.ts";
+import type { BlobCell } from "../../src/checkpoint/values/BlobCell.ts";
+import { SlotWriter } from "../../src/checkpoint/slots/SlotWriter.ts";
 import { CorruptBlobError } from "../../src/errors/CorruptBlobError.ts";
 import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryBlobStore.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import type { AgentCheckpointData } from "../../src/checkpoint/AgentCheckpointData.ts";
-import { changeDeeply } from "../../src/testing/changeDeeply.ts";
-import { Expectations } from "../../src/testing/Expectations.ts";
+import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
+import { changeDeeply } from "../../src/testing/support/changeDeeply.ts";
+import { Expectations } from "../../src/testing/support/Expectations.ts";
 import type { ProviderUnderTest } from "../../src/testing/provider/ProviderUnderTest.ts";
 import { checkpointOf, checkpointSpec, type CheckpointSpec } from "./checkpointSpec.ts";
 

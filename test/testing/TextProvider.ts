@@ -1,4 +1,4 @@
-import type { AgentCheckpointData } from "../../src/checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
 import {
   filterCheckpoints,
   type CheckpointFilter,

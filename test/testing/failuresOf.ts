@@ -1,5 +1,5 @@
 import { ConformanceError } from "../../src/errors/ConformanceError.ts";
-import type { ConformanceTest } from "../../src/testing/ConformanceTest.ts";
+import type { ConformanceTest } from "../../src/testing/support/ConformanceTest.ts";
 
 /** The tests of a suite that a storage fails, each with its error. */
 export async function failuresOf<Made>(

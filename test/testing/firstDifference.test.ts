@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeValue } from "../../src/testing/describeValue.ts";
-import { firstDifference } from "../../src/testing/firstDifference.ts";
+import { describeValue } from "../../src/testing/support/describeValue.ts";
+import { firstDifference } from "../../src/testing/support/firstDifference.ts";
 
 const own = (text: string) => JSON.parse(text) as unknown;
 

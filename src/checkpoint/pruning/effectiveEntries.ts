@@ -1,4 +1,4 @@
-import type { Entry } from "../Entry.ts";
+import type { Entry } from "../format/Entry.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { PrunedRecord } from "../records/pruningRecords.ts";
 

@@ -1,10 +1,10 @@
-import { answerKey, visitAt, withRecord, type RecordedCall } from "../AgentState.ts";
-import type { LogIndex } from "../LogIndex.ts";
+import { answerKey, visitAt, withRecord, type RecordedCall } from "../fold/AgentState.ts";
+import type { LogIndex } from "../fold/LogIndex.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { StoredResult } from "../SlotReader.ts";
-import { callFacts } from "../toolCalls.ts";
-import { envelopeKeyOf, type Slot } from "../valueCodec.ts";
+import type { StoredResult } from "../fold/SlotReader.ts";
+import { callFacts } from "../data/toolCalls.ts";
+import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
 
 /** Which recorded answers and calls are still needed. */
 export interface NeededCalls {

@@ -1,9 +1,9 @@
-import { fileChangesIn, fileNoteKey, type FileChange } from "../FileChange.ts";
-import type { LogIndex, NotePoint } from "../LogIndex.ts";
+import { fileChangesIn, fileNoteKey, type FileChange } from "../data/FileChange.ts";
+import type { LogIndex, NotePoint } from "../fold/LogIndex.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { RestatedEntry } from "../records/pruningRecords.ts";
-import type { BlobTexts } from "../SlotReader.ts";
-import { envelopeKeyOf, type Slot } from "../valueCodec.ts";
+import type { BlobTexts } from "../fold/SlotReader.ts";
+import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
 
 const hashes = /[0-9a-f]{64}/g;
 

@@ -1,6 +1,6 @@
-import { stateAt, type AgentState } from "../AgentState.ts";
-import type { Entry } from "../Entry.ts";
-import type { CheckpointPoint, LogIndex } from "../LogIndex.ts";
+import { stateAt, type AgentState } from "../fold/AgentState.ts";
+import type { Entry } from "../format/Entry.ts";
+import type { CheckpointPoint, LogIndex } from "../fold/LogIndex.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { RestatedEntry } from "../records/pruningRecords.ts";

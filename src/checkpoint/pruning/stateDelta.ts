@@ -1,7 +1,7 @@
-import { emptyState, type AgentState } from "../AgentState.ts";
+import { emptyState, type AgentState } from "../fold/AgentState.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { EditRecord } from "../records/lineRecords.ts";
-import type { StoredMessage } from "../storedHistory.ts";
+import type { StoredMessage } from "../messages/storedHistory.ts";
 
 /** What of a state its lane's records make; calls and answers are records of their own. */
 export type LaneState = Pick<AgentState, "history" | "storage" | "settings" | "requirements" | "decisions">;

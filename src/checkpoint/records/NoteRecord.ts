@@ -1,5 +1,5 @@
-import type { Pack } from "../Pack.ts";
-import type { Slot } from "../valueCodec.ts";
+import type { Pack } from "../values/Pack.ts";
+import type { Slot } from "../values/valueCodec.ts";
 
 /**
  * What a feature keeps on a line beside the agent's own state, such as the files it changed. A participant takes it into

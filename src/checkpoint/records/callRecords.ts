@@ -1,4 +1,4 @@
-import type { Slot } from "../valueCodec.ts";
+import type { Slot } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /** What a model answered in a visit. */

@@ -1,4 +1,4 @@
-import type { Slot } from "../valueCodec.ts";
+import type { Slot } from "../values/valueCodec.ts";
 
 /**
  * A line of history begins, as the state at checkpoint `from`: all of it, only its messages, or nothing of it.

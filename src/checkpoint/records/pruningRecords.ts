@@ -1,5 +1,5 @@
 import type { PrunedGap } from "../../internal/prunedGaps.ts";
-import type { Slot } from "../valueCodec.ts";
+import type { Slot } from "../values/valueCodec.ts";
 import type { AgentRecord } from "./AgentRecord.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";

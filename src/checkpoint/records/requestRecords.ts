@@ -1,5 +1,5 @@
 import type { WaitingFor } from "../status/WaitingFor.ts";
-import type { Slot } from "../valueCodec.ts";
+import type { Slot } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Pack } from "../Pack.ts";
-import type { Slot } from "../valueCodec.ts";
+import type { Pack } from "../values/Pack.ts";
+import type { Slot } from "../values/valueCodec.ts";
 
 /** A rollback begins: `calls` are reverted in this order; `closed` are all calls below the target, reverted or not. */
 export interface RollbackRecord {

@@ -1,6 +1,6 @@
 import type { FileReservation } from "../status/FileReservation.ts";
 import type { WaitingFor } from "../status/WaitingFor.ts";
-import type { Slot } from "../valueCodec.ts";
+import type { Slot } from "../values/valueCodec.ts";
 
 /** The agent was created as a task. The run that it is for stands beside it; it is queued. */
 export interface TaskRecord {

@@ -1,4 +1,4 @@
-import type { ProviderOptions } from "../../checkpoint/Message.ts";
+import type { ProviderOptions } from "../../checkpoint/messages/Message.ts";
 
 /** The messages as a model takes them. `Data` is what the specification version holds a file's content in. */
 export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];

@@ -1,4 +1,4 @@
-import type { PromptExecutor, PromptRequest } from "../../agent/PromptExecutor.ts";
+import type { PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { answerOf, type AiSdkAnswer } from "./answerOf.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";

@@ -1,5 +1,5 @@
-import type { PromptAnswer } from "../../agent/PromptExecutor.ts";
-import type { AssistantMessage } from "../../checkpoint/Message.ts";
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { ModelAnswerEmptyError } from "../../errors/ModelAnswerEmptyError.ts";
 import { ModelAnswerFilteredError } from "../../errors/ModelAnswerFilteredError.ts";
 import { ModelAnswerIncompleteError } from "../../errors/ModelAnswerIncompleteError.ts";

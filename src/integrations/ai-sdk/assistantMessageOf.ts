@@ -1,4 +1,4 @@
-import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/Message.ts";
+import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
 import { messageDataOf, type TaggedFileData } from "./fileData.ts";
 import { toolInputOf } from "./toolInput.ts";
 

@@ -1,4 +1,4 @@
-import type { PromptRequest } from "../../agent/PromptExecutor.ts";
+import type { PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { callParametersOf } from "./callParametersOf.ts";
 import { fileDataOf, taggedFileDataOf } from "./fileData.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AnyTool } from "../../agent/Tool.ts";
+import type { AnyTool } from "../../agent/tool/Tool.ts";
 import { ToolSchemaError } from "../../errors/ToolSchemaError.ts";
 
 /** A tool as a model is told of it. */

@@ -1,4 +1,4 @@
-import type { ContentPart, Message } from "../../checkpoint/Message.ts";
+import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { UnsupportedMessagePartError } from "../../errors/UnsupportedMessagePartError.ts";
 import { optionsOf, type AiSdkMessage, type AiSdkPart, type AiSdkPrompt } from "./AiSdkPrompt.ts";
 import { providerToolCallIds } from "./providerToolCallIds.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "../../checkpoint/Message.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 
 /** The providers' ids by ours, so that a result can be sent with the id of its call even where it does not repeat it. */
 export function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {

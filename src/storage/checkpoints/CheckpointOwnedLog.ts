@@ -1,7 +1,7 @@
-import { encodeCheckpoint } from "../../checkpoint/checkpointCodec.ts";
-import { checkpointData } from "../../checkpoint/checkpointData.ts";
-import type { Entry } from "../../checkpoint/Entry.ts";
-import type { LogIndex } from "../../checkpoint/LogIndex.ts";
+import { encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
 import { PositionConflictError } from "../../errors/PositionConflictError.ts";
 import { StopRequestedError } from "../../errors/StopRequestedError.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";

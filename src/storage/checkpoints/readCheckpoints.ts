@@ -1,8 +1,8 @@
-import { decodeCheckpoint } from "../../checkpoint/checkpointCodec.ts";
-import type { Entry } from "../../checkpoint/Entry.ts";
-import { importCheckpoint } from "../../checkpoint/importCheckpoint.ts";
-import { LogIndex } from "../../checkpoint/LogIndex.ts";
-import { SlotWriter } from "../../checkpoint/SlotWriter.ts";
+import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
+import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
+import { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { SlotWriter } from "../../checkpoint/slots/SlotWriter.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/StorageError.ts";
 import type { Sha256 } from "../../internal/Sha256.ts";

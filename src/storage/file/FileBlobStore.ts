@@ -3,9 +3,9 @@ import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";
 import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import { AgentFolder } from "./AgentFolder.ts";
-import type { FileBackend } from "./FileBackend.ts";
-import { replaceFile } from "./replaceFile.ts";
+import { AgentFolder } from "./format/AgentFolder.ts";
+import type { FileBackend } from "./backend/FileBackend.ts";
+import { replaceFile } from "./format/replaceFile.ts";
 
 /** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
 export class FileBlobStore implements BlobStore {

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import type { Entry } from "../../checkpoint/Entry.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import { checkSchema } from "../../internal/checkSchema.ts";
 import { atLeast, someClock, someText } from "../../internal/optionSchemas.ts";
@@ -19,22 +19,22 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { AgentFolder, segmentGenerations } from "./AgentFolder.ts";
-import { Disk } from "./Disk.ts";
-import type { FileBackend } from "./FileBackend.ts";
+import { AgentFolder, segmentGenerations } from "./format/AgentFolder.ts";
+import { Disk } from "../../node/Disk.ts";
+import type { FileBackend } from "./backend/FileBackend.ts";
 import { FileBlobStore } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
-import type { FileSystem } from "./FileSystem.ts";
-import { listAgents } from "./listAgents.ts";
-import { nodeFileSystem } from "./nodeFileSystem.ts";
-import { nodeProcessIdentity } from "./nodeProcessIdentity.ts";
-import { type Judgement, OwnerJudge } from "./OwnerJudge.ts";
-import type { ProcessIdentity } from "./ProcessIdentity.ts";
-import { readerOf } from "./readerOf.ts";
-import { replaceFile } from "./replaceFile.ts";
-import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
-import { SegmentPublisher } from "./SegmentPublisher.ts";
-import { takeOwnership } from "./takeOwnership.ts";
+import type { FileSystem } from "../../node/FileSystem.ts";
+import { listAgents } from "./summary/listAgents.ts";
+import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
+import { type Judgement, OwnerJudge } from "./backend/OwnerJudge.ts";
+import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { readerOf } from "./read/readerOf.ts";
+import { replaceFile } from "./format/replaceFile.ts";
+import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
+import { SegmentPublisher } from "./backend/SegmentPublisher.ts";
+import { takeOwnership } from "./own/takeOwnership.ts";
 
 /** Where files are kept, and what else a test may replace. */
 export interface FileRecordLogOptions {

@@ -1,5 +1,5 @@
-import { decodeEntry, encodeEntry } from "../../checkpoint/entryCodec.ts";
-import type { Entry } from "../../checkpoint/Entry.ts";
+import { decodeEntry, encodeEntry } from "../../checkpoint/format/entryCodec.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { CorruptLogError } from "../../errors/CorruptLogError.ts";
 import { PositionConflictError } from "../../errors/PositionConflictError.ts";
 import { EntryChain } from "../../internal/EntryChain.ts";

@@ -1,4 +1,4 @@
-import type { Entry } from "../../checkpoint/Entry.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { AgentBusyError } from "../../errors/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";

@@ -1,4 +1,4 @@
-import type { Entry } from "../../checkpoint/Entry.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { StorageClosedError } from "../../errors/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/assertAgentId.ts";
 import type { BlobStore } from "../BlobStore.ts";

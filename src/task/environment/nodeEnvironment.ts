@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import semver from "semver";
-import type { Environment, EnvironmentAnswer } from "../../persistence/Environment.ts";
+import type { Environment, EnvironmentAnswer } from "../../persistence/environment/Environment.ts";
 
 const run = promisify(execFile);
 const gitTimeoutMs = 10_000;

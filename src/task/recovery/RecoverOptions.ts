@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { someFunction, someSignal } from "../../internal/optionSchemas.ts";
-import type { CheckpointValidation } from "../../persistence/CheckpointValidation.ts";
-import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
+import type { CheckpointValidation } from "../../persistence/read/CheckpointValidation.ts";
+import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
-import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
-import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { RecoveryChoice } from "./RecoveryReport.ts";
 
 /** What a person is shown before an agent goes on. */

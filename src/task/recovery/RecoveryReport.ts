@@ -1,8 +1,8 @@
-import type { RunResult } from "../../agent/RunResult.ts";
-import type { ValidationCheck } from "../../persistence/CheckpointValidation.ts";
-import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
-import type { RecoveryStepName } from "../../persistence/PersistenceEvent.ts";
-import type { RecoveryOption } from "../../persistence/RecoveryOption.ts";
+import type { RunResult } from "../../agent/feature/RunResult.ts";
+import type { ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
+import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
 
 /** What was chosen for one mismatch. */
 export interface RecoveryChoice {

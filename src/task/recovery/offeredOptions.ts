@@ -1,7 +1,7 @@
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
-import type { EnvironmentMismatch } from "../../persistence/EnvironmentMismatch.ts";
-import { needsNobody, recoveryOptions, type RecoveryOption } from "../../persistence/RecoveryOption.ts";
-import type { RecoveryParticipant } from "../../persistence/RecoveryParticipant.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import { needsNobody, recoveryOptions, type RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 
 /** A mismatch with what can be done about it here, and by whom. */
 export interface OfferedMismatch {

@@ -1,7 +1,7 @@
-import type { Entry } from "../../checkpoint/Entry.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { AgentSummary, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
-import type { Expectations } from "../Expectations.ts";
+import type { Expectations } from "../support/Expectations.ts";
 import { collect } from "./collect.ts";
 import { exampleRecord } from "./exampleRecord.ts";
 import type { RecordLogHarness } from "./RecordLogHarness.ts";

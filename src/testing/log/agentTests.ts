@@ -1,4 +1,4 @@
-import { agentIdGroups } from "../agentIdGroups.ts";
+import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { appendText } from "./appendText.ts";
 import { exampleSummary } from "./exampleSummary.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";

@@ -1,5 +1,5 @@
-import { changeDeeply } from "../changeDeeply.ts";
-import { jsonValues } from "../jsonValues.ts";
+import { changeDeeply } from "../support/changeDeeply.ts";
+import { jsonValues } from "../support/jsonValues.ts";
 import { appendText } from "./appendText.ts";
 import { exampleRecord } from "./exampleRecord.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";

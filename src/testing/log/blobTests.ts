@@ -1,6 +1,6 @@
-import { agentIdGroups } from "../agentIdGroups.ts";
+import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { appendText } from "./appendText.ts";
-import { changeDeeply } from "../changeDeeply.ts";
+import { changeDeeply } from "../support/changeDeeply.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";
 import { putBlob } from "./putBlob.ts";
 

@@ -1,7 +1,7 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import type { ConformanceTest } from "../ConformanceTest.ts";
-import { defineConformanceTest } from "../defineConformanceTest.ts";
-import type { Expectations } from "../Expectations.ts";
+import type { ConformanceTest } from "../support/ConformanceTest.ts";
+import { defineConformanceTest } from "../support/defineConformanceTest.ts";
+import type { Expectations } from "../support/Expectations.ts";
 import type { RecordLogHarness } from "./RecordLogHarness.ts";
 import { RecordLogUnderTest } from "./RecordLogUnderTest.ts";
 

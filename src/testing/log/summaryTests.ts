@@ -1,4 +1,4 @@
-import { changeDeeply } from "../changeDeeply.ts";
+import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText } from "./appendText.ts";
 import { exampleSummary } from "./exampleSummary.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";

@@ -1,4 +1,4 @@
-import type { SimulatedFileSystem } from "../SimulatedFileSystem.ts";
+import type { SimulatedFileSystem } from "./SimulatedFileSystem.ts";
 import type { CrashModel } from "./CrashModel.ts";
 
 /** A state that a crash may leave. */

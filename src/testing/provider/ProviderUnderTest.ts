@@ -1,6 +1,6 @@
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
-import type { Expectations } from "../Expectations.ts";
+import type { Expectations } from "../support/Expectations.ts";
 import type { ProviderHarness } from "./ProviderHarness.ts";
 
 /** A provider as the tests use it. */

@@ -1,4 +1,4 @@
-import { agentIdGroups } from "../agentIdGroups.ts";
+import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { exampleCheckpoint, exampleCheckpoints } from "./exampleCheckpoint.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 

@@ -1,5 +1,5 @@
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
-import { formatVersion } from "../../checkpoint/formatVersion.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 
 const start = Date.UTC(2026, 0, 1);
 

@@ -2,8 +2,8 @@ import type {
   AgentCheckpointData,
   CheckpointDecision,
   CheckpointToolCall,
-} from "../../checkpoint/AgentCheckpointData.ts";
-import type { Message } from "../../checkpoint/Message.ts";
+} from "../../checkpoint/data/AgentCheckpointData.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 
 /** A run of four checkpoints that together use the fields of a checkpoint: two steps, a rollback of the second, the end. */

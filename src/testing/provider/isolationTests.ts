@@ -1,4 +1,4 @@
-import { changeDeeply } from "../changeDeeply.ts";
+import { changeDeeply } from "../support/changeDeeply.ts";
 import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 import { fullCheckpoints } from "./fullCheckpoints.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";

@@ -1,7 +1,7 @@
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
-import type { ConformanceTest } from "../ConformanceTest.ts";
-import { defineConformanceTest } from "../defineConformanceTest.ts";
-import type { Expectations } from "../Expectations.ts";
+import type { ConformanceTest } from "../support/ConformanceTest.ts";
+import { defineConformanceTest } from "../support/defineConformanceTest.ts";
+import type { Expectations } from "../support/Expectations.ts";
 import type { ProviderHarness } from "./ProviderHarness.ts";
 import { ProviderUnderTest } from "./ProviderUnderTest.ts";
 

@@ -1,5 +1,5 @@
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
-import { jsonValues } from "../jsonValues.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { jsonValues } from "../support/jsonValues.ts";
 import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 import { fullCheckpoints } from "./fullCheckpoints.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";

@@ -1,7 +1,7 @@
-import type { AgentContext } from "../../agent/AgentContext.ts";
-import type { AgentRun } from "../../agent/AgentRun.ts";
-import { runOf } from "../../agent/ContextBinding.ts";
-import { fileNoteKey } from "../../checkpoint/FileChange.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";

@@ -1,4 +1,4 @@
-import type { FileState } from "../../checkpoint/FileChange.ts";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
 
 /** Size, times, mode and place on the disk: while they are the same, a file is, if it was settled. */

@@ -1,4 +1,4 @@
-import { isSameFile, type FileChange } from "../../checkpoint/FileChange.ts";
+import { isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import type { FileNote, LeftOutFile } from "../files/FileNote.ts";
 import { isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 

@@ -1,5 +1,5 @@
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
-import type { Message } from "../../checkpoint/Message.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { ContentConflict } from "./ContentConflict.ts";
 
 /**

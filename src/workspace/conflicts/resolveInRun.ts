@@ -1,5 +1,5 @@
-import type { AgentContext } from "../../agent/AgentContext.ts";
-import type { Message } from "../../checkpoint/Message.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/commitMessagesAbout.ts";
 import type { ConflictResolver } from "./ConflictResolver.ts";

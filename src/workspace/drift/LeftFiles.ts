@@ -1,5 +1,5 @@
-import type { AgentCheckpointData } from "../../checkpoint/AgentCheckpointData.ts";
-import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { isSameFile, type FileState } from "../../checkpoint/data/FileChange.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
 /** Files as the workspace left them, by path; `undefined` for one that it deleted. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storageKey, type StorageKey } from "../../agent/StorageKey.ts";
+import { storageKey, type StorageKey } from "../../agent/context/StorageKey.ts";
 import type { DriftReport } from "./DriftReport.ts";
 
 /** Something that others did while a task was at work, and what came of it. */

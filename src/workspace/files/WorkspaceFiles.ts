@@ -1,5 +1,5 @@
 import { rmdir } from "node:fs/promises";
-import type { FileState } from "../../checkpoint/FileChange.ts";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/FileAccessError.ts";
 import { ConfinedFolder } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";

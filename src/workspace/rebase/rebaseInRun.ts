@@ -1,4 +1,4 @@
-import type { AgentContext } from "../../agent/AgentContext.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
 import { rebaseIfSafe, type RebaseOptions, type RebaseResult } from "./rebaseIfSafe.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../internal/Clock.ts";
-import { isSurelyGone, type ProcessIdentity } from "../../storage/file/ProcessIdentity.ts";
+import { isSurelyGone, type ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
 
 /**

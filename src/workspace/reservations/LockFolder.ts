@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
 import { randomId } from "../../internal/randomId.ts";
-import type { Disk } from "../../storage/file/Disk.ts";
+import type { Disk } from "../../node/Disk.ts";
 import { decodeLock, encodeLock } from "./lockJson.ts";
 import type { LockState } from "./LockState.ts";
 

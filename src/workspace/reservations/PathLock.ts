@@ -1,5 +1,5 @@
 import type { Clock } from "../../internal/Clock.ts";
-import type { ProcessIdentity } from "../../storage/file/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import type { ExpiryJudge } from "./ExpiryJudge.ts";
 import type { LockFolder } from "./LockFolder.ts";
 import { granted, type LockEntry, type LockState, mayHave, queued, renewed, without } from "./LockState.ts";

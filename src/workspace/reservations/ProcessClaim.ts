@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from "../../storage/file/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 
 /** Which process wrote an entry, so that others can find out whether it still runs. */
 export type ProcessClaim = Omit<ProcessIdentity, "isRunning">;

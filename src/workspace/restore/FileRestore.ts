@@ -1,4 +1,4 @@
-import { isSameFile, type FileState } from "../../checkpoint/FileChange.ts";
+import { isSameFile, type FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileConflictError, type ConflictingFile } from "../../errors/FileConflictError.ts";
 import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";

@@ -1,4 +1,4 @@
-import { isFileChange, type FileChange } from "../../checkpoint/FileChange.ts";
+import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import { relativePath } from "../files/relativePath.ts";

@@ -1,4 +1,4 @@
-import { isSameFile, type FileChange, type FileState } from "../../checkpoint/FileChange.ts";
+import { isSameFile, type FileChange, type FileState } from "../../checkpoint/data/FileChange.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { FileConflict } from "./FileConflict.ts";
 

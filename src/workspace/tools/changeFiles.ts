@@ -1,5 +1,5 @@
-import type { AgentContext } from "../../agent/AgentContext.ts";
-import { fileChangesIn, fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/FileChange.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { fileChangesIn, fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";

@@ -1,4 +1,4 @@
-import type { FileState } from "../../checkpoint/FileChange.ts";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/FileAccessError.ts";
 import { nodeSha256 } from "../../internal/nodeSha256.ts";
 import { fileIn, presentIn, textIn } from "../files/contentOf.ts";

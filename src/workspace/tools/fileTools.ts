@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { tool, type AnyTool } from "../../agent/Tool.ts";
+import { tool, type AnyTool } from "../../agent/tool/Tool.ts";
 import type { Turns } from "../../internal/Turns.ts";
 import { fileIn, textIn } from "../files/contentOf.ts";
 import { relativePath } from "../files/relativePath.ts";

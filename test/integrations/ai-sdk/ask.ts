@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { aiSdkExecutor, type AiSdkAnswer, type AiSdkExecutor } from "agent-persistence/ai-sdk";
-import type { PromptRequest } from "../../../src/agent/PromptExecutor.ts";
-import type { AssistantMessage, ContentPart } from "../../../src/checkpoint/Message.ts";
+import type { PromptRequest } from "../../../src/agent/model/PromptExecutor.ts";
+import type { AssistantMessage, ContentPart } from "../../../src/checkpoint/messages/Message.ts";
 import type { ChatServer } from "./ChatServer.ts";
 
 /** An executor over every model of that server. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aiSdkExecutor, UnsupportedMessagePartError } from "agent-persistence/ai-sdk";
-import type { Message } from "../../../src/checkpoint/Message.ts";
+import type { Message } from "../../../src/checkpoint/messages/Message.ts";
 import { ask, executorOf } from "./ask.ts";
 import { ChatServer, text } from "./ChatServer.ts";
 import { fakeModel } from "./fakeModel.ts";

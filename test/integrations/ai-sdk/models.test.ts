@@ -3,7 +3,7 @@ import { wrapLanguageModel, type LanguageModel } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { aiSdkExecutor, ModelNotAvailableError, type AiSdkLanguageModel } from "agent-persistence/ai-sdk";
-import type { PromptExecutor } from "../../../src/agent/PromptExecutor.ts";
+import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
 import type { FileData } from "../../../src/integrations/ai-sdk/fileData.ts";
 import { functionToolOf } from "../../../src/integrations/ai-sdk/functionToolOf.ts";
 import { promptOf } from "../../../src/integrations/ai-sdk/promptOf.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { tool } from "../../../src/agent/Tool.ts";
-import type { AssistantMessage, Message, ToolMessage } from "../../../src/checkpoint/Message.ts";
+import { tool } from "../../../src/agent/tool/Tool.ts";
+import type { AssistantMessage, Message, ToolMessage } from "../../../src/checkpoint/messages/Message.ts";
 import { ask, callsOf, executorOf, partsOf } from "./ask.ts";
 import { ChatServer, completion, text, toolCalls } from "./ChatServer.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolSchemaError } from "agent-persistence/ai-sdk";
-import { tool } from "../../../src/agent/Tool.ts";
+import { tool } from "../../../src/agent/tool/Tool.ts";
 import { ask, executorOf } from "./ask.ts";
 import { ChatServer } from "./ChatServer.ts";
 

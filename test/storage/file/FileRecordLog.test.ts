@@ -12,7 +12,7 @@ import { StopRequestedError } from "../../../src/errors/StopRequestedError.ts";
 import { StorageClosedError } from "../../../src/errors/StorageClosedError.ts";
 import { UnsupportedFormatError } from "../../../src/errors/UnsupportedFormatError.ts";
 import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
-import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
+import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import {
   agentPath,
   append,

@@ -3,9 +3,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
-import { agentFolderName } from "../../../src/storage/file/AgentFolder.ts";
-import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
-import type { FileSystem } from "../../../src/storage/file/FileSystem.ts";
+import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
+import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import type { FileSystem } from "../../../src/node/FileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
 
 const hostile = [

@@ -2,11 +2,11 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Entry } from "../../../src/checkpoint/Entry.ts";
+import type { Entry } from "../../../src/checkpoint/format/Entry.ts";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
-import { agentFolderName } from "../../../src/storage/file/AgentFolder.ts";
+import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "../../../src/storage/file/FileRecordLog.ts";
-import type { ProcessIdentity } from "../../../src/storage/file/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../../src/node/ProcessIdentity.ts";
 import type { AgentSummary, LogOwner, OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { TestClock } from "./TestClock.ts";
 

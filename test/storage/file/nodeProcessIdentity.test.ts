@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { nodeProcessIdentity } from "../../../src/storage/file/nodeProcessIdentity.ts";
-import { isSurelyGone } from "../../../src/storage/file/ProcessIdentity.ts";
+import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
+import { isSurelyGone } from "../../../src/node/ProcessIdentity.ts";
 
 const identity = nodeProcessIdentity();
 const { host, bootId, pidNamespace, processId, processStart } = identity;

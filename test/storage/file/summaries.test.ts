@@ -3,8 +3,8 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
-import { nodeFileSystem } from "../../../src/storage/file/nodeFileSystem.ts";
-import { decodeState } from "../../../src/storage/file/stateJson.ts";
+import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import { decodeState } from "../../../src/storage/file/format/stateJson.ts";
 import {
   agentPath,
   append,

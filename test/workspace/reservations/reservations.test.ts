@@ -11,7 +11,7 @@ import {
 } from "agent-persistence/workspace";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
-import { nodeProcessIdentity } from "../../../src/storage/file/nodeProcessIdentity.ts";
+import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
 
 const minute = 60_000;
 let directory = "";

@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { someSchema } from "../../internal/optionSchemas.ts";
+import type { WaitingFor } from "../../checkpoint/status/WaitingFor.ts";
+
+/** What a node asks of somebody outside the run. */
+export interface InputRequest<Answer = unknown> {
+  /**
+   * Tells requests of one visit apart, where their order may change from one time the node runs to the next; unique in the
+   * visit. Default: the order in which they are made.
+   */
+  readonly id?: string | undefined;
+  /** What is shown to whoever answers. */
+  readonly prompt: string;
+  /** What an answer must be. It is kept as JSON Schema, which judges answers where the code of the node is not. */
+  readonly schema: z.ZodType<Answer>;
+  /** Default `user_input`. */
+  readonly waitingFor?: WaitingFor | undefined;
+  /** When the request ends without an answer. Default: never. */
+  readonly expiresAt?: Date | undefined;
+}
+
+export const inputRequestSchema: z.ZodType = z.object({
+  id: z.string().optional(),
+  prompt: z.string(),
+  schema: someSchema,
+  waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
+  expiresAt: z.date().optional(),
+});

@@ -1,0 +1,19 @@
+import type { AgentFeature } from "./AgentFeature.ts";
+import type { Pipeline } from "./Pipeline.ts";
+import type { PromptExecutor } from "../model/PromptExecutor.ts";
+import type { RunSettings } from "../state/RunSettings.ts";
+import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import type { AnyTool } from "../tool/Tool.ts";
+
+/** What all runs of one agent share. Nothing in it changes once the first run has begun. */
+export interface AgentDefinition {
+  readonly graph: StrategyGraph;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly pipeline: Pipeline;
+  readonly promptExecutor: PromptExecutor;
+  /** What a run begins with. */
+  readonly settings: RunSettings;
+  readonly systemPrompt?: string;
+  readonly maxIterations: number;
+  readonly feature: <Instance>(feature: AgentFeature<never, Instance>) => Instance;
+}

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+
+const providerOptions = z.record(z.string(), z.unknown()).optional();
+const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });
+const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string(), providerOptions });
+const file = z.looseObject({
+  type: z.literal("file"),
+  data: z.union([z.string(), z.instanceof(Uint8Array)]),
+  mediaType: z.string(),
+  providerOptions,
+});
+const call = z.looseObject({
+  type: z.literal("tool-call"),
+  toolCallId: z.string(),
+  providerToolCallId: z.string().optional(),
+  toolName: z.string(),
+  providerOptions,
+});
+const result = z.looseObject({
+  type: z.literal("tool-result"),
+  toolCallId: z.string(),
+  providerToolCallId: z.string().optional(),
+  toolName: z.string(),
+  isError: z.boolean().optional(),
+  providerOptions,
+});
+const parts = z.array(z.discriminatedUnion("type", [text, reasoning, file, call, result]));
+const textOrParts = z.union([z.string(), parts]);
+
+const messageSchema = z.discriminatedUnion("role", [
+  z.looseObject({ role: z.literal("system"), content: z.string() }),
+  z.looseObject({ role: z.literal("user"), content: textOrParts }),
+  z.looseObject({ role: z.literal("assistant"), content: textOrParts }),
+  z.looseObject({ role: z.literal("tool"), content: parts }),
+]);
+
+/**
+ * Refuses what would be stored as a message and is none. Types do not hold what a model or stored data gives.
+ *
+ * @param role the only role that is right here; absent: any.
+ * @throws InvalidInputError
+ */
+export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
+  const given: { readonly role?: unknown; readonly content?: unknown } = Object(message) as object;
+  if (role !== undefined && given.role !== role) {
+    const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
+    throw new InvalidInputError(subject, [{ path: "role", expected }]);
+  }
+  // Most messages are text; a schema would cost more than saving them.
+  if (typeof given.content === "string" && given.role !== "tool" && isRole(given.role)) return;
+  const checked = messageSchema.safeParse(message);
+  if (checked.success) return;
+  const problems = checked.error.issues.map(({ path, message: expected }) => ({ path: path.join("."), expected }));
+  throw new InvalidInputError(subject, problems);
+}
+
+function isRole(role: unknown): boolean {
+  return role === "system" || role === "user" || role === "assistant";
+}

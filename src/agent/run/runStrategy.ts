@@ -1,0 +1,63 @@
+import { isolate } from "../../internal/isolate.ts";
+import type { ActiveRun } from "./ActiveRun.ts";
+import { advance } from "../strategy/advance.ts";
+import type { NextStep } from "../strategy/NextStep.ts";
+import type { Wait } from "../visit/Visit.ts";
+import { visitNode } from "./visitNode.ts";
+
+/** Visits one node after the other until the strategy ends, or waits; resolves to its output, or to what it waits for. */
+export async function runStrategy(run: ActiveRun): Promise<{ readonly output: unknown } | Wait> {
+  const { pipeline } = run;
+  let step: NextStep | undefined;
+  try {
+    step = firstStep(run);
+    await pipeline.emit("strategyStarting", { run, next: step });
+    await tellCrossings(run, step);
+    for (;;) {
+      if (await run.takeMove()) {
+        step = firstStep(run);
+        await pipeline.emit("runMoved", { run, next: step });
+        await tellCrossings(run, step);
+      }
+      if (step.nodeId === "finish") break;
+      run.signal.throwIfAborted();
+      const next: NextStep | Wait | undefined = await visitNode(run, step);
+      if (!next) continue;
+      if ("waiting" in next) {
+        await pipeline.emit("agentWaiting", { run, requests: next.waiting });
+        return next;
+      }
+      step = next;
+      await tellCrossings(run, step);
+    }
+    await pipeline.emit("strategyCompleted", { run, output: step.input });
+    return { output: step.input };
+  } catch (error) {
+    for (const path of enclosing(step?.nodeId ?? ""))
+      await pipeline.emitFailure("subgraphFailed", { run, path, error });
+    await pipeline.emitFailure("strategyFailed", { run, error });
+    throw error;
+  }
+}
+
+/** The first step from where the run begins, or goes on after a move. */
+function firstStep({ graph, position }: ActiveRun): NextStep {
+  const input = isolate(position.input);
+  if (position.nodeId === "start") return advance(graph, "start", input);
+  if (position.nodeId === "finish") return { nodeId: "finish", input, entered: [], left: [], crossings: [] };
+  const nodeId = graph.resolve(position.nodeId);
+  return position.unresolved ? advance(graph, nodeId, input) : { nodeId, input, entered: [], left: [], crossings: [] };
+}
+
+async function tellCrossings(run: ActiveRun, step: NextStep): Promise<void> {
+  for (const { kind, path, value } of step.crossings) {
+    if (kind === "entered") await run.pipeline.emit("subgraphStarting", { run, path, input: value });
+    else await run.pipeline.emit("subgraphCompleted", { run, path, output: value });
+  }
+}
+
+/** The subgraphs around a node, innermost first. */
+function enclosing(path: string): readonly string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_name, at) => names.slice(0, names.length - at).join("/"));
+}

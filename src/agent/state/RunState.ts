@@ -1,0 +1,109 @@
+import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import { isolate } from "../../internal/isolate.ts";
+import type { Decision, Requirements } from "../context/AgentContext.ts";
+import type { RecordedRequirements } from "./RecordedRequirements.ts";
+import type { RunSettings } from "./RunSettings.ts";
+import type { RunStateSeed } from "./RunStateSeed.ts";
+import { TypedStorage } from "./TypedStorage.ts";
+
+/** What a run knows, and a checkpoint keeps. It remembers what is new, so that saving costs what is new. */
+export class RunState {
+  readonly history: MessageHistory;
+  readonly storage: TypedStorage;
+  /** Nodes completed so far. */
+  iteration: number;
+  #settings: RunSettings;
+  #progress: number | undefined;
+  #progressSummary: string | undefined;
+  #requirements: RecordedRequirements;
+  readonly #decisions: Decision[];
+  #decisionsTaken: number;
+
+  /** @param defaults what the agent's configuration says, for what the seed leaves out. */
+  constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
+    this.history = new MessageHistory(seed.messages, seed.nextMessage);
+    if (!seed.messages && defaults.systemPrompt !== undefined)
+      this.history.append({ role: "system", content: defaults.systemPrompt });
+    this.history.append(...(seed.added ?? []));
+    this.storage = new TypedStorage(seed.storage);
+    this.iteration = seed.iteration ?? 0;
+    this.#settings = seed.settings ?? defaults.settings;
+    this.#progress = seed.progress;
+    this.#progressSummary = seed.progressSummary;
+    this.#requirements = seed.requirements ?? {};
+    this.#decisions = [...(seed.decisions ?? [])];
+    this.#decisionsTaken = this.#decisions.length;
+  }
+
+  /** Another object after each change. */
+  get settings(): RunSettings {
+    return this.#settings;
+  }
+
+  /** 0 to 100; `undefined` until it is set. */
+  get progress(): number | undefined {
+    return this.#progress;
+  }
+
+  get progressSummary(): string | undefined {
+    return this.#progressSummary;
+  }
+
+  /** Another object after each change. */
+  get requirements(): RecordedRequirements {
+    return this.#requirements;
+  }
+
+  get decisions(): readonly Decision[] {
+    return this.#decisions;
+  }
+
+  configure(change: Partial<RunSettings>): void {
+    this.#settings = isolate({ ...this.#settings, ...change });
+  }
+
+  setProgress(percent: number, summary?: string): void {
+    if (typeof percent !== "number" || !(percent >= 0 && percent <= 100))
+      throw new TypeError(`Progress is a number from 0 to 100, found ${String(percent)}.`);
+    if (summary !== undefined && typeof summary !== "string")
+      throw new TypeError(`The summary of progress is text, found ${typeof summary}.`);
+    this.#progress = percent;
+    this.#progressSummary = summary;
+  }
+
+  recordDecision(decision: Decision): void {
+    const { decision: text, reason = "" }: Partial<Decision> = Object(decision) as Partial<Decision>;
+    if (typeof text !== "string" || typeof reason !== "string")
+      throw new TypeError(`A decision is { decision, reason? } of text, found ${typeof text} and ${typeof reason}.`);
+    this.#decisions.push(isolate(decision));
+  }
+
+  /** Decisions recorded since the last call. */
+  takeDecisions(): readonly Decision[] {
+    const fresh = this.#decisions.slice(this.#decisionsTaken);
+    this.#decisionsTaken = this.#decisions.length;
+    return fresh;
+  }
+
+  require({ files = [], environment = {} }: Requirements): void {
+    const known = this.#requirements;
+    const freshFiles = files.filter((file) => !known.files?.includes(file));
+    const freshNames = Object.entries(environment).some(([name, wanted]) => known.environment?.[name] !== wanted);
+    if (freshFiles.length === 0 && !freshNames) return;
+    this.#requirements = isolate({
+      ...known,
+      files: [...new Set([...(known.files ?? []), ...freshFiles])],
+      environment: { ...known.environment, ...environment },
+    });
+  }
+
+  /** Takes down what was found of what is required. */
+  noteEnvironment(found: Required<Pick<RecordedRequirements, "workingDirectory" | "hashes">>): void {
+    const { workingDirectory, hashes = {} } = this.#requirements;
+    const paths = Object.keys(found.hashes);
+    const same =
+      paths.length === Object.keys(hashes).length && paths.every((path) => hashes[path] === found.hashes[path]);
+    if (same && workingDirectory === found.workingDirectory) return;
+    this.#requirements = isolate({ ...this.#requirements, ...found });
+  }
+}

@@ -1,0 +1,71 @@
+import { isolate } from "../../internal/isolate.ts";
+import { lend } from "../../internal/lend.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import type { AgentStorage } from "../context/AgentContext.ts";
+import type { StorageKey } from "../context/StorageKey.ts";
+
+const unchanged: ReadonlyMap<string, undefined> = new Map();
+
+/** The stored values of a run. Remembers which keys changed since it was last asked. */
+export class TypedStorage implements AgentStorage {
+  readonly #values: Map<string, unknown>;
+  readonly #checkedBy = new Map<string, unknown>();
+  #changed = new Set<string>();
+  #atMark: ReadonlyMap<string, unknown> | undefined;
+
+  /** @param values isolated values, such as freshly decoded ones; each is checked when it is first read. */
+  constructor(values: ReadonlyMap<string, unknown> = new Map()) {
+    this.#values = new Map(values);
+  }
+
+  /** All values by key. */
+  get values(): ReadonlyMap<string, unknown> {
+    return this.#values;
+  }
+
+  /** Remembers this moment for {@link valuesAtMark}, at no cost until a value changes. */
+  mark(): void {
+    this.#atMark = undefined;
+  }
+
+  /** All values by key at the last mark. */
+  get valuesAtMark(): ReadonlyMap<string, unknown> {
+    return this.#atMark ?? this.#values;
+  }
+
+  get<Value>(key: StorageKey<Value>): Value | undefined {
+    if (!this.#values.has(key.name)) return undefined;
+    if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
+    // The schema has just made or accepted this value.
+    return lend(this.#values.get(key.name)) as Value;
+  }
+
+  set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
+    this.#atMark ??= new Map(this.#values);
+    this.#check(key, value, "value");
+    this.#changed.add(key.name);
+  }
+
+  delete(key: Pick<StorageKey<unknown>, "name">): void {
+    if (!this.#values.has(key.name)) return;
+    this.#atMark ??= new Map(this.#values);
+    this.#values.delete(key.name);
+    this.#checkedBy.delete(key.name);
+    this.#changed.add(key.name);
+  }
+
+  /** What changed since the last call: the new value of each key, or `undefined` for a deleted one. */
+  takeChanges(): ReadonlyMap<string, { readonly value: unknown } | undefined> {
+    const changed = this.#changed;
+    if (changed.size === 0) return unchanged;
+    this.#changed = new Set();
+    return new Map(
+      [...changed].map((name) => [name, this.#values.has(name) ? { value: this.#values.get(name) } : undefined]),
+    );
+  }
+
+  #check<Value>(key: StorageKey<Value>, value: unknown, what: string): void {
+    this.#values.set(key.name, isolate(checkSchema(key.schema, value, `${what} of storage key "${key.name}"`)));
+    this.#checkedBy.set(key.name, key.schema);
+  }
+}

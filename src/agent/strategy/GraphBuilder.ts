@@ -1,0 +1,126 @@
+import type { z } from "zod";
+import { DuplicateNodeError } from "../../errors/DuplicateNodeError.ts";
+import { InvalidStrategyError } from "../../errors/InvalidStrategyError.ts";
+import { someSchema } from "../../internal/optionSchemas.ts";
+import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
+import { isStrategy, planOf } from "./StrategyPlans.ts";
+
+type Body = LeafPlan["run"];
+type Schemas = Pick<GraphPlan, "input" | "output">;
+type EdgeOptions = Omit<EdgePlan, "to">;
+
+/** What stands behind a `Graph` while it is being built: the same methods without their types. */
+export class GraphBuilder {
+  readonly start: object = Object.freeze({ name: "start" });
+  readonly finish: object = Object.freeze({ name: "finish" });
+  readonly #graph: string;
+  readonly #nodes = new Map<string, NodePlan>();
+  readonly #edges = new Map<string, EdgePlan[]>();
+  readonly #names = new Map<object, string>([
+    [this.start, "start"],
+    [this.finish, "finish"],
+  ]);
+  #built = false;
+
+  constructor(graph: string) {
+    this.#graph = graph;
+  }
+
+  /** @throws InvalidStrategyError, DuplicateNodeError */
+  node(name: string, ...rest: readonly [run: Body] | readonly [schemas: Schemas, run: Body]): object {
+    const [schemas, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+    if (typeof run !== "function") this.#refuse(`node "${name}" has no function that it runs.`);
+    this.#checkSchemas(schemas, `node "${name}"`);
+    return this.#add(name, (handle) => ({ kind: "leaf", handle, run, ...schemasOf(schemas) }));
+  }
+
+  subgraph(name: string, content: object | ((graph: unknown) => void)): object {
+    if (typeof content !== "function" && !isStrategy(content))
+      this.#refuse(`subgraph "${name}" is neither a strategy nor a function that builds one.`);
+    return this.#add(name, (handle) => ({
+      kind: "subgraph",
+      handle,
+      graph:
+        typeof content === "function"
+          ? GraphBuilder.plan(`${this.#graph}/${name}`, {}, content as (graph: unknown) => void)
+          : planOf(content),
+    }));
+  }
+
+  edge(from: object, to: object, options: EdgeOptions = {}): void {
+    const [source, target] = [this.#nameOf(from), this.#nameOf(to)];
+    if (source === "finish") this.#refuse('an edge leaves "finish", which ends the graph.');
+    if (target === "start") this.#refuse('an edge leads to "start", where the graph only begins.');
+    for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
+      if (given !== undefined && typeof given !== "function")
+        this.#refuse(`"${key}" of the edge from "${source}" to "${target}" is no function.`);
+    const edges = this.#edges.get(source) ?? [];
+    edges.push({ to: target, ...(options.when && { when: options.when }), ...(options.map && { map: options.map }) });
+    this.#edges.set(source, edges);
+  }
+
+  /** Runs a build function on a new graph. @throws InvalidStrategyError when the graph cannot run. */
+  static plan(name: string, schemas: Schemas, build: (graph: unknown) => void): GraphPlan {
+    const graph = new GraphBuilder(name);
+    if (typeof build !== "function") graph.#refuse("it has no function that builds it.");
+    graph.#checkSchemas(schemas, "the strategy");
+    const returned: unknown = build(graph);
+    if (returned instanceof Promise) {
+      void returned.catch(() => undefined);
+      graph.#refuse("its build function is async. Build the graph at once, without await.");
+    }
+    return graph.#plan(schemas);
+  }
+
+  #plan(schemas: Schemas): GraphPlan {
+    this.#built = true;
+    if (!this.#reachesFinish()) this.#refuse('"finish" cannot be reached from "start". Add the edges that lead there.');
+    return { nodes: this.#nodes, edges: this.#edges, ...schemasOf(schemas) };
+  }
+
+  #add(name: string, plan: (handle: object) => NodePlan): object {
+    if (this.#built) this.#refuse(`node "${name}" was added after the graph was built.`);
+    if (typeof name !== "string" || name === "" || name.includes("/")) {
+      this.#refuse(
+        `"${String(name)}" is not a node name. A name is not empty and holds no "/", which separates the names of a path.`,
+      );
+    }
+    if (name === "start" || name === "finish")
+      this.#refuse(`"${name}" is the name of its own begin or end. Give the node another one.`);
+    if (this.#nodes.has(name)) throw new DuplicateNodeError(this.#graph, name);
+    const handle = Object.freeze({ name });
+    this.#nodes.set(name, plan(handle));
+    this.#names.set(handle, name);
+    return handle;
+  }
+
+  #nameOf(node: object): string {
+    if (this.#built) this.#refuse("an edge was added after the graph was built.");
+    const name = this.#names.get(node);
+    if (name !== undefined) return name;
+    const stranger = String((node as { readonly name?: unknown } | undefined)?.name);
+    return this.#refuse(
+      `an edge names the node "${stranger}" of another graph. An edge joins two nodes of the same graph.`,
+    );
+  }
+
+  #reachesFinish(): boolean {
+    const seen = new Set(["start"]);
+    for (const name of seen) for (const { to } of this.#edges.get(name) ?? []) seen.add(to);
+    return seen.has("finish");
+  }
+
+  #checkSchemas(schemas: Schemas, of: string): void {
+    for (const [key, schema] of Object.entries({ input: schemas.input, output: schemas.output }))
+      if (schema !== undefined && !someSchema.safeParse(schema).success)
+        this.#refuse(`"${key}" of ${of} is no zod schema.`);
+  }
+
+  #refuse(problem: string): never {
+    throw new InvalidStrategyError(this.#graph, problem);
+  }
+}
+
+function schemasOf({ input, output }: Schemas): { input?: z.ZodType; output?: z.ZodType } {
+  return { ...(input && { input }), ...(output && { output }) };
+}

@@ -1,0 +1,38 @@
+import type { z } from "zod";
+import type { AgentContext } from "../context/AgentContext.ts";
+
+/** A graph as it was built: plain, and never changed afterwards. */
+export interface GraphPlan {
+  readonly nodes: ReadonlyMap<string, NodePlan>;
+  /** By the name of the node they leave, in the order they are tried. "start" has edges too. */
+  readonly edges: ReadonlyMap<string, readonly EdgePlan[]>;
+  readonly input?: z.ZodType;
+  readonly output?: z.ZodType;
+}
+
+export type NodePlan = LeafPlan | SubgraphPlan;
+
+/** A node with a body. */
+export interface LeafPlan {
+  readonly kind: "leaf";
+  /** What `graph.node` returned. */
+  readonly handle: object;
+  readonly run: (input: unknown, context: AgentContext) => unknown;
+  readonly input?: z.ZodType;
+  readonly output?: z.ZodType;
+}
+
+/** A node that is a graph. */
+export interface SubgraphPlan {
+  readonly kind: "subgraph";
+  /** What `graph.subgraph` returned. */
+  readonly handle: object;
+  readonly graph: GraphPlan;
+}
+
+export interface EdgePlan {
+  /** The name of a node of the same graph, or "finish". */
+  readonly to: string;
+  readonly when?: (output: unknown) => boolean;
+  readonly map?: (output: unknown) => unknown;
+}

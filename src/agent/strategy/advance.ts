@@ -1,0 +1,64 @@
+import { isolate } from "../../internal/isolate.ts";
+import { InvalidStrategyError } from "../../errors/InvalidStrategyError.ts";
+import { NoMatchingEdgeError } from "../../errors/NoMatchingEdgeError.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import type { Crossing, NextStep } from "./NextStep.ts";
+import type { StrategyGraph } from "./StrategyGraph.ts";
+
+/** More borders than this between two nodes are an endless circle of subgraphs without a node. */
+const maxCrossings = 1_000;
+
+/**
+ * Where a run goes from a node with what the node gave: along the first edge whose condition holds, out of subgraphs
+ * that end and into those that begin, up to the next node with a body or the end of the strategy.
+ *
+ * @param from a node path, or "start".
+ * @throws NoMatchingEdgeError when no edge takes the output.
+ * @throws InvalidInputError when a subgraph's or the strategy's schema refuses what crosses it.
+ */
+export function advance(graph: StrategyGraph, from: string, output: unknown): NextStep {
+  const within = from.split("/");
+  let at = within.pop() ?? "start";
+  let value = output;
+  const crossings: Crossing[] = [];
+  while (crossings.length < maxCrossings) {
+    const plan = graph.graphAt(within);
+    const edge = plan.edges.get(at)?.find(({ when }) => when === undefined || when(value));
+    if (!edge)
+      throw new NoMatchingEdgeError(
+        [...within, at].join("/"),
+        (plan.edges.get(at) ?? []).map(({ to }) => to),
+      );
+    value = edge.map ? edge.map(value) : value;
+    const path = [...within, edge.to].join("/");
+    const target = plan.nodes.get(edge.to);
+    if (target?.kind === "leaf") return stepTo(path, value, crossings);
+    if (target) {
+      value = checkSchema(target.graph.input, value, `input of subgraph "${path}"`);
+      crossings.push({ kind: "entered", path, value: isolate(value) });
+      within.push(edge.to);
+      at = "start";
+      continue;
+    }
+    const left = within.join("/");
+    value = checkSchema(
+      plan.output,
+      value,
+      left === "" ? `output of strategy "${graph.name}"` : `output of subgraph "${left}"`,
+    );
+    const outer = within.pop();
+    if (outer === undefined) return stepTo("finish", value, crossings);
+    crossings.push({ kind: "left", path: left, value: isolate(value) });
+    at = outer;
+  }
+  throw new InvalidStrategyError(
+    graph.name,
+    `after "${from}" its subgraphs lead to each other in a circle that has no node.`,
+  );
+}
+
+function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]): NextStep {
+  const paths = (kind: Crossing["kind"]) =>
+    crossings.filter((crossing) => crossing.kind === kind).map(({ path }) => path);
+  return { nodeId, input: isolate(input), entered: paths("entered"), left: paths("left"), crossings };
+}

@@ -1,0 +1,19 @@
+import { UnknownToolError } from "../../errors/UnknownToolError.ts";
+import type { AnyTool } from "./Tool.ts";
+
+/** The names of tools that a resumed run will find again. @throws UnknownToolError for one the agent does not have. */
+export function namesOfTools(known: ReadonlyMap<string, AnyTool>, tools: readonly AnyTool[]): readonly string[] {
+  for (const tool of tools) {
+    if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
+  }
+  return tools.map(({ name }) => name);
+}
+
+/** The tools of these names. @throws UnknownToolError for one the agent does not have. */
+export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonly string[]): readonly AnyTool[] {
+  return names.map((name) => {
+    const tool = known.get(name);
+    if (!tool) throw new UnknownToolError(name, [...known.keys()]);
+    return tool;
+  });
+}

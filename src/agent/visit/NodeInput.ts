@@ -1,0 +1,45 @@
+import { DuplicateRequestError } from "../../errors/DuplicateRequestError.ts";
+import { FeatureNotInstalledError } from "../../errors/FeatureNotInstalledError.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import type { AgentContext } from "../context/AgentContext.ts";
+import type { CallScope } from "./CallScope.ts";
+import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
+import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
+
+/** What one context asks of somebody outside. */
+export class NodeInput {
+  readonly #scope: CallScope;
+  readonly #context: AgentContext;
+
+  constructor(scope: CallScope, context: AgentContext) {
+    this.#scope = scope;
+    this.#context = context;
+  }
+
+  /** @throws InvalidInputError, FeatureNotInstalledError, DuplicateRequestError, and what the feature that keeps requests throws. */
+  async request<Answer>(request: InputRequest<Answer>): Promise<Answer> {
+    const { visit } = this.#scope;
+    visit.assertOpen();
+    const { pipeline } = visit.run;
+    if (!pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
+    // Refused where the node can still catch it.
+    checkSchema(inputRequestSchema, request, "request for input");
+    const { id } = request;
+    const place = id === undefined ? { ordinal: this.#scope.take("r") } : { id };
+    const requestId = this.#scope.requestIdAt(place);
+    if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
+    const event: InputRequestEvent = {
+      requestId,
+      nodeId: visit.nodeId,
+      request,
+      ...("ordinal" in place && place),
+      context: this.#context,
+      visit: visit.at,
+    };
+    const answer = await visit.launch({ id: requestId, within: this.#scope.call?.toolCallId }, (signal) =>
+      pipeline.inputRequest(event, (accepted) => visit.hold(accepted, signal)),
+    );
+    // The schema of the request made it.
+    return answer as Answer;
+  }
+}

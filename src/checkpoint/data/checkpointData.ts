@@ -1,0 +1,128 @@
+import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import { fileChangesIn, fileNoteKey, summarizeFileChanges, type FileChanges } from "./FileChange.ts";
+import { formatVersion } from "../format/formatVersion.ts";
+import { stateAt, type AgentState } from "../fold/AgentState.ts";
+import type { CheckpointPoint, LogIndex } from "../fold/LogIndex.ts";
+import { recoveryInfo } from "./recoveryInfo.ts";
+import { SlotReader, type BlobTexts } from "../fold/SlotReader.ts";
+import { checkpointToolCall } from "./toolCalls.ts";
+
+/**
+ * A checkpoint as users see it, built on read: what is small at once, what grows with the run when it is first asked for.
+ * The index must reach back to the start of the checkpoint's line.
+ */
+export function checkpointData(
+  agentId: string,
+  index: LogIndex,
+  point: CheckpointPoint,
+  checksum: string,
+  blobs: BlobTexts,
+): AgentCheckpointData {
+  const { record } = point;
+  const parentId = index.parentIdOf(point);
+  const reverted = index.closedBy.get(point.version);
+  const opened = once(() => open(index, point, blobs));
+  const data = {
+    checkpointId: point.id,
+    agentId,
+    runId: point.runId,
+    ...(parentId !== undefined && { parentId }),
+    version: point.version,
+    createdAt: new Date(record.at).toISOString(),
+    nodeId: record.node,
+    ...(record.inputType !== undefined && { lastInputType: record.inputType }),
+    ...(record.unresolved && { unresolved: true }),
+    agentPath: [],
+    iteration: record.iteration,
+    status: record.status ?? "in_progress",
+    ...(record.progress !== undefined && { progress: record.progress }),
+    ...(record.summary !== undefined && { progressSummary: record.summary }),
+    ...(reverted?.length && { revertedToolCallIds: reverted }),
+    ...(record.move && { move: record.move }),
+    ...(record.trigger !== undefined && { trigger: record.trigger }),
+    ...(record.visit && { visit: record.visit }),
+    ...(record.standing && { standingToolCallIds: record.standing }),
+    formatVersion,
+    checksum,
+  };
+  const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
+  return lazily(data, {
+    ...(run && !run.assumed && { runInput: () => opened().reader.read(run.input) }),
+    lastInput: () => opened().reader.read(record.input),
+    messageHistory: () => Object.freeze(opened().state.history.map(({ message }) => opened().reader.message(message))),
+    storage: () =>
+      Object.freeze(
+        Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)])),
+      ),
+    ...settingsOf(opened),
+    toolCalls: () => toolCallsSince(index, point, opened()),
+    fileChanges: () => fileChangesSince(index, point, opened()),
+    decisions: () =>
+      opened().state.decisions.map(({ node, at, decision, reason }) => ({
+        decision,
+        ...(reason !== undefined && { reason }),
+        nodeId: node,
+        decidedAt: new Date(at).toISOString(),
+      })),
+    recoveryInfo: () => recoveryInfo(record.node, opened().state.requirements),
+    strategyFingerprint: () => opened().state.structure?.fingerprint,
+  }) as unknown as AgentCheckpointData;
+}
+
+function isFirstOfRun(index: LogIndex, { parent, runId }: CheckpointPoint): boolean {
+  return parent === undefined || index.checkpoints.get(parent)?.runId !== runId;
+}
+
+interface Opened {
+  readonly state: AgentState;
+  readonly reader: SlotReader;
+}
+
+function open(index: LogIndex, point: CheckpointPoint, blobs: BlobTexts): Opened {
+  const state = stateAt(index, point);
+  if (!state) throw new RangeError(`Checkpoint ${point.id} begins before what was read.`);
+  return { state, reader: new SlotReader(state, blobs) };
+}
+
+function settingsOf(opened: () => Opened): Record<string, () => unknown> {
+  return {
+    // An imported checkpoint that names no model is stored with an empty name.
+    model: () => opened().state.settings?.model || undefined,
+    modelParameters: () => {
+      const slot = opened().state.settings?.parameters;
+      return slot === undefined ? undefined : opened().reader.read(slot);
+    },
+    tools: () => opened().state.settings?.tools ?? [],
+  };
+}
+
+function toolCallsSince(index: LogIndex, point: CheckpointPoint, { state, reader }: Opened): unknown {
+  const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
+  const calls = [...state.calls.values()].filter(
+    (call) => call.outcome && call.order > from && call.order < point.order,
+  );
+  return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
+}
+
+function fileChangesSince(index: LogIndex, point: CheckpointPoint, { reader }: Opened): FileChanges {
+  const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
+  const notes = index.notes.filter(
+    ({ record, order }) =>
+      record.key === fileNoteKey && record.lane === point.record.lane && order > from && order < point.order,
+  );
+  return summarizeFileChanges(notes.flatMap(({ record }) => fileChangesIn(reader.read(record.value))));
+}
+
+/** Adds members that are computed when first read and are ordinary data to everything that looks at them. */
+function lazily(target: object, members: Readonly<Record<string, () => unknown>>): object {
+  for (const [name, compute] of Object.entries(members)) {
+    const value = once(compute);
+    Object.defineProperty(target, name, { enumerable: true, configurable: false, get: value });
+  }
+  return target;
+}
+
+function once<Value>(compute: () => Value): () => Value {
+  let computed: { readonly value: Value } | undefined;
+  return () => (computed ??= { value: compute() }).value;
+}

@@ -1,0 +1,16 @@
+import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import type { RequirementsRecord } from "../records/lineRecords.ts";
+
+/** What a resume needs, as a checkpoint shows it. */
+export function recoveryInfo(
+  resumePoint: string,
+  { files = [], environment = {}, directory, hashes }: Partial<RequirementsRecord> = {},
+): AgentCheckpointData["recoveryInfo"] {
+  return {
+    resumePoint,
+    requiredContext: files,
+    ...(hashes && Object.keys(hashes).length > 0 && { fileHashes: hashes }),
+    ...(directory !== undefined && { workingDirectory: directory }),
+    environment,
+  };
+}

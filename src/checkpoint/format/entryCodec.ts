@@ -1,0 +1,147 @@
+import type { ChainLink } from "../../internal/EntryChain.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Entry } from "./Entry.ts";
+
+/** The first bytes of a line that holds a snapshot; an entry that holds none begins with a bracket. */
+export const snapshotMark = '{"snapshot":';
+
+const plainStart = '["';
+const snapshotStart = `${snapshotMark}["`;
+const checksumLength = 43;
+const place = /^(?:\{"snapshot":)?\["([A-Za-z0-9_-]{43})","([A-Za-z0-9_-]{43}|)",([1-9][0-9]{0,15}),/;
+const longestPlace = 120;
+const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const encoder = new TextEncoder();
+const unknownChecksum = "-".repeat(checksumLength);
+/** Where every line is encoded: an array of its own for each would cost more than encoding it. It grows and never shrinks. */
+let scratch = new Uint8Array(64 * 1024);
+
+/** What is encoded: an entry without its checksum, and what is stored beside the records. */
+export interface EncodableEntry extends Omit<Entry, "checksum"> {
+  /** True when the records hold a snapshot. */
+  readonly snapshot?: boolean;
+  /** A summary to keep with the entry, for a backend that has no other place that changes at once with it. Plain JSON. */
+  readonly summary?: object;
+}
+
+/** What a line says, or why it says nothing: `malformed` or `checksum`. Never other data than was encoded. */
+export type DecodedEntry =
+  | { readonly ok: true; readonly entry: Entry; readonly snapshot: boolean; readonly summary: object | undefined }
+  | { readonly ok: false; readonly defect: "malformed" | "checksum" };
+
+/**
+ * The stored form of an append, shared by all backends: one line of JSON text in UTF-8, with its line break.
+ *
+ *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
+ *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
+ *     {"snapshot":["<checksum>",…]}
+ *
+ * The checksum covers every byte after its own comma, up to the line break. The generation is left out where the id
+ * begins with it. An append that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
+ *
+ * Throws what `JSON.stringify` throws for values that are not JSON.
+ *
+ * @returns `line` is valid until the next call only: copy it before anything is waited for.
+ */
+export function encodeEntry(
+  entry: EncodableEntry,
+  sha256: Sha256,
+): { readonly line: Uint8Array; readonly checksum: string } {
+  const start = entry.snapshot === true ? snapshotStart : plainStart;
+  const { prev, position, id } = entry;
+  const bodyAt = start.length + checksumLength + 2;
+  const length = encode([
+    `${start}${unknownChecksum}","${prev}",${position},${JSON.stringify(id)},`,
+    JSON.stringify(entry.records),
+    `${extrasOf(entry)}${entry.snapshot === true ? "]}\n" : "]\n"}`,
+  ]);
+  // The text is encoded once: the checksum is taken of its bytes and put into its place.
+  const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
+  for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
+  return { line: scratch.subarray(0, length), checksum };
+}
+
+/** Reads one line, without its line break. The checksum is verified over the bytes before anything of them is used. */
+export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedEntry {
+  const text = typeof line === "string" ? line : decoder.decode(line);
+  const snapshot = text.startsWith(snapshotStart);
+  if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
+  const at = snapshot ? snapshotStart.length : plainStart.length;
+  const bodyAt = at + checksumLength + 2;
+  // Up to here the text is ASCII if it is what we wrote, so the offset holds for the bytes too.
+  const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
+  if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
+  return entryOf(parse(text), snapshot) ?? { ok: false, defect: "malformed" };
+}
+
+/** Where an entry stands, by the first bytes of its line. Nothing is verified. `undefined`: the line is of another form. */
+export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
+  const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
+  if (checksum === undefined || prev === undefined) return undefined;
+  return { checksum, prev, position: Number(position) };
+}
+
+/** The same when the checksum of the line is right: what is to be copied need not be parsed. */
+export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
+  const link = linkOf(line);
+  const start = line[0] === snapshotStart.charCodeAt(0) ? snapshotStart.length : plainStart.length;
+  return link?.checksum === sha256.base64url(line.subarray(start + checksumLength + 2)) ? link : undefined;
+}
+
+/** The generation that a generated id (`<generation>-<number>`) names; `undefined` for any other id. */
+export function generationOfId(id: string): number | undefined {
+  const digits = generatedId.exec(id)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Encodes pieces one after the other, which spares joining them to one text. Returns how many bytes they take. */
+function encode(pieces: readonly string[]): number {
+  let needed = 0;
+  // A character takes three bytes at most.
+  for (const piece of pieces) needed += piece.length * 3;
+  if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
+  let length = 0;
+  for (const piece of pieces) length += encoder.encodeInto(piece, scratch.subarray(length)).written;
+  return length;
+}
+
+function extrasOf({ id, generation, summary }: EncodableEntry): string {
+  const implied = generationOfId(id) === generation;
+  if (implied && summary === undefined) return "";
+  return `,${JSON.stringify({ ...(implied ? {} : { generation }), ...(summary === undefined ? {} : { summary }) })}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function entryOf(value: unknown, snapshot: boolean): DecodedEntry | undefined {
+  const fields: unknown = snapshot ? (value as { snapshot?: unknown } | undefined)?.snapshot : value;
+  if (!Array.isArray(fields)) return undefined;
+  const [checksum, prev, position, id, records, extras = {}] = fields as readonly unknown[];
+  if (typeof checksum !== "string" || typeof prev !== "string" || typeof id !== "string") return undefined;
+  if (!isPositive(position) || !isRecords(records) || !isObject(extras)) return undefined;
+  const { generation = generationOfId(id), summary } = extras as { generation?: unknown; summary?: unknown };
+  if (!isPositive(generation) || (summary !== undefined && !isObject(summary))) return undefined;
+  return { ok: true, entry: { position, generation, id, records, checksum, prev }, snapshot, summary };
+}
+
+function isPositive(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isRecords(value: unknown): value is Entry["records"] {
+  return (
+    Array.isArray(value) &&
+    value.every((record) => isObject(record) && typeof (record as { kind?: unknown }).kind === "string")
+  );
+}

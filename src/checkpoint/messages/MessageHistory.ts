@@ -1,0 +1,225 @@
+import { isolate } from "../../internal/isolate.ts";
+import type { Message } from "./Message.ts";
+import type { HistoryEdit } from "./storedHistory.ts";
+
+/** A message with its number: explicit, permanent, unique in its agent's log. */
+export interface NumberedMessage {
+  readonly number: number;
+  readonly message: Message;
+}
+
+/** What happened to a history since it was last saved. */
+export type HistoryChange =
+  | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
+  | ({ readonly kind: "edit"; readonly trim?: true } & HistoryEdit<NumberedMessage>);
+
+type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
+
+/**
+ * The message history of one line of an agent. It remembers what is new since the last save, so that saving costs what
+ * is new and never the length of the run.
+ */
+export class MessageHistory {
+  #entries: NumberedMessage[];
+  #numbers: Map<unknown, number>;
+  #next: number;
+  #changes: HistoryChange[] = [];
+  #saved: number;
+  #view: readonly Message[] | undefined;
+  #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = {
+    length: 0,
+    next: 1,
+  };
+
+  /** @param entries what is already in the log. @param next the first number that is free in the agent's log. */
+  constructor(entries: readonly NumberedMessage[] = [], next = 1) {
+    this.#entries = [...entries];
+    this.#numbers = numbersOf(this.#entries);
+    this.#next = next;
+    this.#saved = this.#entries.length;
+  }
+
+  /** A frozen picture; the same array until the history changes. */
+  get messages(): readonly Message[] {
+    this.#view ??= Object.freeze(this.#entries.map((entry) => entry.message));
+    return this.#view;
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** The messages with their numbers. */
+  get entries(): readonly NumberedMessage[] {
+    return this.#entries;
+  }
+
+  /** The first number that no message has. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** The number of a message of this history, by identity; `undefined` when it is not in it. */
+  numberOf(message: unknown): number | undefined {
+    return this.#numbers.get(message);
+  }
+
+  append(...messages: readonly Message[]): void {
+    for (const message of messages) {
+      const entry = this.#number(message);
+      this.#entries.push(entry);
+      this.#numbers.set(entry.message, entry.number);
+    }
+    this.#view = undefined;
+  }
+
+  /** Replaces the history. What stays is matched by identity, then by content, and keeps its number. */
+  rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
+    const wanted = change(this.messages);
+    this.#noteAppended();
+    this.#changes.push(...this.#replace(wanted, matchKept(this.#entries, wanted)));
+  }
+
+  /** Replaces some messages by shorter ones: readers who want the originals pass over this change. */
+  trim(wanted: readonly Message[]): void {
+    this.#noteAppended();
+    const entries = new Map(this.#entries.map((entry) => [entry.message, entry]));
+    const edits = this.#replace(
+      wanted,
+      wanted.map((message) => entries.get(message)),
+    );
+    this.#changes.push(...edits.map((edit) => ({ ...edit, trim: true }) as const));
+  }
+
+  #replace(wanted: readonly Message[], kept: readonly (NumberedMessage | undefined)[]): HistoryEditChange[] {
+    const before = this.#entries;
+    this.#mark.entries ??= before.slice(0, this.#mark.length);
+    this.#entries = wanted.map((message, at) => kept[at] ?? this.#number(message));
+    this.#numbers = numbersOf(this.#entries);
+    this.#saved = this.#entries.length;
+    this.#view = undefined;
+    return editsBetween(before, this.#entries);
+  }
+
+  /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
+  mark(): void {
+    this.#mark = { length: this.#entries.length, next: this.#next };
+  }
+
+  /** The messages at the last mark. */
+  get messagesAtMark(): readonly Message[] {
+    const { entries, length } = this.#mark;
+    return Object.freeze((entries ?? this.#entries.slice(0, length)).map(({ message }) => message));
+  }
+
+  /** The number of a message that was there at the last mark; `undefined` for any other. */
+  numberAtMark(message: unknown): number | undefined {
+    const number = this.#numbers.get(message);
+    return number !== undefined && number < this.#mark.next ? number : undefined;
+  }
+
+  /** How the history has changed since the last mark: what is new and, once it was rewritten, the numbers that are left. */
+  get changedSinceMark(): { readonly fresh: readonly Message[]; readonly left?: readonly number[] } {
+    const { entries, length, next } = this.#mark;
+    if (!entries) return { fresh: this.#entries.slice(length).map(({ message }) => message) };
+    const isFresh = ({ number }: NumberedMessage) => number >= next;
+    return {
+      fresh: this.#entries.filter(isFresh).map(({ message }) => message),
+      left: this.#entries.filter((entry) => !isFresh(entry)).map(({ number }) => number),
+    };
+  }
+
+  /** What is new since the last call, in order; the next call starts from here. */
+  takeChanges(): readonly HistoryChange[] {
+    this.#noteAppended();
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
+  }
+
+  #number(message: Message): NumberedMessage {
+    return { number: this.#next++, message: isolate(message) };
+  }
+
+  #noteAppended(): void {
+    if (this.#saved === this.#entries.length) return;
+    this.#changes.push({ kind: "append", messages: this.#entries.slice(this.#saved) });
+    this.#saved = this.#entries.length;
+  }
+}
+
+function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
+  return new Map(entries.map(({ number, message }) => [message, number]));
+}
+
+/** For each wanted message the entry it continues, in order: a moved message counts as removed and inserted. */
+function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
+  const positions = new Map<unknown, number[]>();
+  const remember = (key: unknown, at: number) => {
+    const list = positions.get(key);
+    if (list) list.push(at);
+    else positions.set(key, [at]);
+  };
+  before.forEach(({ message }, at) => {
+    remember(message, at);
+    remember(contentKey(message), at);
+  });
+  let from = 0;
+  return wanted.map((message) => {
+    const found = firstFrom(positions.get(message), from) ?? firstFrom(positions.get(contentKey(message)), from);
+    if (found === undefined) return undefined;
+    from = found + 1;
+    return before[found];
+  });
+}
+
+function firstFrom(positions: readonly number[] | undefined, from: number): number | undefined {
+  return positions?.find((at) => at >= from);
+}
+
+/** Equal for equal plain content. Rich values that JSON cannot tell apart are matched by identity alone. */
+function contentKey(message: Message): string {
+  return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+}
+
+function editsBetween(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): HistoryEditChange[] {
+  const kept = new Set(after.map(({ number }) => number));
+  const existed = new Set(before.map(({ number }) => number));
+  const changes: HistoryEditChange[] = [];
+  let remove = removedRanges(before, kept);
+  for (let at = 0; at < after.length;) {
+    const entry = after[at];
+    if (!entry || existed.has(entry.number)) {
+      at++;
+      continue;
+    }
+    let end = at;
+    while (end < after.length && !existed.has(after[end]?.number ?? 0)) end++;
+    const next = after[end];
+    changes.push({ kind: "edit", remove, insert: after.slice(at, end), ...(next && { before: next.number }) });
+    remove = [];
+    at = end;
+  }
+  if (remove.length > 0) changes.push({ kind: "edit", remove, insert: [] });
+  return changes;
+}
+
+/** Neighbouring removals become one range: a range may span numbers that are absent, never numbers that are kept. */
+function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
+  const removed = before.map(({ number }) => number).filter((number) => !kept.has(number));
+  const ordered = removed.sort((a, b) => a - b);
+  const stays = before
+    .map(({ number }) => number)
+    .filter((number) => kept.has(number))
+    .sort((a, b) => a - b);
+  const ranges: [number, number][] = [];
+  let nextStay = 0;
+  for (const number of ordered) {
+    const last = ranges.at(-1);
+    while (nextStay < stays.length && (stays[nextStay] ?? 0) < (last?.[1] ?? number)) nextStay++;
+    const crosses = last !== undefined && (stays[nextStay] ?? Infinity) < number;
+    if (last && !crosses) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}

@@ -1,0 +1,180 @@
+import { SuperJSON, type SuperJSONResult } from "superjson";
+import { NotSerializableError } from "../../errors/NotSerializableError.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
+import { maximumDepth } from "../../internal/maximumDepth.ts";
+import { classNamed, nameOfClass } from "./classRegistry.ts";
+import { ownDefect } from "./ownDefect.ts";
+import { keyPath } from "./valuePath.ts";
+
+/**
+ * Rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) as JSON, by
+ * superjson. It never meets a key that it refuses: keys of plain objects are escaped on the way in and restored on the
+ * way out. Whatever is not in the list is refused: no regular expressions, errors or unregistered classes come to life.
+ */
+const superjson = new SuperJSON();
+
+/** Stands for an instance of a registered class while superjson has it. */
+class Instance {
+  readonly name: string;
+  readonly fields: unknown;
+  constructor(name: string, fields: unknown) {
+    this.name = name;
+    this.fields = fields;
+  }
+}
+superjson.registerClass(Instance, { identifier: "instance" });
+superjson.registerCustom<Uint8Array, string>(
+  {
+    isApplicable: (value): value is Uint8Array => value instanceof Uint8Array,
+    serialize: toBase64Url,
+    deserialize: (text) => fromBase64Url(text) ?? unreadable("bytes are not base64url"),
+  },
+  "bytes",
+);
+
+interface Stored {
+  readonly json: unknown;
+  readonly meta?: { readonly values?: unknown; readonly v?: unknown };
+}
+
+export function richToJson(value: unknown, subject: string): Stored {
+  const { json, meta } = superjson.serialize(escape(value, { subject, ancestors: new Set() }, "", 0));
+  return meta === undefined ? { json } : { json, meta };
+}
+
+export function richFromJson(encoded: unknown): unknown {
+  if (typeof encoded !== "object" || encoded === null || !("json" in encoded))
+    unreadable("its rich form has no `json`");
+  try {
+    const { json, meta } = structuredClone(encoded) as Stored;
+    if (meta === undefined) return restore(json);
+    refuseForeignAnnotations(meta.values);
+    return restore(superjson.deserialize({ json, meta: { values: meta.values, v: meta.v } } as SuperJSONResult));
+  } catch (error) {
+    if (error instanceof UnreadableValueError) throw error;
+    throw new UnreadableValueError("its rich form does not fit its type annotations", { cause: error });
+  }
+}
+
+interface Walk {
+  readonly subject: string;
+  readonly ancestors: Set<object>;
+}
+
+function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
+  if (depth > maximumDepth)
+    throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
+  if (typeof value === "function" || typeof value === "symbol")
+    throw new NotSerializableError(walk.subject, path, `is a ${typeof value}`);
+  if (typeof value !== "object" || value === null) return value;
+  if (walk.ancestors.has(value))
+    throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  walk.ancestors.add(value);
+  const copy = escapeObject(value, walk, path, depth + 1);
+  walk.ancestors.delete(value);
+  return copy;
+}
+
+function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
+  const defect = ownDefect(value);
+  if (defect !== undefined) throw new NotSerializableError(walk.subject, path, defect);
+  if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
+  if (prototype === Date.prototype) return dateOf(value as Date, walk, path);
+  if (prototype === Map.prototype) {
+    return new Map(
+      [...(value as Map<unknown, unknown>)].map(([key, item], at) => [
+        escape(key, walk, `${path}.keys[${at}]`, depth),
+        escape(item, walk, `${path}.values[${at}]`, depth),
+      ]),
+    );
+  }
+  if (prototype === Set.prototype)
+    return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (prototype === URL.prototype) return new URL((value as URL).href);
+  const name = nameOfClass(value);
+  if (name !== undefined) return new Instance(name, escapeFields(value, walk, path, depth));
+  const constructorName = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
+  throw new NotSerializableError(
+    walk.subject,
+    path,
+    `is an instance of ${typeof constructorName === "string" ? constructorName : "an unknown class"}`,
+  );
+}
+
+function dateOf(value: Date, walk: Walk, path: string): Date {
+  if (Number.isNaN(value.getTime())) throw new NotSerializableError(walk.subject, path, "is an invalid date");
+  return new Date(value);
+}
+
+/** Every key gets a prefix, so that none is `__proto__`, `constructor` or `prototype` to superjson. */
+function escapeFields(value: object, walk: Walk, path: string, depth: number): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) copy[`:${key}`] = escape(item, walk, path + keyPath(key), depth);
+  return copy;
+}
+
+function restore(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(restore);
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [restore(key), restore(item)]));
+  if (value instanceof Set) return new Set([...value].map(restore));
+  if (value instanceof Instance) return restoreInstance(value);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return restoreFields(value, {});
+}
+
+function restoreInstance({ name, fields }: Instance): object {
+  const storable = classNamed(name);
+  if (storable === undefined)
+    unreadable(`no class is registered as "${name}"; call registerClass("${name}", …) before reading`);
+  return restoreFields(fields as object, Object.create(storable.prototype as object) as object);
+}
+
+function restoreFields(fields: object, target: object): object {
+  for (const [key, item] of Object.entries(fields)) {
+    Object.defineProperty(target, key.slice(1), {
+      value: restore(item),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return target;
+}
+
+const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
+
+/**
+ * Stored bytes are hostile: an annotation that we never write, such as `regexp`, and a path that leaves the value, such
+ * as `__proto__`, never reach superjson. A tree is `[type, children?]` or `children`, children by path.
+ */
+function refuseForeignAnnotations(tree: unknown): void {
+  if (tree === undefined) return;
+  if (!Array.isArray(tree)) return refuseForeignChildren(tree);
+  const [type, children] = tree as readonly unknown[];
+  if (!isKnownType(type)) unreadable(`it names the unknown type ${JSON.stringify(type)}`);
+  if (children !== undefined) refuseForeignChildren(children);
+}
+
+function refuseForeignChildren(children: unknown): void {
+  if (typeof children !== "object" || children === null) unreadable("its type annotations are malformed");
+  for (const [path, child] of Object.entries(children)) {
+    const foreign = path.split(/(?<!\\)(?:\\\\)*\./).find((segment) => !/^(:|\d+$|name$|fields$)/.test(segment));
+    if (foreign !== undefined) unreadable(`its type annotations name the unknown path "${path}"`);
+    refuseForeignAnnotations(child);
+  }
+}
+
+function isKnownType(type: unknown): boolean {
+  if (typeof type === "string") return knownTypes.has(type);
+  if (!Array.isArray(type) || type.length !== 2) return false;
+  return (type[0] === "custom" && type[1] === "bytes") || (type[0] === "class" && type[1] === "instance");
+}
+
+function unreadable(reason: string): never {
+  throw new UnreadableValueError(reason);
+}

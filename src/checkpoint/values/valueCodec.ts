@@ -1,0 +1,113 @@
+import { NotSerializableError } from "../../errors/NotSerializableError.ts";
+import { maximumDepth } from "../../internal/maximumDepth.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { ownDefect } from "./ownDefect.ts";
+import { keyPath } from "./valuePath.ts";
+import { richFromJson, richToJson } from "./richValue.ts";
+
+/** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
+export type Slot = unknown;
+
+/** The keys that mean something when they are the only key of a stored object. */
+const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
+
+/**
+ * The stored form of a value: total for every JSON value, and for the rich values that `richValue` knows; anything else
+ * is refused with the path to it.
+ *
+ * @param subject what the value is, for the error.
+ * @returns a detached copy, or the value itself where it is a frozen part of nothing that can change.
+ * @throws NotSerializableError
+ */
+export function encodeValue(value: unknown, subject: string): Slot {
+  const walk: Walk = { subject, rich: false, ancestors: new Set(), path: [] };
+  const copy = copyPlain(value, walk);
+  if (walk.rich) return { $rich: richToJson(value, subject) };
+  return envelopeKeyOf(copy) === undefined ? copy : { $plain: copy };
+}
+
+/** The value of a stored form. References and blobs are resolved by the caller, who knows what they refer to. */
+export function decodeValue(slot: Slot): unknown {
+  const key = envelopeKeyOf(slot);
+  if (key === undefined) return slot;
+  const content = (slot as Record<string, unknown>)[key];
+  if (key === "$plain") return content;
+  if (key === "$rich") return richFromJson(content);
+  throw new UnreadableValueError(`a reference (${key}) stands where a value was expected`);
+}
+
+/** The one key of an envelope; `undefined` for a value that stands for itself. */
+export function envelopeKeyOf(slot: Slot): string | undefined {
+  if (typeof slot !== "object" || slot === null || Array.isArray(slot)) return undefined;
+  let only: string | undefined;
+  for (const key of Object.keys(slot)) {
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only !== undefined && envelopeKeys.has(only) ? only : undefined;
+}
+
+interface Walk {
+  readonly subject: string;
+  rich: boolean;
+  readonly ancestors: Set<object>;
+  /** Keys and places from the value to where the walk is. */
+  readonly path: (string | number)[];
+}
+
+/** Copies plain JSON; notes that the value is rich as soon as it meets something else, which `richToJson` then judges. */
+function copyPlain(value: unknown, walk: Walk): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (!Number.isFinite(value) || Object.is(value, -0)) walk.rich = true;
+    return value;
+  }
+  if (typeof value !== "object") {
+    walk.rich = true;
+    return value;
+  }
+  if (walk.path.length > maximumDepth) refuse(walk, `is nested deeper than ${maximumDepth} levels`);
+  if (walk.ancestors.has(value)) refuse(walk, "refers to something that contains it");
+  walk.ancestors.add(value);
+  const copy = Array.isArray(value) ? copyArray(value, walk) : copyObject(value, walk);
+  walk.ancestors.delete(value);
+  return copy;
+}
+
+function copyObject(value: object, walk: Walk): unknown {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    walk.rich = true;
+    return value;
+  }
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    walk.path.push(key);
+    const item = copyPlain((value as Record<string, unknown>)[key], walk);
+    walk.path.pop();
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
+    else copy[key] = item;
+  }
+  const defect = ownDefect(value);
+  if (defect !== undefined) refuse(walk, defect);
+  return copy;
+}
+
+function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
+  const defect = ownDefect(value);
+  if (defect !== undefined) refuse(walk, defect);
+  const copy: unknown[] = [];
+  for (let at = 0; at < value.length; at++) {
+    walk.path.push(at);
+    if (!(at in value)) refuse(walk, "is a hole in an array");
+    copy.push(copyPlain(value[at], walk));
+    walk.path.pop();
+  }
+  return copy;
+}
+
+function refuse({ subject, path }: Walk, reason: string): never {
+  const place = path.map((step) => (typeof step === "number" ? `[${step}]` : keyPath(step))).join("");
+  throw new NotSerializableError(subject, place, reason);
+}

@@ -1,0 +1,102 @@
+import { StorageError } from "../errors/StorageError.ts";
+import type { Clock } from "../internal/Clock.ts";
+import { DiskFile } from "./DiskFile.ts";
+import type { FileSystem } from "./FileSystem.ts";
+import { storageFailure, systemCode } from "./storageFailure.ts";
+
+/** Waits, in milliseconds, before an open is tried again that failed for want of descriptors. */
+const retryDelaysMs = [5, 20, 80, 320];
+const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
+
+/**
+ * A file system whose expected refusals are values (`undefined` for a missing file, `false` for a name that is taken)
+ * and whose failures are `StorageError`s.
+ */
+export class Disk {
+  readonly #system: FileSystem;
+  readonly #clock: Clock;
+
+  constructor(system: FileSystem, clock: Clock) {
+    this.#system = system;
+    this.#clock = clock;
+  }
+
+  /** `undefined` when the name is taken. */
+  create(path: string, options?: { readonly synced?: boolean }): Promise<DiskFile | undefined> {
+    const create = async () => new DiskFile(path, await this.#system.create(path, options));
+    return this.#call("create", path, "EEXIST", create);
+  }
+
+  /** `undefined` when there is no such file. */
+  readFile(path: string, start?: number, length?: number): Promise<Buffer | undefined> {
+    return this.#call("read", path, "ENOENT", async () => asBuffer(await this.#system.readFile(path, start, length)));
+  }
+
+  /** `undefined` when there is no such file. */
+  stat(path: string): Promise<{ readonly size: number; readonly folder: boolean } | undefined> {
+    return this.#call("stat", path, "ENOENT", () => this.#system.stat(path));
+  }
+
+  /** `undefined` when there is no such folder. */
+  readdir(path: string): Promise<readonly string[] | undefined> {
+    return this.#call("readdir", path, "ENOENT", () => this.#system.readdir(path));
+  }
+
+  /** `missing`: what is to get the name, or the folder for it, is not there any more. */
+  async link(existing: string, path: string): Promise<"linked" | "taken" | "missing" | "unsupported"> {
+    try {
+      await this.#system.link(existing, path);
+      return "linked";
+    } catch (error) {
+      if (systemCode(error) === "EEXIST") return "taken";
+      if (systemCode(error) === "ENOENT") return "missing";
+      if (linkUnsupported.has(systemCode(error))) return "unsupported";
+      throw failed("link", path, error);
+    }
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await this.#call("rename", to, "", () => this.#system.rename(from, to));
+  }
+
+  /** A file that is not there counts as removed. */
+  async unlink(path: string): Promise<void> {
+    await this.#call("unlink", path, "ENOENT", () => this.#system.unlink(path));
+  }
+
+  /** A folder that is there already counts as made. */
+  async mkdir(path: string): Promise<void> {
+    await this.#call("mkdir", path, "EEXIST", () => this.#system.mkdir(path));
+  }
+
+  async fsyncDir(path: string): Promise<void> {
+    await this.#call("fsync", path, "", () => this.#system.fsyncDir(path));
+  }
+
+  async #call<Result>(
+    operation: string,
+    path: string,
+    expected: string,
+    action: () => Promise<Result>,
+    attempt = 0,
+  ): Promise<Result | undefined> {
+    try {
+      return await action();
+    } catch (error) {
+      if (systemCode(error) === expected || (expected === "ENOENT" && systemCode(error) === "ENOTDIR"))
+        return undefined;
+      const delayMs = retryDelaysMs[attempt];
+      if (storageFailure(error) !== "too_many_files" || delayMs === undefined) throw failed(operation, path, error);
+      await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));
+      return this.#call(operation, path, expected, action, attempt + 1);
+    }
+  }
+}
+
+function failed(operation: string, path: string, cause: unknown): StorageError {
+  return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, path, { cause });
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

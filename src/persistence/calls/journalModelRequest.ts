@@ -1,0 +1,49 @@
+import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { goOnAfresh } from "./goOnAfresh.ts";
+import type { RunSession } from "../record/RunSession.ts";
+
+/**
+ * A model request of a durable run: answered from the recording when the node runs again, else recorded. The answer is
+ * not waited for here: it is durable before the first of its tool calls begins, or with the next checkpoint.
+ */
+export async function journalModelRequest(
+  session: RunSession,
+  event: ModelRequestEvent,
+  next: (event: ModelRequestEvent) => Promise<AssistantMessage>,
+): Promise<AssistantMessage> {
+  const { journal, lane } = session;
+  const visit: Visit = [event.visit.base, event.visit.ordinal];
+  const within = callOf(event.context)?.toolCallId;
+  // Read now: a move closes the context while the model thinks.
+  const node = event.context.nodeId;
+  const asked = session.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
+  const recorded = session.recording?.answer(visit, event.ordinal, within);
+  if (recorded && (recorded.asked === undefined || recorded.asked === asked)) {
+    journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
+    return recorded.message;
+  }
+  if (recorded)
+    goOnAfresh(session, event.context, visit, { recorded: "another model request", found: "a model request" });
+  const message = await next(event);
+  if (session.closed) return message;
+  const slot = journal.writer.value(message, "the answer of the model");
+  journal.append([
+    {
+      kind: "answer",
+      lane,
+      visit,
+      ordinal: event.ordinal,
+      ...(within !== undefined && { within }),
+      asked,
+      node,
+      message: slot,
+    },
+  ]);
+  journal.writer.noteAnswer(message, visit, event.ordinal, within);
+  session.answersDurable = journal.durable();
+  session.answersDurable.catch(() => {});
+  return message;
+}

@@ -1,0 +1,188 @@
+import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
+import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+import { defaultInlineThresholdBytes } from "../../checkpoint/slots/SlotWriter.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { warn } from "../../internal/warn.ts";
+import { systemClock, type Clock } from "../../internal/Clock.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import { platformSha256 } from "../../internal/platformSha256.ts";
+import type { AppendListener } from "../../journal/AppendQueue.ts";
+import { Journal } from "../../journal/Journal.ts";
+import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
+import { defaultCompressThresholdBytes } from "../../storage/putBlobs.ts";
+import { CheckpointRecordLog } from "../../storage/checkpoints/CheckpointRecordLog.ts";
+import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
+import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { afterNode } from "../triggers/checkpointTriggers.ts";
+import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import { AskedSchemas } from "./AskedSchemas.ts";
+import { AppendedEvents } from "../events/AppendedEvents.ts";
+import type { Environment } from "../environment/Environment.ts";
+import type { InverseRetry } from "../inverse/InverseRetry.ts";
+import type { PersistenceConfig } from "./PersistenceConfig.ts";
+import type { PersistenceListener, UntimedEvent } from "../events/PersistenceEvent.ts";
+import { persistenceConfigSchema } from "./persistenceConfigSchema.ts";
+import { assertPrunable } from "./assertPrunable.ts";
+import { participantHost } from "../rollback/participantHost.ts";
+import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
+import { SteadyTime } from "./SteadyTime.ts";
+import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import { tellListener, type ListenerErrorHandler } from "../events/tellListener.ts";
+import { timedEvent } from "../events/timedEvent.ts";
+import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
+import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
+
+const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
+
+/** One log for each provider of three methods, so that two agents on it see each other. */
+const checkpointLogs = new WeakMap<object, RecordLog>();
+
+/** An agent definition and how it is made durable: what every durable operation needs to know. */
+export class PersistenceSetup {
+  readonly provider: PersistenceStorageProvider<never>;
+  readonly log: RecordLog;
+  readonly automatic: boolean;
+  readonly triggers: readonly CheckpointTrigger[];
+  readonly environment: Environment | undefined;
+  readonly registry: RollbackToolRegistry;
+  readonly participants: readonly RollbackParticipant[];
+  /** The tools whose effects participants take back. */
+  readonly participantTools: ReadonlySet<string>;
+  readonly onToolCallInDoubt: OnToolCallInDoubt;
+  readonly maxCheckpointBytes: number;
+  readonly trimming: TrimmingPolicy | undefined;
+  readonly inverseRetry: InverseRetry;
+  /** `undefined`: nothing is pruned but by call. */
+  readonly retention: FullRetentionPolicy | undefined;
+  readonly time: SteadyTime;
+  readonly clock: Clock;
+  readonly agentId: string;
+  readonly graph: StrategyGraph;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly askedSchemas = new AskedSchemas();
+  readonly #onEvent: PersistenceListener | undefined;
+  readonly #onListenerError: ListenerErrorHandler | undefined;
+  /** The agent that was asked for or run last. */
+  lastAgentId: string;
+
+  constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
+    checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
+    this.provider = config.storage ?? new NoPersistenceStorageProvider();
+    this.log = logOf(this.provider);
+    this.automatic = config.enableAutomaticPersistence ?? true;
+    this.triggers = this.automatic ? (config.triggers ?? [afterNode()]) : [];
+    this.environment = config.environment;
+    this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
+    this.participants = config.participants ?? [];
+    this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
+    this.inverseRetry = config.inverseRetry ?? {};
+    this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
+    this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
+    this.trimming = config.trimming;
+    this.retention = config.retention && fullRetention(config.retention);
+    if (this.retention) assertPrunable(this.log, "Retention");
+    this.clock = config.clock ?? systemClock;
+    this.time = new SteadyTime(this.clock);
+    this.agentId = pipeline.agentId;
+    this.graph = pipeline.graph;
+    this.tools = pipeline.tools;
+    this.#onEvent = config.onEvent;
+    this.#onListenerError = config.onListenerError;
+    this.lastAgentId = pipeline.agentId;
+    assertParticipants(this.participants, this.log);
+    for (const participant of this.participants) participant.attach?.(participantHost(this));
+  }
+
+  sha256(): Promise<Sha256> {
+    return this.provider instanceof LogPersistenceStorageProvider ? this.provider.sha256() : platformSha256();
+  }
+
+  async openJournal(agentId: string): Promise<Journal> {
+    const { log, clock, maxCheckpointBytes } = this;
+    this.lastAgentId = agentId;
+    const journal = await Journal.open({
+      log,
+      agentId,
+      clock,
+      sha256: await this.sha256(),
+      inlineThresholdBytes: this.#inlineThresholdBytes,
+      ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
+      compressThresholdBytes: this.#compressThresholdBytes,
+      maxCheckpointBytes,
+    });
+    const { tornTail } = journal;
+    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
+    return journal;
+  }
+
+  /** Tells whoever listens. A listener that fails is reported and fails nothing. */
+  tell(event: UntimedEvent): void {
+    if (!this.#onEvent) return warnOfFailure(event);
+    tellListener(this.#onEvent, timedEvent(event, this.clock), this.#onListenerError);
+  }
+
+  /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */
+  toolNamed(name: string): AnyTool | undefined {
+    return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
+  }
+
+  /** What a crash in the middle of a call of this tool means. */
+  effectOf(tool: AnyTool): ToolEffect {
+    return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
+  }
+
+  #tellOf(agentId: string, generation: number, index: LogIndex): AppendListener {
+    const events = new AppendedEvents(agentId, generation, index);
+    return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
+  }
+
+  get #compressThresholdBytes(): number {
+    const { provider } = this;
+    return provider instanceof LogPersistenceStorageProvider
+      ? provider.compressThresholdBytes
+      : defaultCompressThresholdBytes;
+  }
+
+  get #inlineThresholdBytes(): number {
+    if (this.provider instanceof LogPersistenceStorageProvider) return this.provider.inlineThresholdBytes;
+    return this.log instanceof CheckpointRecordLog ? Infinity : defaultInlineThresholdBytes;
+  }
+}
+
+/** A provider of three methods keeps no notes, so nothing could be taken back with it. */
+function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
+  const keys = participants.map(({ key }) => key);
+  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
+  if (twice !== undefined) throw wrongParticipants(`keys that differ; two have the key "${twice}"`);
+  if (keys.length > 0 && log instanceof CheckpointRecordLog)
+    throw wrongParticipants(`a storage with a log for "${keys[0]}"; this provider has three methods`);
+}
+
+function wrongParticipants(expected: string): InvalidInputError {
+  return new InvalidInputError("configuration of Persistence", [
+    { path: "participants", expected: `expected ${expected}` },
+  ]);
+}
+
+function logOf(provider: PersistenceStorageProvider<never>): RecordLog {
+  if (provider instanceof LogPersistenceStorageProvider) return provider.log;
+  const known = checkpointLogs.get(provider);
+  if (known) return known;
+  const log = new CheckpointRecordLog(provider);
+  checkpointLogs.set(provider, log);
+  return log;
+}
+
+/** What nobody listens for and has to be known all the same. */
+function warnOfFailure(event: UntimedEvent): void {
+  const agent = `agent ${JSON.stringify(event.agentId)}`;
+  if (event.kind === "trigger_failed")
+    warn(event.kind, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);
+  if (event.kind === "pruning_failed") warn(event.kind, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
+}

@@ -1,0 +1,52 @@
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
+
+/**
+ * A listener that prints each event as one line for a terminal: `onEvent: printEvents((line) => console.log(line))`. No
+ * values of messages and tools are printed; characters that steer a terminal are left out.
+ *
+ * @param write gets a line without its end.
+ */
+export function printEvents(write: (line: string) => void): PersistenceListener {
+  return (event) => write(printable(`${event.at} ${event.agentId}: ${textOf(event)}`));
+}
+
+function textOf(event: PersistenceEvent): string {
+  switch (event.kind) {
+    case "checkpoint_saved":
+      return `saved checkpoint ${event.checkpointId} (${event.trigger}), next ${placeOf(event)}`;
+    case "checkpoint_skipped":
+      return `no checkpoint for ${event.trigger} at ${event.nodeId}: ${event.reason}`;
+    case "checkpoint_restored":
+      return `${event.by} from checkpoint ${event.checkpointId}, next ${placeOf(event)}`;
+    case "checkpoint_pruned":
+      return `${event.dropped ? "dropped the agent with its" : "pruned"} ${event.checkpointIds.length} checkpoints, ${event.bytes} bytes`;
+    case "status_changed":
+      return `${event.previous === undefined ? "" : `${event.previous} → `}${event.status}`;
+    case "recovery_step":
+      return `recovery: ${event.step}${event.failed.length > 0 ? `, failed: ${event.failed.join(", ")}` : ""}`;
+    case "recovery_notice":
+      return `recovered ${event.task}, next ${placeOf(event)}`;
+    case "history_trimmed":
+      return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
+    default:
+      return failureOf(event);
+  }
+}
+
+function failureOf(event: PersistenceEvent): string {
+  if (event.kind === "trigger_failed") return `trigger ${event.trigger} failed: ${event.reason}`;
+  if ("error" in event) return `${event.kind}: ${reasonOf(event.error)}`;
+  return event.kind;
+}
+
+function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoint): string {
+  const percent = progress === undefined ? "" : `, ${progress} %`;
+  const summary = progressSummary === undefined ? "" : `, ${progressSummary}`;
+  return `${nodeId}, iteration ${iteration}${percent}${summary}`;
+}
+
+/** Ids and summaries may come from a model. */
+function printable(line: string): string {
+  return line.replaceAll(/\p{Cc}/gu, " ");
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { Clock } from "../../internal/Clock.ts";
+import { atLeast, wholeFrom } from "../../internal/optionSchemas.ts";
+import { pause } from "../../internal/pause.ts";
+
+/** How often an inverse is tried before the rollback stops at it. */
+export interface InverseRetry {
+  /** At least 1. Default 3. */
+  readonly attempts?: number | undefined;
+  /** Between two attempts, in milliseconds of the configured clock. Default 100. */
+  readonly delayMs?: number | undefined;
+}
+
+export const inverseRetrySchema: z.ZodType<InverseRetry> = z.object({
+  attempts: wholeFrom(1).optional(),
+  delayMs: atLeast(0).optional(),
+});
+
+/** What came of the last attempt. */
+export type Attempt =
+  | { readonly failed: false; readonly output: unknown }
+  | { readonly failed: true; readonly error: unknown };
+
+/**
+ * Tries something until it does not fail or has failed often enough.
+ *
+ * @throws the reason of the signal when it was aborted: nobody knows then what a failing attempt did.
+ */
+export async function attempt(
+  action: () => unknown,
+  { attempts = 3, delayMs = 100 }: InverseRetry,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  for (let made = 1; ; made++) {
+    signal.throwIfAborted();
+    try {
+      return { failed: false, output: await action() };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (made >= attempts) return { failed: true, error };
+    }
+    await pause(clock, delayMs, signal);
+  }
+}

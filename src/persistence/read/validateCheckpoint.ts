@@ -1,0 +1,145 @@
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { checkpointFields, requiredFields } from "../../checkpoint/data/checkpointSchema.ts";
+import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
+import { CorruptLogError } from "../../errors/CorruptLogError.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
+import type { Environment } from "../environment/Environment.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
+import { judgeEnvironment, readEnvironment } from "../environment/judgeEnvironment.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { isDamage, readStored } from "./readStored.ts";
+
+type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
+type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
+
+const good: ValidationCheck = { ok: true };
+
+/** Looks at a stored checkpoint, the newest by default. */
+export async function validateCheckpoint(
+  setup: PersistenceSetup,
+  agentId: string,
+  checkpointId: string | undefined,
+): Promise<CheckpointValidation> {
+  const { data, damage } = await readStored(setup, agentId, checkpointId);
+  if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage), unknownEnvironment);
+  if (data === undefined) return validation(agentId, checkpointId, nothingThere(checkpointId), unknownEnvironment);
+  const stored = judgeData(data);
+  const around = allPass(stored) ? await lookAround(data, setup.environment) : unknownEnvironment;
+  return validation(agentId, data.checkpointId, stored, around);
+}
+
+function validation(
+  agentId: string,
+  checkpointId: string | undefined,
+  stored: Stored,
+  around: Around,
+): CheckpointValidation {
+  const valid = allPass(stored) && around.mismatches.length === 0;
+  return { agentId, ...(checkpointId !== undefined && { checkpointId }), valid, ...stored, ...around };
+}
+
+function allPass({ structural, integrity }: Stored): boolean {
+  return [...Object.values(structural), ...Object.values(integrity)].every(({ ok }: ValidationCheck) => ok);
+}
+
+const unknownEnvironment = notLookedAt("the checkpoint does not say what it needs");
+
+function notLookedAt(notChecked: string): Around {
+  const check: ValidationCheck = { ok: true, notChecked };
+  return {
+    environmental: { workingDirectoryExists: check, filesUnchanged: check, dependenciesAvailable: check },
+    mismatches: [],
+  };
+}
+
+async function lookAround(
+  { recoveryInfo }: AgentCheckpointData,
+  environment: Environment | undefined,
+): Promise<Around> {
+  if (environment === undefined) return notLookedAt("no environment is configured");
+  const mismatches = judgeEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment));
+  const about = (...kinds: readonly EnvironmentMismatch["kind"][]) =>
+    checkOf(mismatches.filter(({ kind }) => kinds.includes(kind)).map(describeMismatch));
+  const directory = about("working_directory_missing");
+  return {
+    environmental: {
+      workingDirectoryExists:
+        recoveryInfo.workingDirectory === undefined ? { ok: true, notChecked: "none was recorded" } : directory,
+      filesUnchanged: about("file_modified_externally", "file_deleted"),
+      dependenciesAvailable: about("environment_not_satisfied"),
+    },
+    mismatches,
+  };
+}
+
+/** What cannot be read is named by the check that found it; the others have nothing to look at. */
+function judgeDamage(damage: unknown): Stored {
+  const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
+  const found = failed(reasonOf(damage));
+  const byLog = damage instanceof CorruptLogError;
+  const byBlob = isAboutBlob(damage);
+  return {
+    structural: { hasRequiredFields: unread, schemaValid: byLog || byBlob ? unread : found },
+    integrity: { checksumMatch: byLog ? found : unread, blobsAccessible: byBlob ? found : unread },
+  };
+}
+
+function nothingThere(checkpointId: string | undefined): Stored {
+  const unread: ValidationCheck = { ok: true, notChecked: "there is nothing to look at" };
+  const reason = checkpointId === undefined ? "there is no checkpoint" : `there is no checkpoint "${checkpointId}"`;
+  return {
+    structural: { hasRequiredFields: failed(reason), schemaValid: unread },
+    integrity: { checksumMatch: unread, blobsAccessible: unread },
+  };
+}
+
+/** What was read has the checksums that its storage keeps; values are decoded here, each on its own. */
+function judgeData(data: AgentCheckpointData): Stored {
+  const values = new Map<string, unknown>();
+  const problems: unknown[] = [];
+  for (const field of Object.keys(data)) {
+    try {
+      values.set(field, data[field as keyof AgentCheckpointData]);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      problems.push(error);
+      values.set(field, undefined);
+    }
+  }
+  const missing = requiredFields.filter((field) => !values.has(field));
+  const wrong = [...values].flatMap(([field, value]) => (problems.length > 0 ? [] : shapeProblem(field, value)));
+  const blobs = problems.filter(isAboutBlob).map(reasonOf);
+  const unreadable = problems.filter((problem) => !isAboutBlob(problem)).map(reasonOf);
+  return {
+    structural: {
+      hasRequiredFields: checkOf(missing.map((field) => `it has no field "${field}"`)),
+      schemaValid: checkOf([...unreadable, ...wrong]),
+    },
+    integrity: {
+      checksumMatch: data.checksum === "" ? { ok: true, notChecked: "this storage keeps no checksums" } : good,
+      blobsAccessible: checkOf(blobs),
+    },
+  };
+}
+
+function shapeProblem(field: string, value: unknown): readonly string[] {
+  const outcome = checkpointFields[field]?.safeParse(value);
+  return outcome?.success === false ? [`the field "${field}" is not as it must be: ${outcome.error.message}`] : [];
+}
+
+function isAboutBlob(error: unknown): boolean {
+  return error instanceof CorruptBlobError || (error instanceof UnreadableValueError && error.blob !== undefined);
+}
+
+function checkOf(problems: readonly string[]): ValidationCheck {
+  return problems.length === 0 ? good : failed([...new Set(problems)].join(" "));
+}
+
+function failed(reason: string): ValidationCheck {
+  return { ok: false, reason };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,43 @@
+import { isAncestor } from "../../checkpoint/fold/lineage.ts";
+import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { CreateCheckpointOptions } from "../RunPersistence.ts";
+
+/** The checkpoints that a run was asked for on the line it is on, under an id or a version of the caller's. */
+export class NamedCheckpoints {
+  readonly #ids: Set<string>;
+  /** Those that are in the log, until the node that made them has asked for them again. */
+  readonly #recorded: CheckpointPoint[];
+
+  constructor(recorded: readonly CheckpointPoint[] = []) {
+    this.#ids = new Set(recorded.map(({ id }) => id));
+    this.#recorded = [...recorded];
+  }
+
+  /** Those on the way to a checkpoint, of its run. */
+  static upTo(index: LogIndex, head: CheckpointPoint): NamedCheckpoints {
+    const asked = [...index.checkpoints.values()].filter(({ record }) => record.trigger === "asked_for");
+    return new NamedCheckpoints(asked.filter((point) => point.runId === head.runId && isAncestor(index, point, head)));
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  add(id: string): void {
+    this.#ids.add(id);
+  }
+
+  /** The id of what a visit has made under an id or a version before it was cut short; `undefined`: nothing. Each once. */
+  takeAgain(
+    { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
+    node: string,
+    [base, ordinal]: Visit,
+  ): string | undefined {
+    const at = this.#recorded.findIndex(({ id, record }) => {
+      const named = checkpointId === undefined ? record.version === version : id === checkpointId;
+      return named && record.node === node && record.visit?.[0] === base && record.visit[1] === ordinal;
+    });
+    return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
+  }
+}

@@ -1,0 +1,35 @@
+import type { RunState } from "../../agent/state/RunState.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { CheckpointPlan } from "./CheckpointPlan.ts";
+
+/** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
+export function checkpointRecord(
+  { history, iteration, progress, progressSummary }: RunState,
+  { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
+  { journal, lane, runId, input }: { journal: Journal; lane: number; runId: string; input: unknown },
+): CheckpointRecord {
+  const version = given ?? journal.nextVersion;
+  journal.nextVersion = version + 1;
+  journal.nextNumber = Math.max(journal.nextNumber, history.next);
+  // The position of an append is known once it is made; it is the next.
+  if (id !== undefined) journal.named.set(id, [version, journal.position + 1]);
+  if (status) journal.runs.set(runId, [version, journal.position + 1]);
+  return {
+    kind: "checkpoint",
+    lane,
+    version,
+    ...(id !== undefined && { id }),
+    at: journal.clock.now(),
+    node,
+    input,
+    ...(inputType !== undefined && { inputType }),
+    ...(unresolved && { unresolved }),
+    iteration,
+    ...(progress !== undefined && { progress }),
+    ...(progressSummary !== undefined && { summary: progressSummary }),
+    ...(status && { status }),
+    ...end,
+    ...(trigger !== undefined && { trigger }),
+  };
+}

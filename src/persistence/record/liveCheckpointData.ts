@@ -1,0 +1,74 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { recoveryInfo } from "../../checkpoint/data/recoveryInfo.ts";
+import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { RunSession } from "./RunSession.ts";
+
+export interface LiveCheckpoint {
+  readonly session: RunSession;
+  readonly run: AgentRun;
+  readonly record: CheckpointRecord;
+  readonly input: unknown;
+  readonly parentId: string | undefined;
+  /** True for the first checkpoint of its run. */
+  readonly first: boolean;
+  readonly toolCalls: readonly CheckpointToolCall[];
+  readonly fileChanges: readonly FileChange[];
+  /** True: the state at the beginning of the current visit; false: that of this moment. */
+  readonly beginning: boolean;
+}
+
+/** A checkpoint that was just saved, from what the run has at hand: nothing is read back. Its checksum is known to readers. */
+export function liveCheckpointData({
+  session,
+  run,
+  record,
+  input,
+  parentId,
+  first,
+  toolCalls,
+  fileChanges,
+  beginning,
+}: LiveCheckpoint): AgentCheckpointData {
+  const { state } = run;
+  const { model, parameters, tools } = state.settings;
+  const { workingDirectory: directory, ...required } = state.requirements;
+  return Object.freeze({
+    checkpointId: record.id ?? `${session.journal.generation}-${record.version}`,
+    agentId: session.journal.agentId,
+    runId: session.run.run,
+    ...(parentId !== undefined && { parentId }),
+    version: record.version,
+    createdAt: new Date(record.at).toISOString(),
+    ...(first && { runInput: session.start.input }),
+    nodeId: record.node,
+    lastInput: input,
+    ...(record.inputType !== undefined && { lastInputType: record.inputType }),
+    agentPath: [],
+    messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
+    storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
+    model,
+    ...(parameters && { modelParameters: parameters }),
+    tools,
+    iteration: record.iteration,
+    status: "in_progress",
+    ...(record.visit && { visit: record.visit }),
+    ...(record.progress !== undefined && { progress: record.progress }),
+    ...(record.summary !== undefined && { progressSummary: record.summary }),
+    ...(record.trigger !== undefined && { trigger: record.trigger }),
+    toolCalls,
+    decisions: session.decisions.map(({ decision, reason, node, at }) => ({
+      decision,
+      ...(reason !== undefined && { reason }),
+      nodeId: node,
+      decidedAt: new Date(at).toISOString(),
+    })),
+    fileChanges: summarizeFileChanges(fileChanges),
+    recoveryInfo: recoveryInfo(record.node, { ...required, ...(directory !== undefined && { directory }) }),
+    strategyFingerprint: session.fingerprint,
+    formatVersion,
+    checksum: "",
+  });
+}

@@ -1,0 +1,68 @@
+import type { GraphStructure } from "../../agent/strategy/GraphStructure.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
+import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+import { StrategyChangedError } from "../../errors/StrategyChangedError.ts";
+import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { strategyDifferences } from "./strategyDifferences.ts";
+
+/** The structure of a strategy as a lane records it, whole. */
+export function structureRecord(
+  graph: StrategyGraph,
+  lane: number,
+  { writer, sha256 }: Pick<Journal, "writer" | "sha256">,
+): StructureRecord {
+  return {
+    kind: "structure",
+    lane,
+    fingerprint: fingerprintOf(graph, sha256),
+    structure: writer.value(graph.structure, "the structure of the strategy"),
+  };
+}
+
+/** The same without what the log has already. */
+export function leanStructure(record: StructureRecord, journal: Journal): StructureRecord {
+  if (!journal.structures.has(record.fingerprint)) {
+    journal.structures.add(record.fingerprint);
+    return record;
+  }
+  return { kind: "structure", lane: record.lane, fingerprint: record.fingerprint };
+}
+
+/** @throws StrategyChangedError when a stored state was made by another strategy. */
+export async function assertStrategyFits(
+  graph: StrategyGraph,
+  agentId: string,
+  state: AgentState,
+  reader: SlotReader,
+  sha256: Sha256,
+  readAll: () => Promise<AgentLog>,
+): Promise<void> {
+  const stored = state.structure;
+  if (!stored || stored.fingerprint === fingerprintOf(graph, sha256)) return;
+  const structure =
+    stored.structure === undefined
+      ? await findStructure(stored.fingerprint, await readAll())
+      : reader.read(stored.structure);
+  const differences = structure
+    ? strategyDifferences(structure as GraphStructure, graph.structure)
+    : [`its nodes and edges, which this storage does not keep (now: ${graph.nodePaths.join(", ")})`];
+  throw new StrategyChangedError(agentId, differences);
+}
+
+async function findStructure(fingerprint: string, log: AgentLog): Promise<unknown> {
+  for (const records of log.index.laneRecords.values()) {
+    for (const { record } of records) {
+      if (record.kind !== "structure" || record.fingerprint !== fingerprint || record.structure === undefined) continue;
+      return log.readValue(record.structure);
+    }
+  }
+  return undefined;
+}
+
+function fingerprintOf(graph: StrategyGraph, sha256: Sha256): string {
+  return sha256.base64url(JSON.stringify(graph.structure));
+}

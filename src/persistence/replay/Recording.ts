@@ -1,0 +1,113 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { answerKey, type AgentState, type RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+
+/** An answer as it was given, with the digest of what was asked; older logs have none. */
+export interface RecordedAnswer {
+  readonly message: AssistantMessage;
+  readonly asked: string | undefined;
+}
+
+/**
+ * What the node that runs next did before: the answers and tool calls recorded on its line, given back in order when it
+ * asks for them again.
+ */
+export class Recording {
+  readonly #answers = new Map<string, RecordedAnswer & { readonly visit: Visit }>();
+  readonly #calls = new Map<string, RecordedCall>();
+  /** Calls made by code, by where they were made. */
+  readonly #placed = new Map<string, RecordedCall>();
+  readonly #askedFor = new Set<string>();
+  readonly #outputs = new Map<string, unknown>();
+  readonly #inputs = new Map<string, unknown>();
+  readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
+
+  /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
+  constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
+    const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
+    for (const [key, { visit, message, asked }] of state.answers)
+      if (again(visit)) this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked });
+    for (const call of state.calls.values()) {
+      if (!again(call.visit) || !index.counts(call) || isMadeAgain(call.outcome)) continue;
+      this.#calls.set(call.call, call);
+      if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
+      const { ordinal, within, ...own } = call.intent ?? call.outcome ?? {};
+      if ("input" in own) this.#inputs.set(call.call, reader.read(own.input));
+      if (ordinal !== undefined) this.#placed.set(answerKey(call.visit, ordinal, within), call);
+    }
+    for (const note of state.notes) this.#addNote(note, reader);
+  }
+
+  #addNote({ call = "", key, value }: NoteRecord, reader: SlotReader): void {
+    if (!this.#calls.has(call)) return;
+    const noted = this.#notes.get(call) ?? [];
+    this.#notes.set(call, [...noted, { key, value: reader.read(value) }]);
+  }
+
+  answer(visit: Visit, ordinal: number, within: string | undefined): RecordedAnswer | undefined {
+    return this.#answers.get(answerKey(visit, ordinal, within));
+  }
+
+  /** The call that a model asked for under this id. */
+  call(id: string): RecordedCall | undefined {
+    this.#askedFor.add(id);
+    return this.#calls.get(id);
+  }
+
+  /** The call that code made at this place. */
+  callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
+    const call = this.#placed.get(answerKey(visit, ordinal, within));
+    if (call) this.#askedFor.add(call.call);
+    return call;
+  }
+
+  /** Whether a call is made of the same tool with the same input as the recorded one of its id. */
+  isSame({ call, ...recorded }: RecordedCall, tool: string, input: unknown): boolean {
+    const { tool: before } = callFacts({ call, ...recorded });
+    // The input of a call that a model asked for stands in the recorded answer.
+    return before === tool && (!this.#inputs.has(call) || isSameValue(this.#inputs.get(call), input));
+  }
+
+  /** Whether the node has asked for a call again. */
+  wasAskedFor(call: string): boolean {
+    return this.#askedFor.has(call);
+  }
+
+  /** The calls of a visit that had an effect, or may have had one. */
+  effectsOf(visit: Visit): readonly RecordedCall[] {
+    const hadEffect = (call: RecordedCall) => callFacts(call).effect !== "none" && !call.outcome?.error;
+    return [...this.#calls.values()].filter((call) => isSameVisit(call.visit, visit) && hadEffect(call));
+  }
+
+  /** Forgets what is recorded of a visit. */
+  drop(visit: Visit): void {
+    for (const [key, answer] of this.#answers) if (isSameVisit(answer.visit, visit)) this.#answers.delete(key);
+    for (const [key, call] of this.#placed) if (isSameVisit(call.visit, visit)) this.#placed.delete(key);
+    for (const { call, visit: of } of this.#calls.values()) if (isSameVisit(of, visit)) this.#calls.delete(call);
+  }
+
+  /** What was noted in a call, oldest first. */
+  notesOf(call: string, key: string): readonly unknown[] {
+    const notes = this.#notes.get(call) ?? [];
+    return notes.filter((note) => note.key === key).map(({ value }) => value);
+  }
+
+  outputOf(call: string): unknown {
+    return this.#outputs.get(call);
+  }
+}
+
+function isSameVisit(a: Visit, b: Visit): boolean {
+  return a[0] === b[0] && a[1] === b[1];
+}
+
+/** A call that has nothing to give back: it is made as if for the first time. */
+function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
+  return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
+}

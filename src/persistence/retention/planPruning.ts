@@ -1,0 +1,127 @@
+import { addAllBlobs } from "../../checkpoint/fold/blobReferences.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
+import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
+import { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { effectiveEntries, pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import { gapsAround } from "../../checkpoint/pruning/gapsAround.ts";
+import { neededContents } from "../../checkpoint/pruning/neededContents.ts";
+import { restate } from "../../checkpoint/pruning/restate.ts";
+import { withoutPacks } from "../../checkpoint/pruning/withoutPacks.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { PrunedRecord, RestatedEntry } from "../../checkpoint/records/pruningRecords.ts";
+import type { BlobTexts } from "../../checkpoint/fold/SlotReader.ts";
+import { firstOfRun } from "../move/firstOfRun.ts";
+import { planRetention, type RetainableAgent } from "./planRetention.ts";
+import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
+
+/** What is thrown away of one agent. */
+export interface PrunedAgent {
+  /** Of which agent something goes. */
+  readonly agentId: string;
+  /** True when the whole agent goes. */
+  readonly dropped: boolean;
+  /** Ids of the checkpoints that go, oldest first. */
+  readonly checkpointIds: readonly string[];
+  /** How much that is, roughly, in bytes of JSON before compression. */
+  readonly bytes: number;
+  /**
+   * The error that kept the bytes from being removed: nothing reads them any more, and the next pruning of the agent
+   * removes them. Absent: they are removed.
+   */
+  readonly outstanding?: unknown;
+}
+
+/** What goes of an agent, and how: its whole log, or what a record says. */
+export interface PruningPlan {
+  readonly pruned: PrunedAgent;
+  /** Absent: the agent is dropped. */
+  readonly change?: { readonly record: PrunedRecord; readonly positions: readonly number[] };
+}
+
+export interface PruningOptions {
+  readonly policy: FullRetentionPolicy;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly hasInverse: (tool: string) => boolean;
+}
+
+/** What of an agent is needed to plan. */
+export interface StoredAgent {
+  readonly agentId: string;
+  /** All that is stored, oldest first. */
+  readonly entries: readonly Entry[];
+  /** The blobs that values of notes are in. */
+  readonly noteTexts: BlobTexts;
+}
+
+/** Applies a policy to a log as it is stored. `undefined`: nothing goes. */
+export function planPruning(
+  { agentId, entries: stored, noteTexts }: StoredAgent,
+  options: PruningOptions,
+): PruningPlan | undefined {
+  const entries = effectiveEntries(stored);
+  const index = new LogIndex();
+  for (const entry of entries) index.add(entry);
+  const agent = retainable(index);
+  const plan = agent && planRetention(agent, options.policy, options.now);
+  if (!plan || plan.kind === "keep") return undefined;
+  if (plan.kind === "drop")
+    return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: sizeOf(entries) } };
+  const whole = restate(entries, index, plan.kept, options.hasInverse);
+  const needed = neededContents(index, whole, plan.kept, noteTexts);
+  const restated = needed ? withoutPacks(whole, needed) : whole;
+  const bytes = Math.max(0, sizeOf(entries) - sizeOf(restated));
+  return {
+    pruned: { agentId, dropped: false, checkpointIds: idsOf(index, plan.kept), bytes },
+    change: changeTo(stored, restated, index.nextNumber),
+  };
+}
+
+/** `undefined` for an agent that must stay as it is: it has no status, or a rollback is under way that needs everything. */
+function retainable(index: LogIndex): RetainableAgent | undefined {
+  const { standing } = index.life;
+  if (!standing || index.rollback) return undefined;
+  const points = [...index.checkpoints.values()];
+  const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
+  const start = index.unfinished ? firstOfRun(index)?.version : undefined;
+  // The agent's first is kept as such, and counts.
+  if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
+  const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
+  return {
+    status: standing.status,
+    lastTime: times.reduce((latest, at) => Math.max(latest, at), standing.at),
+    checkpoints: points.map(({ version, record }) => ({
+      version,
+      exempt: record.id !== undefined || beginnings.has(version),
+    })),
+  };
+}
+
+function changeTo(
+  stored: readonly Entry[],
+  restated: readonly RestatedEntry[],
+  nextNumber: number,
+): NonNullable<PruningPlan["change"]> {
+  const { gaps, positions } = gapsAround(stored);
+  const kept = blobsIn(restated);
+  // What an earlier pruning was to remove may still be there after a crash.
+  const before = [...blobsIn(effectiveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
+  const blobs = [...new Set(before)].filter((reference) => !kept.has(reference));
+  const upTo = stored.at(-1)?.position ?? 0;
+  return { positions, record: { kind: "pruned", upTo, gaps, restated, nextNumber, blobs } };
+}
+
+function idsOf(index: LogIndex, except: ReadonlySet<number> = new Set()): readonly string[] {
+  return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
+}
+
+function sizeOf(entries: readonly { readonly records: readonly object[] }[]): number {
+  const blobs = [...blobsIn(entries).values()].reduce((sum, bytes) => sum + bytes, 0);
+  return entries.reduce((sum, { records }) => sum + estimateBytes(records), blobs);
+}
+
+function blobsIn(entries: readonly { readonly records: readonly object[] }[]): ReadonlyMap<string, number> {
+  const blobs = new Map<string, number>();
+  for (const { records } of entries) for (const record of records) addAllBlobs(record as AgentRecord, blobs);
+  return blobs;
+}

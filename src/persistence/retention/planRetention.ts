@@ -1,0 +1,57 @@
+import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
+
+/** A checkpoint as far as keeping it depends on it. */
+export interface RetainableCheckpoint {
+  readonly version: number;
+  /** Kept whatever the numbers say, and not counted. */
+  readonly exempt: boolean;
+}
+
+/** An agent as far as keeping it depends on it. */
+export interface RetainableAgent {
+  readonly status: string;
+  /** The latest time that is recorded anywhere in it, in milliseconds since 1970. */
+  readonly lastTime: number;
+  /** Oldest first. */
+  readonly checkpoints: readonly RetainableCheckpoint[];
+}
+
+/** What becomes of an agent. */
+export type RetentionPlan =
+  | { readonly kind: "keep" }
+  | { readonly kind: "drop" }
+  /** The versions of the checkpoints that stay. */
+  | { readonly kind: "prune"; readonly kept: ReadonlySet<number> };
+
+const dayMs = 24 * 60 * 60 * 1000;
+const factor = 5;
+
+/** Decides what retention does with an agent. */
+export function planRetention(agent: RetainableAgent, policy: FullRetentionPolicy, now: number): RetentionPlan {
+  const { status, lastTime, checkpoints } = agent;
+  if (["queued", "paused", "waiting"].includes(status)) return { kind: "keep" };
+  const days = daysFor(status, policy);
+  if (now - lastTime >= days * dayMs) return { kind: "drop" };
+  const counted = checkpoints.filter(({ exempt }) => !exempt);
+  if (counted.length <= policy.maxCheckpoints) return { kind: "keep" };
+  const kept = thinned(
+    counted.map(({ version }) => version),
+    policy.maxCheckpoints,
+  );
+  for (const { version, exempt } of checkpoints) if (exempt) kept.add(version);
+  return { kind: "prune", kept };
+}
+
+function daysFor(status: string, { completedDays, failedDays }: FullRetentionPolicy): number {
+  if (status === "completed" || status === "cancelled") return completedDays;
+  return status === "failed" ? failedDays : Number.POSITIVE_INFINITY;
+}
+
+/** By version and not by place among those left: so that pruning again takes nothing more. */
+function thinned(versions: readonly number[], atMost: number): Set<number> {
+  const [first, last] = [versions[0], versions.at(-1)];
+  for (let step = factor; ; step *= factor) {
+    const kept = new Set(versions.filter((version) => version === first || version === last || version % step === 0));
+    if (kept.size <= Math.max(2, atMost)) return kept;
+  }
+}

@@ -1,0 +1,173 @@
+import { z } from "zod";
+import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import type { Entry } from "../../checkpoint/format/Entry.ts";
+import { pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import { someText } from "../../internal/optionSchemas.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import {
+  planPruning,
+  type PrunedAgent,
+  type PruningOptions,
+  type PruningPlan,
+  type StoredAgent,
+} from "./planPruning.ts";
+import { readNoteTexts } from "./readNoteTexts.ts";
+import { fullRetention, retentionPolicySchema, type RetentionPolicy } from "../config/RetentionPolicy.ts";
+
+/** What to prune, and how. */
+export interface PruneOptions {
+  /** Only this agent. Default: every agent of the storage. */
+  readonly agentId?: string | undefined;
+  /** Changes nothing and tells what would go. Default false. */
+  readonly dryRun?: boolean | undefined;
+  /** When it is, in milliseconds since 1970. Default: the configured clock, as far as it was not set forward meanwhile. */
+  readonly now?: number | undefined;
+  /** Default: that of the configuration, else the default policy. */
+  readonly policy?: RetentionPolicy | undefined;
+}
+
+const optionsSchema = z.object({
+  agentId: someText.optional(),
+  dryRun: z.boolean().optional(),
+  now: z.number().optional(),
+  policy: retentionPolicySchema.optional(),
+});
+
+/** What was thrown away; with `dryRun`, what would be. */
+export interface PruneReport {
+  /** Those of which something goes; without checkpoints where only what an earlier pruning could not remove does. */
+  readonly pruned: readonly PrunedAgent[];
+  /** Ids of agents that were left alone because somebody works on them. */
+  readonly busy: readonly string[];
+  /** Ids of agents that could not be pruned, each with the error. */
+  readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
+  /** The sum of what goes, roughly, in bytes of JSON before compression. */
+  readonly bytes: number;
+}
+
+/** Applies a retention policy to the agents of a storage. What one agent fails with is reported and stops no other. */
+export async function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
+  checkSchema(optionsSchema, options, "options of prune()");
+  const pruned: PrunedAgent[] = [];
+  const busy: string[] = [];
+  const failed: { readonly agentId: string; readonly error: unknown }[] = [];
+  const pruning = pruningOptions(setup, options);
+  for (const agentId of await agentIds(setup, options)) {
+    try {
+      const found = await pruneOne(setup, agentId, pruning, options.dryRun ?? false);
+      if (found) pruned.push(found);
+    } catch (error) {
+      if (error instanceof AgentBusyError) busy.push(agentId);
+      else failed.push({ agentId, error });
+    }
+  }
+  return { pruned, busy, failed, bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Prunes the agent of a journal that is open, and tells of it. */
+export async function pruneOwned(
+  setup: PersistenceSetup,
+  journal: Journal,
+  options: PruningOptions,
+): Promise<PrunedAgent | undefined> {
+  const work = await findWork(setup, journal.agentId, await journal.readStored(), options);
+  return work && (await carryOut(setup, journal, work));
+}
+
+/** How a setup prunes. */
+export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
+  return {
+    policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
+    now: now ?? setup.time.now(),
+    hasInverse: (tool) => setup.registry.has(tool) || setup.participantTools.has(tool),
+  };
+}
+
+/** Nothing is owned, and so nothing written, unless something is to go. */
+async function pruneOne(
+  setup: PersistenceSetup,
+  agentId: string,
+  options: PruningOptions,
+  dryRun: boolean,
+): Promise<PrunedAgent | undefined> {
+  const entries: Entry[] = [];
+  for await (const entry of setup.log.read(agentId)) entries.push(entry);
+  const last = entries.at(-1);
+  const foreseen = await findWork(setup, agentId, entries, options);
+  if (!last || !foreseen) return undefined;
+  if (dryRun) {
+    const owner = await setup.log.owner(agentId);
+    if (owner?.state === "alive") throw new AgentBusyError(agentId, owner, 0);
+    return foreseen.pruned;
+  }
+  await using journal = await setup.openJournal(agentId);
+  if (await journal.endsWith(last)) return await carryOut(setup, journal, foreseen);
+  return await pruneOwned(setup, journal, options);
+}
+
+async function storedAgent(
+  { log }: PersistenceSetup,
+  agentId: string,
+  entries: readonly Entry[],
+): Promise<StoredAgent> {
+  return { agentId, entries, noteTexts: await readNoteTexts(log, agentId, entries) };
+}
+
+/** What an earlier pruning recorded and did not remove. */
+interface UnfinishedPruning {
+  readonly pruned: PrunedAgent;
+  readonly unremoved: readonly string[];
+}
+
+/** What there is to do for an agent: a pruning, else what is left of the one before. */
+async function findWork(
+  setup: PersistenceSetup,
+  agentId: string,
+  entries: readonly Entry[],
+  options: PruningOptions,
+): Promise<PruningPlan | UnfinishedPruning | undefined> {
+  const plan = planPruning(await storedAgent(setup, agentId, entries), options);
+  const before = plan ? undefined : pruningIn(entries);
+  const bytes = (before && (await setup.log.unremovedBytes?.(agentId))) ?? 0;
+  if (!before || bytes === 0) return plan;
+  return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
+}
+
+/** It is told as soon as it is durable: what fails then is left for the next time. */
+async function carryOut(
+  setup: PersistenceSetup,
+  journal: Journal,
+  work: PruningPlan | UnfinishedPruning,
+): Promise<PrunedAgent> {
+  const { pruned } = work;
+  if ("unremoved" in work) return await remove(journal, pruned, [], work.unremoved);
+  const { change } = work;
+  if (change) await journal.prune(change.record);
+  else await journal.drop();
+  setup.tell({ kind: "checkpoint_pruned", ...pruned });
+  return change ? await remove(journal, pruned, change.positions, change.record.blobs) : pruned;
+}
+
+async function remove(
+  journal: Journal,
+  pruned: PrunedAgent,
+  positions: readonly number[],
+  blobs: readonly string[],
+): Promise<PrunedAgent> {
+  try {
+    await journal.removePruned(positions, blobs);
+    return pruned;
+  } catch (outstanding) {
+    return { ...pruned, outstanding };
+  }
+}
+
+async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): Promise<readonly string[]> {
+  if (agentId !== undefined) return [agentId];
+  const summaries: AgentSummary[] = [];
+  for await (const summary of log.list()) summaries.push(summary);
+  return summaries.map((summary) => summary.agentId);
+}

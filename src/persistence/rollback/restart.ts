@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { AgentStorage } from "../../agent/context/AgentContext.ts";
+import { TypedStorage } from "../../agent/state/TypedStorage.ts";
+import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import type { AgentLife } from "../../checkpoint/life/AgentLife.ts";
+import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
+import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { TaskNotFoundError } from "../../errors/TaskNotFoundError.ts";
+import { TransitionNotAllowedError } from "../../errors/TransitionNotAllowedError.ts";
+import { someFunction } from "../../internal/optionSchemas.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { firstOfRun } from "../move/firstOfRun.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { rollBack } from "./rollBack.ts";
+import type { RollbackReport } from "./RollbackReport.ts";
+
+/** How a task is restarted. */
+export interface RestartOptions {
+  /**
+   * Gets the storage as the task left it, before anything is taken back; what it sets is in the storage when the task
+   * begins again. Everything else is there as it was at the first checkpoint. What it throws refuses the restart.
+   */
+  readonly carryOver?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
+}
+
+export const restartSchema: z.ZodType<RestartOptions> = z.object({
+  carryOver: someFunction<RestartOptions["carryOver"]>().optional(),
+});
+
+/** {@link DurableAgent.restart} */
+export async function restart(
+  setup: PersistenceSetup,
+  agentId: string,
+  { carryOver }: RestartOptions,
+): Promise<RollbackReport | undefined> {
+  await using journal = await setup.openJournal(agentId);
+  assertRestartable(agentId, journal.life);
+  const log = await journal.readAll();
+  const target = firstOfRun(log.index);
+  if (!target) {
+    journal.append(statusRecords(journal.life, { status: "queued", at: journal.clock.now() }));
+    await journal.durable();
+    return undefined;
+  }
+  const storage = storageOf(log);
+  await carryOver?.(storage, agentId);
+  const signal = journal.lost;
+  const changes = storage.takeChanges();
+  const { report } = await rollBack({ setup, journal, log, target, signal, leaves: { status: "queued" }, changes });
+  return report;
+}
+
+/** @throws TaskNotFoundError, TransitionNotAllowedError */
+function assertRestartable(taskId: string, { task, standing }: AgentLife): void {
+  if (!task || !standing) throw new TaskNotFoundError(taskId);
+  const { status: from, record } = standing;
+  const allowed = record?.recoverable === false ? [] : STATE_TRANSITIONS[from];
+  if (from !== "failed" || allowed.length === 0)
+    throw new TransitionNotAllowedError({ taskId, from, to: "queued", allowed });
+}
+
+/** The storage at the newest checkpoint. */
+function storageOf(log: AgentLog): TypedStorage {
+  const state = log.index.latest && stateAt(log.index, log.index.latest);
+  if (!state) return new TypedStorage();
+  const reader = log.reader(state);
+  return new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
+}

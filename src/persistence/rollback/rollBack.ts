@@ -1,0 +1,113 @@
+import { runMoved } from "../../agent/context/RunMoved.ts";
+import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
+import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback, type RollbackPlan } from "../../journal/planRollback.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { restoredRun } from "../record/beginRun.ts";
+import { lineFrom, runAt } from "../move/moveRecords.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { applyParticipants } from "./applyParticipants.ts";
+import { planParticipants } from "./planParticipants.ts";
+import { revertCalls } from "./revertCalls.ts";
+import { settleDoubts } from "./settleDoubts.ts";
+import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
+import type { RunSession } from "../record/RunSession.ts";
+
+export interface RollBackOptions {
+  readonly setup: PersistenceSetup;
+  readonly journal: Journal;
+  /** The whole log, read after everything in flight has ended. */
+  readonly log: AgentLog;
+  readonly target: CheckpointPoint;
+  readonly signal: AbortSignal;
+  /** From outside a run: what the agent becomes. Absent: its run goes on. */
+  readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
+  /** What is otherwise in the storage than at the checkpoint. From outside a run only. Default: nothing. */
+  readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
+}
+
+/** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
+export async function rollBack(
+  options: RollBackOptions,
+): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
+  const { setup, journal, target, signal } = options;
+  const { log, plan } = await settledPlan(options);
+  const state = stateAt(log.index, target);
+  if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
+  const taking = { participants: setup.participants, journal, blobs: setup.log.blobs, log, target, signal };
+  const planned = await planParticipants(taking);
+  const { reverted, failed } = await revertCalls({
+    setup,
+    journal,
+    index: log.index,
+    plan,
+    participants: planned.map(({ record }) => record),
+    target,
+    signal,
+  });
+  const participants = await applyParticipants(planned, taking);
+  const { run, reopens } = runAt(target, log.index);
+  const begun = lineFrom(target, "rollback", run, reopens, journal);
+  reopenRuns(journal, log.index, target);
+  const end = { kind: "rollback_end", target: target.version } as const;
+  const { leaves, changes = new Map() } = options;
+  // The checkpoint comes last of a line's beginning, and has what stands before it.
+  const records = begun.records.toSpliced(-1, 0, ...storageRecords(changes, begun.lane, journal.writer));
+  journal.append([...records, end]);
+  // In the same turn of the event loop, so in the same append.
+  if (leaves) journal.append(statusRecords(journal.life, { ...leaves, at: journal.clock.now() }));
+  await journal.durable();
+  const report = runMoved({
+    checkpointId: target.id,
+    reverted,
+    failed,
+    irreversible: plan.irreversible.map(revertibleCall),
+    skipped: plan.skipped.map(revertibleCall),
+    participants,
+  });
+  return {
+    report,
+    session: restoredRun(
+      setup,
+      journal,
+      { log, state },
+      { lane: begun.lane, run, opening: [], head: begun.head, by: "rollback" },
+    ),
+  };
+}
+
+/** The plan, with the log it was made from, once it is said what became of the calls in doubt. */
+async function settledPlan(options: RollBackOptions): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
+  const { journal, log } = options;
+  const plan = planOf(options, log);
+  const settled = await settleDoubts(plan, options);
+  if (settled.length === 0) return { log, plan };
+  journal.append(settled);
+  const settledLog = await journal.readAll();
+  return { log: settledLog, plan: planOf(options, settledLog) };
+}
+
+function planOf({ setup, target }: RollBackOptions, { index, blobs }: AgentLog): RollbackPlan {
+  const { registry, participantTools } = setup;
+  return planRollback(
+    index,
+    loggedCalls(index, blobs),
+    target,
+    (tool) => registry.has(tool),
+    (tool) => participantTools.has(tool),
+  );
+}
+
+/** Runs that ended below a checkpoint have not ended once it is where the agent is. */
+function reopenRuns(journal: Journal, index: LogIndex, target: CheckpointPoint): void {
+  for (const run of [target.runId, ...index.runsBelow(target.version)]) {
+    journal.runs.delete(run);
+    journal.cancelled.delete(run);
+  }
+}

@@ -1,0 +1,29 @@
+import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
+import type { LoggedCall } from "../../journal/loggedCalls.ts";
+import { inverseContext } from "./inverseContext.ts";
+import type { RevertOptions } from "./RevertOptions.ts";
+
+/** The input of a recorded call. Stored arguments are hostile: the schema that stands in the code judges them again. */
+export async function storedInput(
+  tool: AnyTool,
+  call: LoggedCall,
+): Promise<{ readonly input: unknown } | { readonly error: unknown }> {
+  try {
+    return {
+      input: await checkSchemaAsync(tool.inputSchema, call.input(), `stored input of tool "${tool.name}"`),
+    };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** What a tool gets that is called by a rollback: no node runs, so that its context is closed. */
+export function rollbackCallOptions(
+  toolCallId: string,
+  { journal, target, signal }: Pick<RevertOptions, "journal" | "target" | "signal">,
+): ToolCallOptions {
+  const { agentId, generation } = journal;
+  const context = inverseContext({ agentId, runId: target.runId, nodeId: target.record.node, signal });
+  return { toolCallId, generation, messages: [], abortSignal: signal, context };
+}

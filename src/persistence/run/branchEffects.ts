@@ -1,0 +1,23 @@
+import type { BranchEffects } from "../../agent/feature/RunResult.ts";
+import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
+import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback } from "../../journal/planRollback.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { revertibleCall } from "../rollback/RollbackReport.ts";
+
+/** Which effects a branch from a checkpoint finds that it did not make, and which of its own line it misses. */
+export function branchEffects(
+  log: AgentLog,
+  target: CheckpointPoint,
+  hasInverse: (tool: string) => boolean,
+): BranchEffects {
+  const calls = loggedCalls(log.index, log.blobs);
+  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
+  const line = stateAt(log.index, target)?.calls;
+  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
+  return {
+    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
+    missing: missing.map(revertibleCall),
+  };
+}

@@ -1,0 +1,23 @@
+import { NothingToCancelError } from "../../errors/NothingToCancelError.ts";
+import { endRecords } from "./endRecords.ts";
+import { openStopped } from "./openStopped.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+
+/**
+ * Ends a run that has not ended, as cancelled. A process that runs it is asked to stop first. Durable when it resolves.
+ *
+ * @throws NothingToCancelError, AgentBusyError
+ */
+export async function cancelRun(
+  setup: PersistenceSetup,
+  agentId: string,
+  reason: string | undefined,
+  timeoutMs: number,
+): Promise<void> {
+  await using journal = await openStopped(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
+  const { log, state } = journal.head ?? {};
+  if (!log?.index.run || !state) throw new NothingToCancelError(agentId, "it has not run");
+  if (!log.index.unfinished) throw new NothingToCancelError(agentId, "its last run has ended");
+  journal.append(endRecords(journal, { log, state }, { status: "cancelled", ...(reason !== undefined && { reason }) }));
+  await journal.durable();
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import { checkSchema } from "../../internal/checkSchema.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { changedFiles } from "./changedFiles.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+
+/** What is recorded with the end of a run beside its output. */
+export type EndFacts = Pick<CheckpointRecord, "verification" | "files">;
+
+const resultsSchema: z.ZodType = z.array(z.unknown());
+
+/** What looks at the output of a run before its end is recorded; `undefined` when there is nothing to look at. */
+export function endFacts(
+  { participants, log }: PersistenceSetup,
+  journal: Journal,
+  runId: string,
+  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
+): ((output: unknown) => Promise<EndFacts>) | undefined {
+  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
+  if (!verify && !changesFiles) return undefined;
+  const { writer, agentId } = journal;
+  return async (output) => {
+    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
+    await journal.durable();
+    const files = changesFiles ? await changedFiles(log, agentId, runId) : [];
+    return {
+      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
+      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
+    };
+  };
+}

@@ -1,0 +1,41 @@
+import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import { recordsBefore } from "../../checkpoint/life/statusRecords.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+
+/** How a run ends that does not end by itself. */
+export type RunEnd =
+  | { readonly status: "cancelled"; readonly reason?: string }
+  | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
+
+/** The records that end an unfinished run as it stands: its effects stay and stay revertible. They go in one append. */
+export function endRecords(
+  journal: Journal,
+  { log, state }: { readonly log: AgentLog; readonly state: AgentState },
+  end: RunEnd,
+): readonly AgentRecord[] {
+  const { checkpoint, run } = state;
+  const version = journal.nextVersion++;
+  const at = journal.clock.now();
+  const runId = run?.run ?? state.runId;
+  const begun = log.index.lanes.has(state.lane);
+  const lane = begun ? state.lane : journal.nextLane++;
+  const first: LaneRecord = { kind: "lane", lane, keep: "nothing" };
+  const tombstone: CheckpointRecord = {
+    kind: "checkpoint",
+    lane,
+    version,
+    at,
+    node: end.status === "completed" ? "finish" : (checkpoint?.record.node ?? "start"),
+    input: checkpoint ? checkpoint.record.input : run?.input,
+    visit: nextVisitOf(state),
+    iteration: checkpoint?.record.iteration ?? 0,
+    ...end,
+  };
+  journal.runs.set(runId, [version, journal.position + 1]);
+  if (end.status === "cancelled") journal.cancelled.add(runId);
+  return [...recordsBefore(journal.life, end.status, at), ...(begun ? [] : [first]), tombstone];
+}

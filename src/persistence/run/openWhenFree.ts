@@ -1,0 +1,33 @@
+import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+
+const firstPauseMs = 20;
+const longestPauseMs = 500;
+
+/** Owns an agent, for whose present owner it waits. @throws AgentBusyError when the agent is busy for longer than `timeoutMs`. */
+export async function openWhenFree(
+  setup: Pick<PersistenceSetup, "clock" | "openJournal">,
+  agentId: string,
+  timeoutMs: number,
+  whileBusy: () => Promise<void> = async () => {},
+): Promise<Journal> {
+  const { clock } = setup;
+  const until = clock.monotonic() + timeoutMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await setup.openJournal(agentId);
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      await whileBusy();
+      const left = until - clock.monotonic();
+      if (left <= 0) throw error;
+      await pause(clock, Math.min(pauseMs, left));
+    }
+  }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}

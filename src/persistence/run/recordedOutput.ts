@@ -1,0 +1,49 @@
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
+import type { Place } from "../../checkpoint/fold/LogIndex.ts";
+import { pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+
+/** What can be read without the line that it stands on. */
+const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
+
+/** The output of a run that has ended, read from where it ended; from the start of the log only when it is a message. */
+export async function recordedOutput(recordLog: RecordLog, journal: Journal, runId: string): Promise<unknown> {
+  const place = journal.runs.get(runId);
+  const end = place && (await findEnd(recordLog, journal.agentId, place));
+  if (!place || !end) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
+  if (selfContained.has(envelopeKeyOf(end.input))) return readAlone(recordLog, journal.agentId, end);
+  const log = await AgentLog.read(recordLog, journal.agentId);
+  const point = log.index.checkpoints.get(place[0]);
+  const state = point && stateAt(log.index, point);
+  if (!state) throw new UnreadableValueError(`the line to the end of run ${runId} is not in the log`);
+  return log.reader(state).read(end.input);
+}
+
+/** The position is that of the append or of one shortly before it: several may have been under way. */
+async function findEnd(
+  recordLog: RecordLog,
+  agentId: string,
+  [version, position]: Place,
+): Promise<CheckpointRecord | undefined> {
+  for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
+    // An append that was pruned is restated in a later one.
+    const restated = pruningIn([entry])?.restated ?? [];
+    const records = [entry, ...restated].flatMap((found) => found.records as readonly CheckpointRecord[]);
+    const end = records.find((record) => record.kind === "checkpoint" && record.version === version);
+    if (end) return end;
+  }
+  return undefined;
+}
+
+async function readAlone(recordLog: RecordLog, agentId: string, end: CheckpointRecord): Promise<unknown> {
+  const references = new Map<string, BlobCell>();
+  addValueReferences(end, references);
+  return (await AgentLog.ofValues(recordLog, agentId, references)).readValue(end.input);
+}

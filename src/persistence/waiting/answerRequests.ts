@@ -1,0 +1,98 @@
+import { fromJSONSchema, type z } from "zod";
+import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import type { PendingInput } from "../../agent/feature/RunResult.ts";
+import { openRequests } from "../../checkpoint/fold/openRequests.ts";
+import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
+import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { RequestAnsweredError } from "../../errors/RequestAnsweredError.ts";
+import { RequestExpiredError } from "../../errors/RequestExpiredError.ts";
+import { RequestNotFoundError } from "../../errors/RequestNotFoundError.ts";
+import { isolate } from "../../internal/isolate.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { StoredState } from "../record/beginRun.ts";
+import { answerSubject } from "./journalInputRequest.ts";
+import { isPast, judgeRequest } from "./judgeRequest.ts";
+import { pendingInputs } from "./pendingInputs.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { waitingStatus } from "./waitingStatus.ts";
+
+/**
+ * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
+ * the last open request the run waits no more: it is in progress, for whoever resumes it. Durable when it resolves.
+ *
+ * @throws RequestNotFoundError, RequestAnsweredError, RequestExpiredError, InvalidInputError, NotSerializableError
+ */
+export async function answerRequests(
+  setup: PersistenceSetup,
+  journal: Journal,
+  stored: StoredState | undefined,
+  answers: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const pending = stored ? pendingInputs(stored) : [];
+  for (const requestId of Object.keys(answers)) assertOpen(journal, stored, requestId, pending);
+  // Each was found open, so there is a state.
+  if (!stored || Object.keys(answers).length === 0) return;
+  const replies: ReplyRecord[] = [];
+  for (const request of pending.filter(({ requestId }) => Object.hasOwn(answers, requestId))) {
+    const answer = isolate(answers[request.requestId]);
+    await checkSchemaAsync(schemaOf(setup, journal.agentId, request), answer, answerSubject(request.requestId));
+    const slot = journal.writer.value(answer, `the ${answerSubject(request.requestId)}`);
+    replies.push(reply(stored, journal, request.requestId, { answer: slot }));
+  }
+  await append(journal, stored, replies);
+}
+
+/**
+ * Ends every open request whose time has passed without an answer.
+ *
+ * @returns false when there was none, and nothing has changed.
+ */
+export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
+  const now = journal.clock.now();
+  const expired = openRequests(stored.log.index, stored.state).filter(({ expiresAt }) => isPast(expiresAt, now));
+  if (expired.length === 0) return false;
+  const replies = expired.map(({ request }) => reply(stored, journal, request, { expired: true }));
+  await append(journal, stored, replies);
+  return true;
+}
+
+function assertOpen(
+  { agentId, clock }: Journal,
+  stored: StoredState | undefined,
+  requestId: string,
+  pending: readonly PendingInput[],
+): void {
+  const judged = stored && judgeRequest(stored.log.index, stored.state, requestId, clock.now());
+  if (judged?.kind === "open") return;
+  if (judged?.kind === "answered") throw new RequestAnsweredError(agentId, requestId);
+  if (judged?.kind === "expired") throw new RequestExpiredError(agentId, requestId, judged.expiredAt);
+  throw new RequestNotFoundError(
+    agentId,
+    requestId,
+    pending.map((open) => open.requestId),
+  );
+}
+
+/** The node's own schema where a node of this process asked, else what is stored of it. */
+function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingInput): z.ZodType {
+  return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
+}
+
+function reply(
+  { state }: StoredState,
+  { clock }: Journal,
+  request: string,
+  end: Pick<ReplyRecord, "answer" | "expired">,
+): ReplyRecord {
+  return { kind: "reply", lane: state.lane, request, at: clock.now(), ...end };
+}
+
+async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {
+  const at = journal.clock.now();
+  const replied = new Set(replies.map(({ request }) => request));
+  const left = pendingInputs(stored).filter(({ requestId }) => !replied.has(requestId));
+  const status: Parameters<typeof statusRecords>[1] =
+    left.length > 0 ? { ...waitingStatus(left, at), answered: true } : { status: "in_progress", at };
+  journal.append([...replies, ...statusRecords(journal.life, status)]);
+  await journal.durable();
+}

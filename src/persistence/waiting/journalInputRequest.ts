@@ -1,0 +1,45 @@
+import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+import { RequestExpiredError } from "../../errors/RequestExpiredError.ts";
+import { WaitingNotSupportedError } from "../../errors/WaitingNotSupportedError.ts";
+import { saveWithinNode } from "../record/askTriggers.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { RunSession } from "../record/RunSession.ts";
+
+/**
+ * A request of a durable run: answered from the log when it has its answer. An answer was judged by the JSON Schema where
+ * it was given; the schema of the node, which may be stricter, judges it here, and one that it refuses is asked for again.
+ */
+export async function journalInputRequest(
+  setup: PersistenceSetup,
+  session: RunSession,
+  event: InputRequestEvent,
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<unknown> {
+  const { agentId } = session.journal;
+  const { requestId, nodeId, request } = event;
+  if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
+  const reply = session.replies?.of(event);
+  if (!reply) {
+    const { expiresAt } = request;
+    if (expiresAt && expiresAt.getTime() <= setup.clock.now())
+      throw new RequestExpiredError(agentId, requestId, expiresAt.toISOString());
+    return next(event);
+  }
+  if ("expiredAt" in reply) throw new RequestExpiredError(agentId, requestId, reply.expiredAt);
+  let answer: unknown;
+  try {
+    answer = await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return next({ ...event, problems: error.problems });
+  }
+  if (reply.isNew) await saveWithinNode(setup, session, event.context, { kind: "request_answered", nodeId, requestId });
+  return answer;
+}
+
+/** What a refusal of an answer calls it. */
+export function answerSubject(requestId: string): string {
+  return `answer to request ${requestId}`;
+}

@@ -1,0 +1,19 @@
+import type { Clock } from "../../../internal/Clock.ts";
+import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Disk } from "../../../node/Disk.ts";
+import type { OwnerJudge } from "./OwnerJudge.ts";
+import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import type { SegmentPublisher } from "./SegmentPublisher.ts";
+
+/** What the parts of one file storage share. */
+export interface FileBackend {
+  /** The folder that holds the folders of all agents. */
+  readonly tasks: string;
+  readonly disk: Disk;
+  readonly sha256: Sha256;
+  readonly clock: Clock;
+  readonly identity: ProcessIdentity;
+  readonly leaseMs: number;
+  readonly judge: OwnerJudge;
+  readonly publisher: SegmentPublisher;
+}

@@ -1,0 +1,171 @@
+import { decodeEntry, type DecodedEntry, verifiedLinkOf } from "../../../checkpoint/format/entryCodec.ts";
+import type { Entry } from "../../../checkpoint/format/Entry.ts";
+import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { Sha256 } from "../../../internal/Sha256.ts";
+import { decodeControl } from "./controlLine.ts";
+import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
+
+/** Where a whole line may begin inside a damaged one; in a string of a record the quotes would be escaped. */
+const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed":|\{"dropped":/g;
+
+/** An entry and where its line is. */
+export interface FoundEntry extends LineRange {
+  readonly entry: Entry;
+  readonly summary: object | undefined;
+}
+
+/** What the owner of a segment appended last. */
+export interface LastAppended {
+  /** The last whole append; `undefined` when there is none. */
+  readonly entry: FoundEntry | undefined;
+  /** What a crash left of an append after it; `undefined` when it left nothing. */
+  readonly torn: LineRange | undefined;
+}
+
+/** Reads the lines of one agent's segments, and tells what a crash may leave from what it cannot. */
+export class SegmentScan {
+  readonly #agentId: string;
+  readonly #sha256: Sha256;
+  /** Entries that were asked for by their place, which may be large: whoever comes past them again need not decode them. */
+  readonly #looked = new WeakMap<Segment, Map<number, DecodedEntry>>();
+
+  constructor(agentId: string, sha256: Sha256) {
+    this.#agentId = agentId;
+    this.#sha256 = sha256;
+  }
+
+  /**
+   * The entries in a part of a segment, oldest first. Ends before an invalid last line of the segment: an append that a
+   * crash cut, which it returns. An invalid line before a valid one is damage.
+   */
+  *entries(segment: Segment, range: LineRange): Generator<FoundEntry, LineRange | undefined> {
+    let lastPosition: number | undefined;
+    for (const line of linesIn(segment.bytes, range)) {
+      const decoded = this.#decode(segment, line);
+      if (decoded.ok && line.whole) {
+        lastPosition = decoded.entry.position;
+        yield { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
+        continue;
+      }
+      if (line.whole && this.#isEnding(segment.bytes.subarray(line.start, line.end))) continue;
+      if (this.#isTorn(segment, range, line)) return { start: line.start, end: range.end };
+      throw this.corrupt(
+        segment,
+        line.start,
+        decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`,
+        lastPosition,
+      );
+    }
+    return undefined;
+  }
+
+  /** The lines of entries in a part of a segment that ends with a whole line, verified and not parsed. */
+  *links(segment: Segment, range: LineRange): Generator<LineRange & { readonly link: ChainLink & { prev: string } }> {
+    for (const { start, end, whole } of linesIn(segment.bytes, range)) {
+      const line = segment.bytes.subarray(start, end);
+      const link = whole ? verifiedLinkOf(line, this.#sha256) : undefined;
+      if (link) yield { start, end, link };
+      else if (!whole || !this.#isEnding(line)) throw this.corrupt(segment, start, "a line is not readable");
+    }
+  }
+
+  /** The last valid entry in a part of a segment. */
+  lastEntry(segment: Segment, range: LineRange): FoundEntry | undefined {
+    for (const line of linesBackwards(segment.bytes, range)) {
+      const decoded = line.whole ? this.#decode(segment, line) : undefined;
+      if (decoded?.ok === true)
+        return { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
+    }
+    return undefined;
+  }
+
+  /** The last entry that the owner of a segment appended. What a crash cannot have left after it is damage. */
+  lastAppended(segment: Segment): LastAppended {
+    const entry = this.lastEntry(segment, segment.appended);
+    const rest = { start: entry === undefined ? segment.appended.start : entry.end + 1, end: segment.appended.end };
+    const after = this.entries(segment, rest).next();
+    return { entry, torn: after.done === true ? after.value : undefined };
+  }
+
+  /** Every entry that can be found in a part of a segment, whatever is damaged around it. */
+  foundIn(bytes: Buffer, range: LineRange): FoundEntry[] {
+    return [...linesIn(bytes, range)].flatMap(({ start, end }) => {
+      const line = bytes.subarray(start, end);
+      return [0, ...this.#startsWithin(line)].flatMap((at) => {
+        const decoded = decodeEntry(line.subarray(at), this.#sha256);
+        return decoded.ok ? { start: start + at, end, entry: decoded.entry, summary: decoded.summary } : [];
+      });
+    });
+  }
+
+  /** Whether the bytes of a segment end with the line that says that the agent was deleted. */
+  isDropped(bytes: Buffer): boolean {
+    const [line] = linesBackwards(bytes, { start: 0, end: bytes.length });
+    return (
+      line?.whole === true && decodeControl("dropped", bytes.subarray(line.start, line.end), this.#sha256) !== undefined
+    );
+  }
+
+  /** The entry on the line at `start`, if it is a valid one. */
+  entryAt(segment: Segment, start: number): DecodedEntry {
+    const end = segment.bytes.indexOf(10, start);
+    if (end < 0) return { ok: false, defect: "malformed" };
+    const decoded = this.#decode(segment, { start, end });
+    const looked = this.#looked.get(segment) ?? new Map<number, DecodedEntry>();
+    this.#looked.set(segment, looked.set(start, decoded));
+    return decoded;
+  }
+
+  corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
+    const last =
+      lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
+    return new CorruptLogError(
+      this.#agentId,
+      {
+        file: segment.path,
+        line: lineNumberAt(segment.bytes, at),
+        ...(last === undefined ? {} : { lastPosition: last }),
+      },
+      found,
+    );
+  }
+
+  #decode(segment: Segment, { start, end }: LineRange): DecodedEntry {
+    return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
+  }
+
+  #isEnding(line: Buffer): boolean {
+    return (
+      decodeControl("closed", line, this.#sha256) !== undefined ||
+      decodeControl("dropped", line, this.#sha256) !== undefined
+    );
+  }
+
+  /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
+  #isTorn({ bytes }: Segment, range: LineRange, from: LineRange): boolean {
+    if (range.end !== bytes.length) return false;
+    for (const line of linesIn(bytes, { start: from.start, end: range.end })) {
+      if (line.whole && this.#holdsLine(bytes.subarray(line.start, line.end), line.start === from.start)) return false;
+    }
+    return true;
+  }
+
+  #holdsLine(bytes: Buffer, damaged: boolean): boolean {
+    if (!damaged && this.#isLine(bytes)) return true;
+    return this.#startsWithin(bytes).some((at) => this.#isLine(bytes.subarray(at)));
+  }
+
+  /** Where whole lines may begin inside a damaged one. */
+  #startsWithin(line: Buffer): number[] {
+    return [...line.toString("latin1").matchAll(lineStart)].flatMap(({ index }) => (index > 0 ? index : []));
+  }
+
+  #isLine(line: Buffer): boolean {
+    return (
+      decodeEntry(line, this.#sha256).ok ||
+      this.#isEnding(line) ||
+      decodeControl("open", line, this.#sha256) !== undefined
+    );
+  }
+}

@@ -1,0 +1,62 @@
+import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+
+/** The first line of a segment: whose it is. */
+export interface Claim extends Omit<ProcessIdentity, "isRunning"> {
+  /** The format of the whole segment. */
+  readonly format: number;
+  readonly agentId: string;
+  readonly generation: number;
+  readonly nonce: string;
+}
+
+/** The line that makes a segment count. Entry lines before it were carried over from older segments. */
+export interface Open {
+  /** The position before the first append: higher than 0 after the agent was deleted. */
+  readonly from: number;
+  /** The older segments that belong to the log, oldest first, each with how many of its bytes count. */
+  readonly base: readonly (readonly [generation: number, length: number])[];
+  /** The checksum of all lines between the claim and this one. */
+  readonly carried: string;
+}
+
+/** The lines of a segment that are not entries, by their key. `closed` gives the log back; `dropped` ends the agent. */
+export interface ControlLines {
+  readonly claim: Claim;
+  readonly open: Open;
+  readonly closed: Readonly<Record<string, never>>;
+  readonly dropped: { readonly position: number };
+}
+
+const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;
+
+/** `{"<kind>":<content>,"checksum":"…"}` and a line break; the checksum covers all before its own comma. */
+export function encodeControl<Kind extends keyof ControlLines>(
+  kind: Kind,
+  content: ControlLines[Kind],
+  sha256: Sha256,
+): string {
+  const covered = `{"${kind}":${JSON.stringify(content)}`;
+  return `${covered},"checksum":"${sha256.base64url(covered)}"}\n`;
+}
+
+/** The content of a control line of this kind, without its line break; `undefined` for anything else. */
+export function decodeControl<Kind extends keyof ControlLines>(
+  kind: Kind,
+  line: Buffer,
+  sha256: Sha256,
+): ControlLines[Kind] | undefined {
+  const start = `{"${kind}":`;
+  // Most lines are entries, which may be large.
+  if (line.toString("latin1", 0, start.length) !== start) return undefined;
+  const text = line.toString();
+  const checksum = tail.exec(text.slice(-60))?.[1];
+  if (checksum === undefined) return undefined;
+  const tailLength = checksum.length + `,"checksum":""}`.length;
+  if (sha256.base64url(line.subarray(0, line.length - tailLength)) !== checksum) return undefined;
+  try {
+    return (JSON.parse(text) as { readonly [Key in Kind]: ControlLines[Key] })[kind];
+  } catch {
+    return undefined;
+  }
+}

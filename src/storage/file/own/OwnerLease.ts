@@ -1,0 +1,76 @@
+import { OwnershipLostError } from "../../../errors/OwnershipLostError.ts";
+import { StopRequestedError } from "../../../errors/StopRequestedError.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import { LeaseRenewal } from "./LeaseRenewal.ts";
+import type { OwnedSegment } from "../backend/OwnedSegment.ts";
+import { replaceFile } from "../format/replaceFile.ts";
+
+/**
+ * Shows others that an owner lives, and tells the owner what others want: with each renewal it writes its `.alive` file,
+ * looks for its `.stop` file and for a higher generation.
+ */
+export class OwnerLease {
+  readonly #backend: FileBackend;
+  readonly #folder: AgentFolder;
+  readonly #segment: () => OwnedSegment;
+  readonly #renewal: LeaseRenewal;
+  readonly #lost = new AbortController();
+
+  constructor(backend: FileBackend, folder: AgentFolder, segment: () => OwnedSegment) {
+    this.#backend = backend;
+    this.#folder = folder;
+    this.#segment = segment;
+    this.#renewal = new LeaseRenewal(backend.clock, backend.leaseMs, (beat) => this.#renew(beat));
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  lose(error: OwnershipLostError | StopRequestedError): void {
+    this.#lost.abort(error);
+  }
+
+  start(): Promise<void> {
+    return this.#renewal.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#renewal.stop();
+  }
+
+  /** For an owner about to begin something: see {@link LeaseRenewal.refresh}. */
+  refresh(): Promise<void> {
+    return this.#renewal.refresh();
+  }
+
+  /** The owner goes on under another generation: its own, which nobody else could have linked. */
+  async moved(from: number): Promise<void> {
+    await this.removeFiles(from).catch(() => {});
+    await this.#renewal.now();
+  }
+
+  async removeFiles(generation: number): Promise<void> {
+    await this.#backend.disk.unlink(this.#folder.alive(generation));
+    await this.#backend.disk.unlink(this.#folder.stop(generation));
+  }
+
+  async #renew(beat: number): Promise<void> {
+    const { disk } = this.#backend;
+    const segment = this.#segment();
+    await replaceFile(
+      disk,
+      this.#folder,
+      this.#folder.alive(segment.generation),
+      segment.generation,
+      Buffer.from(`${beat}\n`),
+      false,
+    );
+    const stop = await disk.readFile(this.#folder.stop(segment.generation));
+    if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
+    await segment.check().catch((error: unknown) => {
+      if (error instanceof OwnershipLostError && segment === this.#segment()) this.lose(error);
+    });
+  }
+}

@@ -1,0 +1,133 @@
+import { AgentBusyError } from "../../../errors/AgentBusyError.ts";
+import { OwnershipLostError } from "../../../errors/OwnershipLostError.ts";
+import { StorageError } from "../../../errors/StorageError.ts";
+import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { LogOwner, TornTail } from "../../RecordLog.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
+import { assertNoLinks } from "../format/assertNoLinks.ts";
+import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./carryOver.ts";
+import { claimOf } from "../backend/claimOf.ts";
+import { type Claim, encodeControl } from "../format/controlLine.ts";
+import { ensureAgentFolder } from "../format/ensureAgentFolder.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import { finishOwner } from "../format/finishedOwners.ts";
+import { listSegments } from "../read/listSegments.ts";
+import { type LogImage, partsOf } from "../read/LogImage.ts";
+import { LogLoader } from "../read/LogLoader.ts";
+import type { OwnedSegment } from "../backend/OwnedSegment.ts";
+import { removeLeftovers } from "../format/removeLeftovers.ts";
+import { publishSegment } from "./publishSegment.ts";
+import { openingBytes } from "../format/segmentContent.ts";
+import { lineNumberAt } from "../format/Segment.ts";
+import { type LastAppended, SegmentScan } from "../format/SegmentScan.ts";
+
+/** How often the highest segment is judged again because somebody came first. */
+const maxAttempts = 8;
+
+/** A log just taken: the segment to write, its claim, and where the log ends. */
+export interface Taken {
+  readonly segment: OwnedSegment;
+  readonly claim: Claim;
+  readonly end: ChainLink;
+  /** What a crash left of the owner before; absent: nothing. */
+  readonly tornTail?: TornTail;
+}
+
+/** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
+export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
+  let highest = await highestGeneration(backend, folder);
+  const missing = await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
+  // Copies of a folder often leave empty ones out, and cleaners remove them.
+  if (highest === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    await assertFree(backend, folder, highest);
+    const taken = await tryNext(backend, folder, owner, highest + 1);
+    if (taken !== undefined) return taken;
+    highest = await highestGeneration(backend, folder);
+  }
+  await assertFree(backend, folder, highest);
+  throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
+}
+
+async function highestGeneration(backend: FileBackend, folder: AgentFolder): Promise<number> {
+  return (await listSegments(backend, folder))[0] ?? 0;
+}
+
+async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+  const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
+  if (judgement?.state !== "alive") return;
+  const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
+  throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
+}
+
+async function tryNext(
+  backend: FileBackend,
+  folder: AgentFolder,
+  owner: LogOwner,
+  generation: number,
+): Promise<Taken | undefined> {
+  const claim = claimOf(backend, folder.agentId, generation, owner.nonce);
+  const segment = await publishSegment(
+    backend,
+    folder,
+    claim,
+    Buffer.from(encodeControl("claim", claim, backend.sha256)),
+  );
+  if (segment === undefined) return undefined;
+  try {
+    const opened = await openSegment(backend, folder, segment);
+    backend.judge.forget(folder.agentId);
+    return { segment, claim, ...opened };
+  } catch (error) {
+    finishOwner(folder.segment(generation), claim.nonce);
+    await giveBack(backend, segment, error);
+    if (error instanceof OwnershipLostError) return undefined;
+    throw error;
+  }
+}
+
+async function openSegment(
+  backend: FileBackend,
+  folder: AgentFolder,
+  segment: OwnedSegment,
+): Promise<Pick<Taken, "end" | "tornTail">> {
+  const loader = new LogLoader(folder, backend.disk, backend.sha256);
+  const image = await loader.load({ below: segment.generation });
+  const scan = new SegmentScan(folder.agentId, backend.sha256);
+  const appended = image.newest && scan.lastAppended(image.newest);
+  const taken = await carrySegments(loader, takeOver(image, appended?.entry));
+  const { from, base, carry } = taken;
+  await segment.store(openingBytes(carry, { from, base }, backend.sha256));
+  await segment.removeOthers(new Set(base.map(([generation]) => generation)));
+  await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
+  const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
+  const tornTail = tornTailOf(image, appended);
+  return { end: endOf(image, last), ...(tornTail && { tornTail }) };
+}
+
+function tornTailOf({ newest }: LogImage, appended: LastAppended | undefined): TornTail | undefined {
+  const { torn } = appended ?? {};
+  if (newest === undefined || torn === undefined) return undefined;
+  return { file: newest.path, line: lineNumberAt(newest.bytes, torn.start), bytes: torn.end - torn.start };
+}
+
+function endOf({ from, dropped }: LogImage, last: { readonly entry: ChainLink } | undefined): ChainLink {
+  return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
+}
+
+async function carrySegments(loader: LogLoader, listed: TakenOver): Promise<TakenOver> {
+  let taken = listed;
+  for (const [generation, length] of [...segmentsToCarry(listed)].reverse()) {
+    const segment = await loader.segment(generation);
+    if (segment === undefined || segment.bytes.length < length) return taken;
+    taken = carryWhole(taken, partsOf(segment, length));
+  }
+  return taken;
+}
+
+/** After a failed write or sync nothing is written any more. */
+async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: unknown): Promise<void> {
+  if (!(error instanceof StorageError))
+    await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
+  await segment.close().catch(() => {});
+}

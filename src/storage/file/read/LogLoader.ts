@@ -1,0 +1,133 @@
+import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import type { Sha256 } from "../../../internal/Sha256.ts";
+import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
+import { decodeControl } from "../format/controlLine.ts";
+import type { Disk } from "../../../node/Disk.ts";
+import { listSegments } from "./listSegments.ts";
+import { type LogImage, type LogPart, partsOf } from "./LogImage.ts";
+import { parseSegment } from "../format/parseSegment.ts";
+import { linesBackwards, type Segment } from "../format/Segment.ts";
+import { SegmentScan } from "../format/SegmentScan.ts";
+
+/** How often a listing is taken again because owners change the folder while it is read. */
+const maxListings = 16;
+
+/** What to read: how far back, and of an owner's own segment nothing. */
+export interface LoadOptions {
+  /** Only segments below this generation count. */
+  readonly below?: number;
+  /** Called with each part from the newest to the oldest; older ones are read while it returns true. Default: never. */
+  readonly needsOlder?: (part: LogPart) => boolean;
+}
+
+/**
+ * Finds the segments that are the log. An owner may carry segments over and remove them at any moment, so a segment that
+ * is listed and not there only means that there is a newer one: the folder is listed again.
+ */
+export class LogLoader {
+  readonly #folder: AgentFolder;
+  readonly #disk: Disk;
+  readonly #sha256: Sha256;
+  readonly #scan: SegmentScan;
+
+  constructor(folder: AgentFolder, disk: Disk, sha256: Sha256) {
+    this.#folder = folder;
+    this.#disk = disk;
+    this.#sha256 = sha256;
+    this.#scan = new SegmentScan(folder.agentId, sha256);
+  }
+
+  async load(options: LoadOptions = {}): Promise<LogImage> {
+    let missing = 0;
+    for (let listing = 0; listing < maxListings; listing++) {
+      const image = await this.#attempt(options);
+      if (typeof image !== "number") return image;
+      missing = image;
+    }
+    throw new CorruptLogError(this.#folder.agentId, { file: this.#folder.segment(missing) }, "the segment is missing");
+  }
+
+  /** One segment; `undefined` when it is not there. */
+  async segment(generation: number): Promise<Segment | undefined> {
+    const path = this.#folder.segment(generation);
+    const bytes = await this.#disk.readFile(path);
+    return bytes && parseSegment(this.#folder.agentId, generation, path, bytes, this.#sha256);
+  }
+
+  /** The image, or the generation of a segment that is missing. */
+  async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LogImage | number> {
+    const voids: Segment[] = [];
+    for (const generation of await this.#generations(below)) {
+      const segment = await this.segment(generation);
+      if (segment === undefined) return generation;
+      if (segment.open !== undefined) return this.#imageOf(segment, voids, needsOlder);
+      voids.push(segment);
+    }
+    this.#assertVoid(voids, 0, 0);
+    return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true };
+  }
+
+  /** An owner has looked for what is missing before it made its segment. */
+  async #generations(below: number | undefined): Promise<readonly number[]> {
+    if (below === undefined) return listSegments({ disk: this.#disk, sha256: this.#sha256 }, this.#folder);
+    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
+    return segmentGenerations(names).filter((generation) => generation < below);
+  }
+
+  async #imageOf(
+    newest: Segment,
+    voids: readonly Segment[],
+    needsOlder: (part: LogPart) => boolean,
+  ): Promise<LogImage | number> {
+    const { from = 0, base = [] } = newest.open ?? {};
+    const parts = partsOf(newest);
+    if (voids.length > 0) this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
+    const dropped = this.#droppedAt(newest);
+    if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true };
+    let needed = [...parts].reverse().every(needsOlder);
+    for (const [generation, length] of needed ? [...base].reverse() : []) {
+      const segment = await this.segment(generation);
+      if (segment === undefined) return generation;
+      if (segment.bytes.length < length)
+        throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
+      const older = partsOf(segment, length);
+      parts.unshift(...older);
+      needed = older.reverse().every(needsOlder);
+      if (!needed) return { from, newest, dropped, parts, complete: generation === base[0]?.[0] };
+    }
+    return { from, newest, dropped, parts, complete: needed || base.length === 0 };
+  }
+
+  #endOf(parts: readonly LogPart[]): number | undefined {
+    const last = [...parts].reverse().map((part) => this.#scan.lastEntry(part.segment, part));
+    return last.find((found) => found !== undefined)?.entry.position;
+  }
+
+  /** Nothing follows the line that says so: only the next owner's segment. */
+  #droppedAt({ bytes, appended }: Segment): number | undefined {
+    const [line] = linesBackwards(bytes, appended);
+    return line && decodeControl("dropped", bytes.subarray(line.start, line.end), this.#sha256)?.position;
+  }
+
+  /**
+   * Segments without `open` are attempts of owners. The first lines of one were not synced, so a loss of power may leave
+   * any part of them: lines carried over, which are still where they came from, all but the last, which may have been
+   * lost there. Nobody has appended to them or removed what was before. Anything else means that an `open` was there once
+   * and is damaged.
+   */
+  #assertVoid(voids: readonly Segment[], before: number, end: number): void {
+    for (const segment of voids) {
+      const found = this.#scan.foundIn(segment.bytes, segment.carried);
+      if (found.some(({ entry: { position, generation } }) => position > end + 1 || generation === segment.generation))
+        throw this.#damagedOpen(segment);
+    }
+    // Whoever writes after its claim has synced the folder, where all numbers below its own were then.
+    const at = voids.findIndex(({ carried }) => carried.end > carried.start);
+    const written = voids[at];
+    if (written !== undefined && written.generation !== before + voids.length - at) throw this.#damagedOpen(written);
+  }
+
+  #damagedOpen(segment: Segment): CorruptLogError {
+    return this.#scan.corrupt(segment, segment.bytes.length, "the line that makes the segment count is damaged");
+  }
+}

@@ -1,0 +1,123 @@
+import type { Entry } from "../../../checkpoint/format/Entry.ts";
+import { EntryChain } from "../../../internal/EntryChain.ts";
+import { type PrunedGap, prunedGapsOf } from "../../../internal/prunedGaps.ts";
+import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
+import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
+import type { LogImage, LogPart } from "./LogImage.ts";
+import type { LogLoader } from "./LogLoader.ts";
+import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+
+const prunedText = Buffer.from('"kind":"pruned"');
+const summaryText = Buffer.from('"summary":{');
+
+/** Reads a log without owning it. Writes nothing. */
+export class LogReader {
+  readonly #agentId: string;
+  readonly #loader: LogLoader;
+  readonly #scan: SegmentScan;
+
+  constructor(agentId: string, loader: LogLoader, sha256: Sha256) {
+    this.#agentId = agentId;
+    this.#loader = loader;
+    this.#scan = new SegmentScan(agentId, sha256);
+  }
+
+  /** Entries, oldest first, each verified and linked to the one before. */
+  async *read({
+    after = 0,
+    upTo = Number.POSITIVE_INFINITY,
+    sinceSnapshot = false,
+  }: ReadOptions): AsyncGenerator<Entry> {
+    let begin: { readonly part: LogPart; readonly start: number } | undefined;
+    const needsOlder = (part: LogPart): boolean => {
+      const snapshot = sinceSnapshot ? this.#snapshotStart(part, upTo) : undefined;
+      const afterwards = after > 0 ? startAfter(part, after) : undefined;
+      if (snapshot === undefined && afterwards === undefined) return true;
+      begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
+      return false;
+    };
+    const image = await this.#loader.load({ needsOlder });
+    for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
+  }
+
+  /** The newest summary that an append carried. All that comes after it is verified: a later one may be in what is damaged. */
+  async lastSummary(): Promise<AgentSummary | undefined> {
+    let found: (FoundEntry & { readonly part: LogPart }) | undefined;
+    const needsOlder = (part: LogPart): boolean => {
+      const last = this.#lastWithSummary(part);
+      found = last && { ...last, part };
+      return found === undefined;
+    };
+    const image = await this.#loader.load({ needsOlder });
+    for (const _ of this.#follow(image, found));
+    if (found === undefined) return undefined;
+    const { position } = found.entry;
+    return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+  }
+
+  /** How many bytes are there of entries that `pruned` records name. */
+  async unremovedBytes(): Promise<number> {
+    const { parts } = await this.#loader.load({ needsOlder: () => true });
+    const gaps = this.gapsIn(parts);
+    const chain = new EntryChain(gaps);
+    let bytes = 0;
+    for (const part of gaps.length === 0 ? [] : parts)
+      for (const { start, end, entry } of this.#scan.entries(part.segment, part))
+        if (chain.isPruned(entry.position)) bytes += end - start;
+    return bytes;
+  }
+
+  /** The entries of a log from a line on, or from its start, up to a position, each linked to the one before. */
+  *#follow(
+    { from, parts: all, complete }: LogImage,
+    begin: { readonly part: LogPart; readonly start: number } | undefined,
+    upTo = Number.POSITIVE_INFINITY,
+  ): Generator<Entry> {
+    const parts = begin === undefined ? all : partsFrom(all, begin.part, begin.start);
+    const start = begin === undefined && complete ? { position: from, checksum: "" } : undefined;
+    const chain = new EntryChain(this.gapsIn(parts), start);
+    for (const part of parts) {
+      for (const found of this.#scan.entries(part.segment, part)) {
+        if (found.entry.position > upTo) return;
+        const defect = chain.accept(found.entry);
+        if (defect !== undefined) throw this.#scan.corrupt(part.segment, found.start, defect);
+        if (!chain.isPruned(found.entry.position)) yield found.entry;
+        // What comes after is nobody's concern, be it damaged.
+        if (found.entry.position === upTo) return;
+      }
+    }
+  }
+
+  #snapshotStart(part: LogPart, upTo: number): number | undefined {
+    for (const start of snapshotLinesBackwards(part)) {
+      const decoded = this.#scan.entryAt(part.segment, start);
+      if (decoded.ok && decoded.entry.position <= upTo) return start;
+    }
+    return undefined;
+  }
+
+  /** The gaps that `pruned` records name. What names a gap comes after it, so the lines that are read hold it. */
+  gapsIn(parts: readonly LogPart[]): PrunedGap[] {
+    return parts.flatMap((part) =>
+      [...linesWithBackwards(part, prunedText)].flatMap(({ start }) => {
+        const decoded = this.#scan.entryAt(part.segment, start);
+        return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
+      }),
+    );
+  }
+
+  #lastWithSummary(part: LogPart): FoundEntry | undefined {
+    for (const { start, end } of linesWithBackwards(part, summaryText)) {
+      const decoded = this.#scan.entryAt(part.segment, start);
+      if (decoded.ok && decoded.summary !== undefined)
+        return { start, end, entry: decoded.entry, summary: decoded.summary };
+    }
+    return undefined;
+  }
+}
+
+function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {
+  const at = parts.findIndex((part) => part.segment === first.segment && part.start === first.start);
+  return parts.slice(at).map((part, index) => (index === 0 ? { ...part, start } : part));
+}

@@ -1,0 +1,151 @@
+import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../../../checkpoint/records/CheckpointRecord.ts";
+import { blobCellsIn, packsIn } from "../../../checkpoint/fold/blobReferences.ts";
+import { AgentExistsError } from "../../../errors/AgentExistsError.ts";
+import { CorruptBlobError } from "../../../errors/CorruptBlobError.ts";
+import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import { parseBlobReference } from "../../../internal/blobReference.ts";
+import { randomId } from "../../../internal/randomId.ts";
+import type { BlobStore } from "../../BlobStore.ts";
+import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
+import { assertNoLinks } from "../format/assertNoLinks.ts";
+import { claimOf } from "../backend/claimOf.ts";
+import { encodeControl } from "../format/controlLine.ts";
+import { ensureAgentFolder } from "../format/ensureAgentFolder.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import { intactChain } from "./intactChain.ts";
+import { listSegments } from "../read/listSegments.ts";
+import { parseSegment } from "../format/parseSegment.ts";
+import { publishSegment } from "../own/publishSegment.ts";
+import { wholeSegment } from "../format/segmentContent.ts";
+import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+
+/** What was salvaged of an agent, and what was not. */
+export interface SalvageReport {
+  readonly agentId: string;
+  /** How many appends the copy has; 0: nothing was intact, and nothing was written. */
+  readonly appends: number;
+  /** The last position in the copy. */
+  readonly lastPosition: number;
+  /** The last checkpoint in the copy; absent: there is none. */
+  readonly lastCheckpointId?: string;
+  /** Positions of appends that are intact and were left out, since what comes before them is damaged. */
+  readonly unreachable: readonly number[];
+  /** References in the copy to blobs that are missing or damaged: the values in them cannot be read. */
+  readonly lostBlobs: readonly string[];
+}
+
+/** One side of a salvage. */
+export interface SalvageSide {
+  readonly backend: FileBackend;
+  readonly folder: AgentFolder;
+  readonly blobs: BlobStore;
+}
+
+/** An append in the bytes of a segment, wherever in them. */
+interface FoundLine extends FoundEntry {
+  readonly bytes: Buffer;
+}
+
+/** Copies what is intact of a log, byte for byte, into another folder. What is damaged is only read. */
+export async function salvageAgent(source: SalvageSide, target: SalvageSide): Promise<SalvageReport> {
+  const { agentId } = source.folder;
+  if ((await listSegments(target.backend, target.folder)).length > 0) throw new AgentExistsError(agentId);
+  const { lines, highest } = await findLines(source);
+  const { from, appends, unreachable } = intactChain(lines);
+  const report = {
+    agentId,
+    appends: appends.length,
+    lastPosition: appends.at(-1)?.entry.position ?? from,
+    unreachable,
+  };
+  if (appends.length === 0) return { ...report, lostBlobs: [] };
+  await ensureAgentFolder(target.backend.disk, target.folder);
+  const lostBlobs = await copyBlobs(source, target, appends);
+  await writeSegment(target, highest + 1, appends, from);
+  const lastCheckpointId = lastCheckpointOf(appends);
+  return { ...report, ...(lastCheckpointId !== undefined && { lastCheckpointId }), lostBlobs };
+}
+
+/** Every intact append in the files of an agent, each once. What was there before the agent was deleted is not looked at. */
+async function findLines({
+  backend: { disk, sha256 },
+  folder,
+}: SalvageSide): Promise<{ readonly lines: readonly FoundLine[]; readonly highest: number }> {
+  await assertNoLinks(disk, [folder.path, folder.checkpoints]);
+  const scan = new SegmentScan(folder.agentId, sha256);
+  const generations = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
+  const lines = new Map<string, FoundLine>();
+  for (const generation of generations) {
+    const path = folder.segment(generation);
+    const bytes = (await disk.readFile(path)) ?? Buffer.alloc(0);
+    refuseNewerFormat(() => parseSegment(folder.agentId, generation, path, bytes, sha256));
+    for (const found of scan.foundIn(bytes, { start: 0, end: bytes.length }))
+      lines.set(found.entry.checksum, { ...found, bytes });
+    if (scan.isDropped(bytes)) break;
+  }
+  return { lines: [...lines.values()], highest: generations[0] ?? 0 };
+}
+
+/** A damaged claim is what a salvage is for; a segment of a newer format is not. */
+function refuseNewerFormat(parse: () => unknown): void {
+  try {
+    parse();
+  } catch (error) {
+    if (!(error instanceof CorruptLogError)) throw error;
+  }
+}
+
+async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: readonly FoundLine[]): Promise<string[]> {
+  const records = appends.flatMap(({ entry }) => entry.records as readonly AgentRecord[]);
+  const references = new Set([
+    ...records.flatMap(blobCellsIn).map(([reference]) => reference),
+    ...records.flatMap(packsIn).map(({ blob }) => blob),
+  ]);
+  const lost: string[] = [];
+  for (const reference of references) {
+    const bytes = await intactBlob(source, reference);
+    if (bytes === undefined) lost.push(reference);
+    else await putAs(reference, bytes, target);
+  }
+  return lost;
+}
+
+/** The same content of the same generation has the same reference. */
+async function putAs(reference: string, bytes: Uint8Array, { blobs, folder }: SalvageSide): Promise<void> {
+  const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
+  await blobs.put(folder.agentId, generation, bytes, encoding);
+}
+
+async function intactBlob({ blobs, folder }: SalvageSide, reference: string): Promise<Uint8Array | undefined> {
+  try {
+    return await blobs.get(folder.agentId, reference);
+  } catch (error) {
+    if (error instanceof CorruptBlobError) return undefined;
+    throw error;
+  }
+}
+
+/** Whole with its first name, and given back at once. */
+async function writeSegment(
+  { backend, folder }: SalvageSide,
+  generation: number,
+  appends: readonly FoundLine[],
+  from: number,
+): Promise<void> {
+  const claim = claimOf(backend, folder.agentId, generation, randomId());
+  const lines = appends.flatMap(({ bytes, start, end }) => [bytes.subarray(start, end), Buffer.from("\n")]);
+  const closed = Buffer.from(encodeControl("closed", {}, backend.sha256));
+  const content = Buffer.concat([wholeSegment(claim, lines, from, backend.sha256), closed]);
+  const segment = await publishSegment(backend, folder, claim, content);
+  if (segment === undefined) throw new AgentExistsError(folder.agentId);
+  await segment.close();
+}
+
+function lastCheckpointOf(appends: readonly FoundLine[]): string | undefined {
+  for (const { entry } of [...appends].reverse()) {
+    const record = entry.records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
+    if (record) return record.id ?? `${entry.generation}-${record.version}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import type { AgentSummary } from "../../RecordLog.ts";
+import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
+import { AgentFolder, agentFolderName, isAgentFolderName, segmentGenerations } from "../format/AgentFolder.ts";
+import { assertNoLinks } from "../format/assertNoLinks.ts";
+import { decodeControl } from "../format/controlLine.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import { readerOf } from "../read/readerOf.ts";
+import { lineBreak } from "../format/Segment.ts";
+import { decodeState, type StoredState } from "../format/stateJson.ts";
+
+/** How many agents are read at a time, which bounds the files open at once. */
+const atOnce = 16;
+
+/** The summaries of all agents: from `state.json` where it is settled and by the newest owner, else from the log. */
+export async function listAgents(backend: FileBackend): Promise<AgentSummary[]> {
+  const names = ((await backend.disk.readdir(backend.tasks)) ?? []).filter(isAgentFolderName);
+  const summaries: AgentSummary[] = [];
+  for (let at = 0; at < names.length; at += atOnce) {
+    const some = await Promise.all(names.slice(at, at + atOnce).map((name) => listed(backend, name)));
+    summaries.push(...some.flatMap((summary) => summary ?? []));
+  }
+  return summaries;
+}
+
+/** One agent that cannot be read is listed as such, and the others as they are. */
+async function listed(backend: FileBackend, name: string): Promise<AgentSummary | undefined> {
+  try {
+    return await summaryOf(backend, name);
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    const agentId = await agentIdOf(backend, name).catch(() => undefined);
+    return unreadableSummary(agentId ?? name, error);
+  }
+}
+
+async function summaryOf(backend: FileBackend, name: string): Promise<AgentSummary | undefined> {
+  const { disk, tasks, sha256 } = backend;
+  const path = join(tasks, name);
+  await assertNoLinks(disk, [path, join(path, "checkpoints")]);
+  const [newest] = segmentGenerations((await disk.readdir(join(path, "checkpoints"))) ?? []);
+  const state = await readState(backend, name);
+  if (state !== undefined && !state.changing && state.generation === newest) return state.summary;
+  const agentId = state?.summary.agentId ?? (await agentIdOf(backend, name));
+  if (agentId !== undefined) return readerOf(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
+  if (newest === undefined && !(await holdsFiles(backend, path))) return undefined;
+  throw new CorruptLogError(name, { file: path }, "no file of it says whose it is");
+}
+
+/** `undefined` when it is missing or damaged, or belongs to another agent. */
+async function readState({ disk, tasks, sha256 }: FileBackend, name: string): Promise<StoredState | undefined> {
+  const bytes = await disk.readFile(join(tasks, name, "state.json"));
+  const state = bytes && decodeState(bytes.toString(), sha256);
+  return state && agentFolderName(state.summary.agentId, sha256) === name ? state : undefined;
+}
+
+/** The id that a folder's name was made of, as `state.json` or the claim of an owner has it. */
+async function agentIdOf(backend: FileBackend, name: string): Promise<string | undefined> {
+  const { disk, sha256, tasks } = backend;
+  const stated = (await readState(backend, name))?.summary.agentId;
+  if (stated !== undefined) return stated;
+  const checkpoints = join(tasks, name, "checkpoints");
+  for (const generation of segmentGenerations((await disk.readdir(checkpoints)) ?? [])) {
+    const bytes = await disk.readFile(join(checkpoints, `${generation}.jsonl`));
+    // Its owner may have put a newer one in its place.
+    if (bytes === undefined) return agentIdOf(backend, name);
+    const claim = decodeControl("claim", bytes.subarray(0, Math.max(0, bytes.indexOf(lineBreak))), sha256);
+    if (claim && agentFolderName(claim.agentId, sha256) === name) return claim.agentId;
+  }
+  return undefined;
+}
+
+/** Whether there was an agent: its folder alone may be there from a first open that a crash cut short. */
+async function holdsFiles({ disk }: FileBackend, path: string): Promise<boolean> {
+  if ((await disk.stat(join(path, "state.json"))) !== undefined) return true;
+  const names = await Promise.all(["owners", "blobs"].map((folder) => disk.readdir(join(path, folder))));
+  return names.some((found) => (found?.length ?? 0) > 0);
+}

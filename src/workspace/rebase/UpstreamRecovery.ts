@@ -1,0 +1,95 @@
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import { checkDrift } from "../drift/checkDrift.ts";
+import type { DriftReport } from "../drift/DriftReport.ts";
+import { versionTrackerKey } from "../drift/VersionTracker.ts";
+import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts";
+
+/** How a recovery looks at the upstream. */
+export interface UpstreamRecoveryConfig {
+  readonly root: string;
+  readonly upstream?: string | undefined;
+  readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
+  readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
+}
+
+const maximumFileBytes = 10 * 1024 * 1024;
+
+/** Tells of commits that the upstream got after a checkpoint, and rebases onto them. */
+export class UpstreamRecovery implements RecoveryParticipant {
+  readonly #config: UpstreamRecoveryConfig;
+  readonly #files: WorkspaceFiles;
+  /** What the mismatches that were told are about. */
+  readonly #reports = new WeakMap<EnvironmentMismatch, DriftReport>();
+
+  constructor(config: UpstreamRecoveryConfig) {
+    this.#config = config;
+    this.#files = new WorkspaceFiles(config.root, maximumFileBytes);
+  }
+
+  /** @throws GitError */
+  async findMismatches(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]> {
+    const { upstream, fetch } = this.#config;
+    await fetch?.(new AbortController().signal);
+    const knownUpstreamHead = upstreamHeadAt(checkpoint);
+    const report = await checkDrift({
+      files: this.#files,
+      ...(upstream !== undefined && { upstream }),
+      ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
+    });
+    if (!isNew(report, knownUpstreamHead)) return [];
+    const mismatch = { kind: "new_commits_upstream", detail: describe(report) } as const;
+    this.#reports.set(mismatch, report);
+    return [mismatch];
+  }
+
+  optionsFor(mismatch: EnvironmentMismatch): readonly RecoveryOption[] {
+    const report = this.#reports.get(mismatch);
+    return report && this.#config.rebase && refusalFor(report) === undefined ? ["rebase"] : [];
+  }
+
+  async prepare(
+    _mismatch: EnvironmentMismatch,
+    _option: RecoveryOption,
+    checkpoint: AgentCheckpointData,
+  ): Promise<() => Promise<void>> {
+    return () => this.#rebase(checkpoint);
+  }
+
+  /** Who chose it has given permission. @throws RecoveryRefusedError, GitError */
+  async #rebase(checkpoint: AgentCheckpointData): Promise<void> {
+    const { root, upstream, rebase } = this.#config;
+    if (!rebase) throw new RecoveryRefusedError(checkpoint.agentId, "no rebase is configured");
+    const knownUpstreamHead = upstreamHeadAt(checkpoint);
+    const result = await rebaseIfSafe({
+      ...rebase,
+      root,
+      enabled: true,
+      permission: () => true,
+      ...(upstream !== undefined && { upstream }),
+      ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
+    });
+    if (!result.rebased)
+      throw new RecoveryRefusedError(checkpoint.agentId, `nothing could be rebased (${result.reason})`);
+  }
+}
+
+/** What the last check before the checkpoint saw; absent: there was none. */
+function upstreamHeadAt({ storage }: AgentCheckpointData): string | undefined {
+  const tracker = versionTrackerKey.schema.safeParse(storage[versionTrackerKey.name]);
+  return tracker.success && tracker.data.upstream_head !== "" ? tracker.data.upstream_head : undefined;
+}
+
+function isNew({ commitsBehind, rewritten, upstreamHead }: DriftReport, known: string | undefined): boolean {
+  return rewritten || (commitsBehind > 0 && upstreamHead !== known);
+}
+
+function describe({ upstream, commitsBehind, rewritten, conflictingFiles }: DriftReport): string {
+  if (rewritten) return `the history of ${upstream} was rewritten`;
+  const both = conflictingFiles.length > 0 ? `, and both sides changed ${conflictingFiles.join(", ")}` : "";
+  return `${upstream} has new commits that are not here (${commitsBehind})${both}`;
+}

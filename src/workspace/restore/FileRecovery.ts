@@ -1,0 +1,110 @@
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
+import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import type { ParticipantHost, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
+import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
+import { fileNoteOf } from "../files/FileNote.ts";
+import { relativePath } from "../files/relativePath.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { FileResolution } from "./FileConflict.ts";
+import type { FileRestore } from "./FileRestore.ts";
+import { fileHistories, type FileHistory } from "./planRestore.ts";
+import { settleConflict } from "./settleConflict.ts";
+import { fileToRecover, isOwnWork, optionsForFile, type FileToRecover } from "./fileToRecover.ts";
+
+/** A file, what the agent noted of it after the checkpoint, and where contents come from. */
+interface LookedAt {
+  readonly file: FileToRecover;
+  readonly since: FileHistory | undefined;
+  readonly request: ParticipantRequest;
+}
+
+/** Brings required files back whose contents the agent's log has. */
+export class FileRecovery implements RecoveryParticipant {
+  readonly #files: WorkspaceFiles;
+  readonly #restore: FileRestore;
+  readonly #resolver: ConflictResolver;
+  readonly #host: () => ParticipantHost;
+
+  constructor(options: {
+    readonly files: WorkspaceFiles;
+    readonly restore: FileRestore;
+    readonly resolver: ConflictResolver;
+    /** @throws TypeError when the workspace is no participant of an agent. */
+    readonly host: () => ParticipantHost;
+  }) {
+    this.#files = options.files;
+    this.#restore = options.restore;
+    this.#resolver = options.resolver;
+    this.#host = options.host;
+  }
+
+  async isOwnWork(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean> {
+    const looked = await this.#look(mismatch, checkpoint);
+    return looked !== undefined && isOwnWork(looked.file, looked.since);
+  }
+
+  async optionsFor(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<readonly RecoveryOption[]> {
+    const looked = await this.#look(mismatch, checkpoint);
+    return looked ? optionsForFile(looked.file, looked.request.content) : [];
+  }
+
+  /** @throws RecoveryRefusedError when it does not merge, or the file is gone or there by now. */
+  async prepare(
+    mismatch: EnvironmentMismatch,
+    option: RecoveryOption,
+    checkpoint: AgentCheckpointData,
+  ): Promise<() => Promise<void>> {
+    const { agentId } = checkpoint;
+    const looked = await this.#look(mismatch, checkpoint);
+    if (!looked?.file.needed)
+      throw new RecoveryRefusedError(agentId, "the workspace was asked for a file that the log does not have");
+    const { request, file } = looked;
+    const { path, found, needed, base } = file;
+    const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
+    const history = { path, ...(needed && { target: needed }), ...(base && { last: base }), known: [] };
+    const plan = { kind: "conflict", conflict: { kind, path }, history, found } as const;
+    const settled = await settleConflict(plan, option as FileResolution, request.content, this.#resolver);
+    if ("refused" in settled)
+      throw new RecoveryRefusedError(agentId, `${path} cannot be settled by "${option}": ${settled.refused}`);
+    const { step, content: merged } = settled;
+    const mergedHash = step.kind === "file" && step.after?.kind === "file" ? step.after.hash : undefined;
+    const content = async (hash: string) => (merged && hash === mergedHash ? merged : request.content(hash));
+    return () => this.#restore.apply(step, { ...request, content });
+  }
+
+  async #look(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<LookedAt | undefined> {
+    if (mismatch.kind !== "file_modified_externally" && mismatch.kind !== "file_deleted") return undefined;
+    const path = this.#pathOf(mismatch.path, checkpoint);
+    if (path === undefined) return undefined;
+    const { agentId, checkpointId, recoveryInfo } = checkpoint;
+    const host = this.#host();
+    const request = await host.request(agentId, checkpointId, fileNoteKey);
+    const below = request.notes.map(({ value }) => fileNoteOf(value)).reverse();
+    const since = fileHistories(below.flatMap(({ changes }) => changes)).find((history) => history.path === path);
+    const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
+    const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? "";
+    const content = await request.content(hash);
+    const kept = content && { hash, bytes: content.length };
+    const file = fileToRecover(path, await this.#files.read(path), { before, since, kept });
+    return { file, since, request };
+  }
+
+  /** Required files are named from the working directory of the run; `undefined`: it is none of the workspace's. */
+  #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
+    if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
+    const { root } = this.#files;
+    const path = relative(root, resolve(workingDirectory ?? root, required));
+    try {
+      return relativePath(path.split(sep).join("/"));
+    } catch (error) {
+      if (error instanceof PathNotAllowedError) return undefined;
+      throw error;
+    }
+  }
+}
