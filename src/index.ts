@@ -1,6 +1,6 @@
-export type { Sha256 } from "./internal/Sha256.ts";
+export type { Sha256 } from "./internal/sha256/Sha256.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
-export type { RecordedRequirements } from "./agent/state/RecordedRequirements.ts";
+export type { RecordedRequirements } from "./agent/state/RunState.ts";
 export type { RunState } from "./agent/state/RunState.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
@@ -16,17 +16,17 @@ export type {
 } from "./agent/context/AgentContext.ts";
 export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
-export { callModel } from "./agent/model/callModel.ts";
-export { callTools } from "./agent/model/callTools.ts";
+export { callModel } from "./agent/model/nodes.ts";
+export { callTools } from "./agent/model/nodes.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/feature/FeaturePipeline.ts";
-export type { Graph, NodeOptions } from "./agent/strategy/Graph.ts";
+export type { Graph, NodeOptions } from "./agent/strategy/Strategy.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
-export { hasToolCalls } from "./agent/model/hasToolCalls.ts";
+export { hasToolCalls } from "./agent/model/nodes.ts";
 export type { InputRequest } from "./agent/context/InputRequest.ts";
 export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
 export type { InputOf, Node, OutputOf } from "./agent/strategy/Node.ts";
-export type { NodeVisit } from "./agent/feature/NodeVisit.ts";
+export type { NodeVisit } from "./agent/feature/PipelineEvents.ts";
 export type {
   CallOrigin,
   InputRequestEvent,
@@ -46,12 +46,12 @@ export type {
   RevertibleCall,
   RunResult,
 } from "./agent/feature/RunResult.ts";
-export type { RunSettings } from "./agent/state/RunSettings.ts";
+export type { RunSettings } from "./agent/state/RunState.ts";
 export type { RunStart } from "./agent/feature/RunStart.ts";
-export type { RunStateSeed } from "./agent/state/RunStateSeed.ts";
+export type { RunStateSeed } from "./agent/state/RunState.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export { strategy, type Strategy } from "./agent/strategy/Strategy.ts";
-export { textOf } from "./agent/model/textOf.ts";
+export { textOf } from "./agent/model/nodes.ts";
 export {
   tool,
   type AnyTool,
@@ -70,7 +70,7 @@ export type {
 export type { FileChange, FileChanges, FileState } from "./checkpoint/data/FileChange.ts";
 export { formatVersion } from "./checkpoint/format/formatVersion.ts";
 export type { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
-export type { WaitingFor } from "./checkpoint/status/WaitingFor.ts";
+export type { WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
 export type { Entry, LogRecord } from "./checkpoint/format/Entry.ts";
 export type {
@@ -117,7 +117,7 @@ export type {
   CheckpointPrunedEvent,
   PruningFailedEvent,
 } from "./persistence/events/PersistenceEvent.ts";
-export type { ListenerErrorHandler } from "./persistence/events/tellListener.ts";
+export type { ListenerErrorHandler } from "./persistence/events/notifyListener.ts";
 export { printEvents } from "./persistence/events/printEvents.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
@@ -182,61 +182,61 @@ export type {
   RecordLog,
   TornTail,
 } from "./storage/RecordLog.ts";
-export { AgentExistsError } from "./errors/AgentExistsError.ts";
-export { AgentBusyError, type BusyOwner } from "./errors/AgentBusyError.ts";
+export { AgentExistsError } from "./errors/storage/AgentExistsError.ts";
+export { AgentBusyError, type BusyOwner } from "./errors/storage/AgentBusyError.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
-export { CheckpointExistsError } from "./errors/CheckpointExistsError.ts";
-export { CheckpointNotFoundError } from "./errors/CheckpointNotFoundError.ts";
-export { CheckpointNotPossibleError } from "./errors/CheckpointNotPossibleError.ts";
-export { CheckpointTooLargeError, type LargePart } from "./errors/CheckpointTooLargeError.ts";
-export { CorruptBlobError } from "./errors/CorruptBlobError.ts";
-export { CorruptLogError, type LogDamage } from "./errors/CorruptLogError.ts";
-export { DuplicateFeatureError } from "./errors/DuplicateFeatureError.ts";
-export { DuplicateNodeError } from "./errors/DuplicateNodeError.ts";
-export { DuplicateToolError } from "./errors/DuplicateToolError.ts";
-export { EnvironmentMismatchError, type UnsettledMismatch } from "./errors/EnvironmentMismatchError.ts";
-export { RecoveryRefusedError } from "./errors/RecoveryRefusedError.ts";
-export { ExecutionMovedError } from "./errors/ExecutionMovedError.ts";
-export { DuplicateRequestError } from "./errors/DuplicateRequestError.ts";
-export { FeatureNotInstalledError } from "./errors/FeatureNotInstalledError.ts";
-export { InvalidAgentIdError } from "./errors/InvalidAgentIdError.ts";
-export { InvalidInputError, type InputProblem } from "./errors/InvalidInputError.ts";
-export { InvalidStrategyError } from "./errors/InvalidStrategyError.ts";
-export { InverseMissingError } from "./errors/InverseMissingError.ts";
-export { IterationLimitError } from "./errors/IterationLimitError.ts";
-export { NoMatchingEdgeError } from "./errors/NoMatchingEdgeError.ts";
-export { NotAnAncestorError } from "./errors/NotAnAncestorError.ts";
-export { NotSerializableError } from "./errors/NotSerializableError.ts";
-export { NothingToCancelError } from "./errors/NothingToCancelError.ts";
-export { NothingToResumeError } from "./errors/NothingToResumeError.ts";
-export { OwnershipLostError } from "./errors/OwnershipLostError.ts";
-export { ParticipantMissingError } from "./errors/ParticipantMissingError.ts";
-export { PositionConflictError } from "./errors/PositionConflictError.ts";
-export { PruningNotSupportedError } from "./errors/PruningNotSupportedError.ts";
-export { ReplayDivergedError } from "./errors/ReplayDivergedError.ts";
-export { RequestAnsweredError } from "./errors/RequestAnsweredError.ts";
-export { RequestExpiredError } from "./errors/RequestExpiredError.ts";
-export { RequestNotFoundError } from "./errors/RequestNotFoundError.ts";
-export { RollbackIncompleteError } from "./errors/RollbackIncompleteError.ts";
-export { RunSuspendedError } from "./errors/RunSuspendedError.ts";
-export { StatusChangedError } from "./errors/StatusChangedError.ts";
-export { StopRequestedError } from "./errors/StopRequestedError.ts";
-export { StorageClosedError } from "./errors/StorageClosedError.ts";
-export { StorageNotListableError } from "./errors/StorageNotListableError.ts";
-export { StorageError, type StorageFailure } from "./errors/StorageError.ts";
-export { StrategyChangedError } from "./errors/StrategyChangedError.ts";
-export { TaskExistsError } from "./errors/TaskExistsError.ts";
-export { TaskNotFoundError } from "./errors/TaskNotFoundError.ts";
-export { ToolCallInDoubtError } from "./errors/ToolCallInDoubtError.ts";
-export { ToolCallNotInDoubtError } from "./errors/ToolCallNotInDoubtError.ts";
-export { ToolFailedError } from "./errors/ToolFailedError.ts";
-export { ToolNotStartedError } from "./errors/ToolNotStartedError.ts";
-export { TransitionNotAllowedError } from "./errors/TransitionNotAllowedError.ts";
-export { ToolOutcomeUnknownError } from "./errors/ToolOutcomeUnknownError.ts";
-export { UnfinishedRunError } from "./errors/UnfinishedRunError.ts";
-export { UnknownNodeError } from "./errors/UnknownNodeError.ts";
-export { UnknownToolError } from "./errors/UnknownToolError.ts";
-export { UnreadableValueError } from "./errors/UnreadableValueError.ts";
-export { UnsupportedFormatError } from "./errors/UnsupportedFormatError.ts";
-export { WaitingNotSupportedError } from "./errors/WaitingNotSupportedError.ts";
-export { WaitExpiredError } from "./errors/WaitExpiredError.ts";
+export { CheckpointExistsError } from "./errors/checkpoint/CheckpointExistsError.ts";
+export { CheckpointNotFoundError } from "./errors/checkpoint/CheckpointNotFoundError.ts";
+export { CheckpointNotPossibleError } from "./errors/checkpoint/CheckpointNotPossibleError.ts";
+export { CheckpointTooLargeError, type LargePart } from "./errors/checkpoint/CheckpointTooLargeError.ts";
+export { CorruptBlobError } from "./errors/storage/CorruptBlobError.ts";
+export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogError.ts";
+export { DuplicateFeatureError } from "./errors/agent/DuplicateFeatureError.ts";
+export { DuplicateNodeError } from "./errors/agent/DuplicateNodeError.ts";
+export { DuplicateToolError } from "./errors/agent/DuplicateToolError.ts";
+export { EnvironmentMismatchError, type UnsettledMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
+export { RecoveryRefusedError } from "./errors/checkpoint/RecoveryRefusedError.ts";
+export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
+export { DuplicateRequestError } from "./errors/request/DuplicateRequestError.ts";
+export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";
+export { InvalidAgentIdError } from "./errors/agent/InvalidAgentIdError.ts";
+export { InvalidInputError, type InputProblem } from "./errors/agent/InvalidInputError.ts";
+export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
+export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
+export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
+export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
+export { NotAnAncestorError } from "./errors/checkpoint/NotAnAncestorError.ts";
+export { NotSerializableError } from "./errors/storage/NotSerializableError.ts";
+export { NothingToCancelError } from "./errors/run/NothingToCancelError.ts";
+export { NothingToResumeError } from "./errors/run/NothingToResumeError.ts";
+export { OwnershipLostError } from "./errors/storage/OwnershipLostError.ts";
+export { ParticipantMissingError } from "./errors/checkpoint/ParticipantMissingError.ts";
+export { PositionConflictError } from "./errors/storage/PositionConflictError.ts";
+export { PruningNotSupportedError } from "./errors/storage/PruningNotSupportedError.ts";
+export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
+export { RequestAnsweredError } from "./errors/request/RequestAnsweredError.ts";
+export { RequestExpiredError } from "./errors/request/RequestExpiredError.ts";
+export { RequestNotFoundError } from "./errors/request/RequestNotFoundError.ts";
+export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteError.ts";
+export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";
+export { StatusChangedError } from "./errors/run/StatusChangedError.ts";
+export { StopRequestedError } from "./errors/run/StopRequestedError.ts";
+export { StorageClosedError } from "./errors/storage/StorageClosedError.ts";
+export { StorageNotListableError } from "./errors/storage/StorageNotListableError.ts";
+export { StorageError, type StorageFailure } from "./errors/storage/StorageError.ts";
+export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";
+export { TaskExistsError } from "./errors/task/TaskExistsError.ts";
+export { TaskNotFoundError } from "./errors/task/TaskNotFoundError.ts";
+export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
+export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";
+export { ToolFailedError } from "./errors/toolCall/ToolFailedError.ts";
+export { ToolNotStartedError } from "./errors/toolCall/ToolNotStartedError.ts";
+export { TransitionNotAllowedError } from "./errors/task/TransitionNotAllowedError.ts";
+export { ToolOutcomeUnknownError } from "./errors/toolCall/ToolOutcomeUnknownError.ts";
+export { UnfinishedRunError } from "./errors/run/UnfinishedRunError.ts";
+export { UnknownNodeError } from "./errors/agent/UnknownNodeError.ts";
+export { UnknownToolError } from "./errors/agent/UnknownToolError.ts";
+export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
+export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
+export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
+export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";

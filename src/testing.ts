@@ -1,6 +1,6 @@
-export { ConformanceError } from "./errors/ConformanceError.ts";
-export { SimulatedCrashError } from "./errors/SimulatedCrashError.ts";
-export { ScriptEndedError } from "./errors/ScriptEndedError.ts";
+export { ConformanceError } from "./errors/testing/ConformanceError.ts";
+export { SimulatedCrashError } from "./errors/testing/SimulatedCrashError.ts";
+export { ScriptEndedError } from "./errors/testing/ScriptEndedError.ts";
 export type { ConformanceTest } from "./testing/support/ConformanceTest.ts";
 export { crashAfter } from "./testing/crashAfter.ts";
 export type { RecordLogTest } from "./testing/log/logTest.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { DuplicateFeatureError } from "../errors/DuplicateFeatureError.ts";
-import { FeatureNotInstalledError } from "../errors/FeatureNotInstalledError.ts";
-import { assertAgentId } from "../internal/assertAgentId.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { DuplicateFeatureError } from "../errors/agent/DuplicateFeatureError.ts";
+import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
-import { someFunction, someText } from "../internal/optionSchemas.ts";
+import { someFunction, someText } from "../internal/options/optionSchemas.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import type { AgentFeature } from "./feature/AgentFeature.ts";
 import type { AIAgentConfig } from "./AIAgentConfig.ts";

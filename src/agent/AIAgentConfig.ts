@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { expected, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
+import { expected, someText, wholeFrom, withMethods } from "../internal/options/optionSchemas.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { isStrategy } from "./strategy/StrategyPlans.ts";

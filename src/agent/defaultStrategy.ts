@@ -1,10 +1,7 @@
 import { z } from "zod";
 import type { AssistantMessage, ToolMessage } from "../checkpoint/messages/Message.ts";
-import { callModel } from "./model/callModel.ts";
-import { callTools } from "./model/callTools.ts";
-import { hasToolCalls } from "./model/hasToolCalls.ts";
+import { callModel, callTools, hasToolCalls, textOf } from "./model/nodes.ts";
 import { strategy, type Strategy } from "./strategy/Strategy.ts";
-import { textOf } from "./model/textOf.ts";
 
 const question = z.custom<string | ToolMessage>(
   (value) => typeof value === "string" || hasRole(value, "tool"),

@@ -1,6 +1,6 @@
-import { DuplicateToolError } from "../errors/DuplicateToolError.ts";
-import { assertAgentId } from "../internal/assertAgentId.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { DuplicateToolError } from "../errors/agent/DuplicateToolError.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";

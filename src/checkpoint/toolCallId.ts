@@ -1,4 +1,4 @@
-import type { Sha256 } from "../internal/Sha256.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
 
 /** One line of one run: what the id of a tool call is bound to. */
 export interface RunLine {

@@ -1,5 +1,3 @@
-import { onAbort } from "./onAbort.ts";
-
 /** Work that is given up when the signal aborts: rejects with the signal's reason then, whether or not the work ends. */
 export async function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
@@ -13,4 +11,37 @@ export async function abortable<Result>(signal: AbortSignal, work: () => Promise
   } finally {
     unlisten();
   }
+}
+
+interface Relay {
+  readonly callbacks: Set<() => void>;
+  readonly listener: () => void;
+}
+
+const relays = new WeakMap<AbortSignal, Relay>();
+
+/**
+ * Calls back when the signal aborts; returns the cancellation. However many runs share a signal, such as one for the
+ * shutdown of a server, it gets one listener: from eleven on, the platform warns of a leak.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const relay = relays.get(signal) ?? relayOf(signal);
+  relay.callbacks.add(callback);
+  return () => {
+    relay.callbacks.delete(callback);
+    if (relay.callbacks.size > 0) return;
+    signal.removeEventListener("abort", relay.listener);
+    relays.delete(signal);
+  };
+}
+
+function relayOf(signal: AbortSignal): Relay {
+  const callbacks = new Set<() => void>();
+  const listener = () => {
+    for (const callback of callbacks) callback();
+  };
+  const relay = { callbacks, listener };
+  relays.set(signal, relay);
+  signal.addEventListener("abort", listener, { once: true });
+  return relay;
 }

@@ -1,5 +1,5 @@
 import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
-import type { Sha256 } from "../internal/Sha256.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 
 /** Reads the contents that notes name by hash, from the packs they lie in. What does not have its hash is not given out. */

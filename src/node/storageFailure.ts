@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../errors/StorageError.ts";
+import type { StorageFailure } from "../errors/storage/StorageError.ts";
 
 const failures: Readonly<Record<string, StorageFailure>> = {
   ENOSPC: "full",

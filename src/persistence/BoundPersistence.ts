@@ -7,16 +7,16 @@ import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { encodeValue } from "../checkpoint/values/valueCodec.ts";
-import { CheckpointNotPossibleError } from "../errors/CheckpointNotPossibleError.ts";
-import { InvalidInputError } from "../errors/InvalidInputError.ts";
-import { checkSchema, checkSchemaAsync } from "../internal/checkSchema.ts";
+import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { isolate } from "../internal/isolate.ts";
-import { someText } from "../internal/optionSchemas.ts";
+import { someText } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { assertStorableHistory } from "./move/assertStorableHistory.ts";
+import { assertStorableHistory, type PointOptions, pointSchema, setPoint } from "./move/setExecutionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
-import { findCheckpoint, findRollbackTarget } from "./move/findTarget.ts";
+import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
 import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "./environment/noteEnvironment.ts";
@@ -25,9 +25,8 @@ import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
 import type { CreateCheckpointOptions, NewNote, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
-import type { RunSession } from "./record/RunSession.ts";
-import type { RunSessions } from "./record/RunSessions.ts";
-import { pointSchema, setPoint, type PointOptions } from "./move/setPoint.ts";
+import type { RunSession } from "./record/RunRecorder.ts";
+import type { RunSessions } from "./record/RunRecorders.ts";
 
 /** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {

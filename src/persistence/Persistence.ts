@@ -6,11 +6,11 @@ import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/feature/RunRequest.ts";
 import type { RunResult } from "../agent/feature/RunResult.ts";
-import { InvalidInputError } from "../errors/InvalidInputError.ts";
-import { askTriggers } from "./record/askTriggers.ts";
-import { DurableRun } from "./run/DurableRun.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { askTriggers } from "./record/saveIfDue.ts";
+import { DurableRun } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { assertAllAskedFor } from "./calls/goOnAfresh.ts";
+import { assertAllAskedFor } from "./calls/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { journalToolCall } from "./calls/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
@@ -21,7 +21,7 @@ import { recordFailure } from "./run/recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { pruneAfterRun } from "./retention/pruneAfterRun.ts";
-import { RunSessions } from "./record/RunSessions.ts";
+import { RunSessions } from "./record/RunRecorders.ts";
 import { waitForInput } from "./waiting/waitForInput.ts";
 
 /** Makes an agent durable: `agent.install(Persistence, { storage })`. */

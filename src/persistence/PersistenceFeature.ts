@@ -3,16 +3,15 @@ import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
-import { someFunction, someSignal } from "../internal/optionSchemas.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { someFunction, someSignal } from "../internal/options/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
-import { assertPrunable } from "./config/assertPrunable.ts";
+import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { DurableAgent } from "./DurableAgent.ts";
 import type { UntimedEvent } from "./events/PersistenceEvent.ts";
-import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
-import type { RunSessions } from "./record/RunSessions.ts";
+import type { RunSessions } from "./record/RunRecorders.ts";
 
 /** A run that has not ended and that no process carries on; or an agent that may have one and cannot be read. */
 export type UnfinishedRun =

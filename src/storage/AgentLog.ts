@@ -12,7 +12,7 @@ import { SlotReader, type BlobTexts } from "../checkpoint/fold/SlotReader.ts";
 import type { Slot } from "../checkpoint/values/valueCodec.ts";
 import { stateReferences } from "../checkpoint/fold/stateReferences.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { UnreadableValueError } from "../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import { readBlob } from "./readBlob.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 import { withLastCheckpoint } from "./withLastCheckpoint.ts";

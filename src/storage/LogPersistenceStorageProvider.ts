@@ -3,11 +3,11 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
 import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/slots/SlotWriter.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
-import { atLeast, withMethods } from "../internal/optionSchemas.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { atLeast, withMethods } from "../internal/options/optionSchemas.ts";
 import { randomId } from "../internal/randomId.ts";
-import type { Sha256 } from "../internal/Sha256.ts";
-import { platformSha256 } from "../internal/platformSha256.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { processOwner } from "./processOwner.ts";
 import {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
-import { wholeFrom } from "../internal/optionSchemas.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { wholeFrom } from "../internal/options/optionSchemas.ts";
 
 /** Which checkpoints to read. */
 export interface CheckpointFilter {

@@ -1,5 +1,5 @@
 import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
-import { CorruptBlobError } from "../errors/CorruptBlobError.ts";
+import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
 import { gunzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";
 import { maximumCompressedTextBytes } from "./putBlobs.ts";

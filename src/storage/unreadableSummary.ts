@@ -1,7 +1,7 @@
 import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { CorruptLogError } from "../errors/CorruptLogError.ts";
-import { StorageError } from "../errors/StorageError.ts";
-import { UnsupportedFormatError } from "../errors/UnsupportedFormatError.ts";
+import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
+import { StorageError } from "../errors/storage/StorageError.ts";
+import { UnsupportedFormatError } from "../errors/storage/UnsupportedFormatError.ts";
 import type { AgentSummary } from "./RecordLog.ts";
 
 /** The status of an agent whose own cannot be read. */

@@ -1,6 +1,6 @@
 import type { Entry } from "../checkpoint/format/Entry.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
-import { CorruptLogError } from "../errors/CorruptLogError.ts";
+import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
 /** An error about a damaged log with the last checkpoint before the damage; any other error as it is. */

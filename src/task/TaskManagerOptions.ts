@@ -1,7 +1,7 @@
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { PersistenceListener } from "../persistence/events/PersistenceEvent.ts";
-import type { ListenerErrorHandler } from "../persistence/events/tellListener.ts";
+import type { ListenerErrorHandler } from "../persistence/events/notifyListener.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 
 /** Where tasks are kept. */

@@ -1,20 +1,20 @@
 import { AIAgent } from "../agent/AIAgent.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
-import { AgentBusyError } from "../errors/AgentBusyError.ts";
-import { FileReservedError } from "../errors/FileReservedError.ts";
-import { OtherStorageError } from "../errors/OtherStorageError.ts";
-import { StatusChangedError } from "../errors/StatusChangedError.ts";
-import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
+import { FileReservedError } from "../errors/workspace/FileReservedError.ts";
+import { OtherStorageError } from "../errors/task/OtherStorageError.ts";
+import { StatusChangedError } from "../errors/run/StatusChangedError.ts";
+import { TransitionNotAllowedError } from "../errors/task/TransitionNotAllowedError.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 import { warn } from "../internal/warn.ts";
-import type { FileReservations, HeldReservation } from "./FileReservations.ts";
+import type { FileReservations, HeldReservation } from "./worker/FileReservations.ts";
 import { persistence } from "../persistence/Persistence.ts";
-import { InProcessReservations } from "./InProcessReservations.ts";
-import { LeftTasks } from "./LeftTasks.ts";
-import { runTask } from "./runTask.ts";
-import type { StartableTask } from "./startableTasks.ts";
+import { InProcessReservations } from "./worker/InProcessReservations.ts";
+import { LeftTasks } from "./worker/LeftTasks.ts";
+import { runTask } from "./worker/runTask.ts";
+import type { StartableTask } from "./worker/startableTasks.ts";
 import { stopTask } from "./stopTask.ts";
-import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
+import { takenTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
 import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
 
 /** One call of `run`. */

@@ -1,10 +1,17 @@
 import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
-import { atLeast, expected, someFunction, someSignal, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
-import type { FileReservations } from "./FileReservations.ts";
+import {
+  atLeast,
+  expected,
+  someFunction,
+  someSignal,
+  wholeFrom,
+  withMethods,
+} from "../internal/options/optionSchemas.ts";
+import type { FileReservations } from "./worker/FileReservations.ts";
 import { recoverySchema, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
 import type { TaskManager } from "./TaskManager.ts";
-import type { TaskOutcome } from "./TaskOutcome.ts";
+import type { TaskOutcome } from "./worker/TaskOutcome.ts";
 
 /**
  * What a worker works on, and with what. A task that goes on from a checkpoint is recovered: without an

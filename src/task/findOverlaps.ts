@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 
 /** Two tasks that cannot run at the same time, since one writes a file that the other reads or writes. */
 export interface FileOverlap<Planned> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StateData } from "../checkpoint/status/StateData.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { OwnerState } from "../storage/RecordLog.ts";
 import type { Task } from "./Task.ts";
 import { standingTaskSchema } from "./transition.ts";

@@ -1,13 +1,13 @@
-import { EnvironmentMismatchError } from "../errors/EnvironmentMismatchError.ts";
-import { OwnershipLostError } from "../errors/OwnershipLostError.ts";
-import { RecoveryRefusedError } from "../errors/RecoveryRefusedError.ts";
-import { StatusChangedError } from "../errors/StatusChangedError.ts";
-import { StopRequestedError } from "../errors/StopRequestedError.ts";
-import { StorageError } from "../errors/StorageError.ts";
-import { isUnreadable } from "./isUnreadable.ts";
-import type { StartableTask } from "./startableTasks.ts";
+import { EnvironmentMismatchError } from "../errors/checkpoint/EnvironmentMismatchError.ts";
+import { OwnershipLostError } from "../errors/storage/OwnershipLostError.ts";
+import { RecoveryRefusedError } from "../errors/checkpoint/RecoveryRefusedError.ts";
+import { StatusChangedError } from "../errors/run/StatusChangedError.ts";
+import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
+import { StorageError } from "../errors/storage/StorageError.ts";
+import { isUnreadable } from "./stored/isUnreadable.ts";
+import type { StartableTask } from "./worker/startableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
-import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
+import { takenTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
 
 const instructions =
   "Put right what is named, or give the worker an onEnvironmentMismatch that chooses; then resume the task.";

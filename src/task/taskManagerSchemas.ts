@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
-import { atLeast, someClock, someFunction, wholeFrom } from "../internal/optionSchemas.ts";
+import { atLeast, someClock, someFunction, wholeFrom } from "../internal/options/optionSchemas.ts";
 
 const timeoutMs = atLeast(0).optional();
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { checkSchema } from "../internal/checkSchema.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
 import { STATE_TRANSITIONS } from "../checkpoint/status/STATE_TRANSITIONS.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
-import { TransitionNotAllowedError } from "../errors/TransitionNotAllowedError.ts";
-import { stateDataSchemas } from "./stateDataSchemas.ts";
+import { TransitionNotAllowedError } from "../errors/task/TransitionNotAllowedError.ts";
+import { stateDataSchemas } from "./stored/stateDataSchemas.ts";
 import type { Task, TaskIn } from "./Task.ts";
 
 /** Where a task is to move, and what is then known of it. */

@@ -1,4 +1,4 @@
-import { SimulatedCrashError } from "../errors/SimulatedCrashError.ts";
+import { SimulatedCrashError } from "../errors/testing/SimulatedCrashError.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";

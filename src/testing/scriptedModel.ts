@@ -1,6 +1,6 @@
 import type { PromptExecutor } from "../agent/model/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, Message } from "../checkpoint/messages/Message.ts";
-import { ScriptEndedError } from "../errors/ScriptEndedError.ts";
+import { ScriptEndedError } from "../errors/testing/ScriptEndedError.ts";
 import { randomId } from "../internal/randomId.ts";
 
 /** One answer of a scripted model. */

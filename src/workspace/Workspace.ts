@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
-import { checkSchema } from "../internal/checkSchema.ts";
-import { someFunction, someText, wholeFrom, withMethods } from "../internal/optionSchemas.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { someFunction, someText, wholeFrom, withMethods } from "../internal/options/optionSchemas.ts";
 import { Turns } from "../internal/Turns.ts";
 import type {
   DescribedStep,

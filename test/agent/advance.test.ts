@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { advance } from "../../src/agent/strategy/advance.ts";
-import type { Graph } from "../../src/agent/strategy/Graph.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
-import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
-import { InvalidStrategyError } from "../../src/errors/InvalidStrategyError.ts";
+import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
+import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";
 
 const compile = <In, Out>(build: (graph: Graph<In, Out>) => void) => new StrategyGraph(strategy<In, Out>("s", build));
 const add = (graph: Graph<number, number>, name: string) => graph.node(name, (value: number) => value);

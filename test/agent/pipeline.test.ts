@@ -7,8 +7,8 @@ import type { PipelineEvents } from "../../src/agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../src/agent/feature/RunStart.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
-import { DuplicateFeatureError } from "../../src/errors/DuplicateFeatureError.ts";
-import { FeatureNotInstalledError } from "../../src/errors/FeatureNotInstalledError.ts";
+import { DuplicateFeatureError } from "../../src/errors/agent/DuplicateFeatureError.ts";
+import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 

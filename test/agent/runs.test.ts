@@ -5,12 +5,12 @@ import type { AIAgentConfig } from "../../src/agent/AIAgentConfig.ts";
 import type { RunResult } from "../../src/agent/feature/RunResult.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
-import { DuplicateToolError } from "../../src/errors/DuplicateToolError.ts";
-import { FeatureNotInstalledError } from "../../src/errors/FeatureNotInstalledError.ts";
-import { InvalidAgentIdError } from "../../src/errors/InvalidAgentIdError.ts";
-import { InvalidInputError } from "../../src/errors/InvalidInputError.ts";
-import { IterationLimitError } from "../../src/errors/IterationLimitError.ts";
-import { NoMatchingEdgeError } from "../../src/errors/NoMatchingEdgeError.ts";
+import { DuplicateToolError } from "../../src/errors/agent/DuplicateToolError.ts";
+import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
+import { InvalidAgentIdError } from "../../src/errors/agent/InvalidAgentIdError.ts";
+import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
+import { IterationLimitError } from "../../src/errors/agent/IterationLimitError.ts";
+import { NoMatchingEdgeError } from "../../src/errors/agent/NoMatchingEdgeError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Graph } from "../../src/agent/strategy/Graph.ts";
+import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
 import type { Node } from "../../src/agent/strategy/Node.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
-import { DuplicateNodeError } from "../../src/errors/DuplicateNodeError.ts";
-import { InvalidStrategyError } from "../../src/errors/InvalidStrategyError.ts";
-import { UnknownNodeError } from "../../src/errors/UnknownNodeError.ts";
+import { DuplicateNodeError } from "../../src/errors/agent/DuplicateNodeError.ts";
+import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";
+import { UnknownNodeError } from "../../src/errors/agent/UnknownNodeError.ts";
 
 const pass = (graph: Graph<string, string>, name: string) => graph.node(name, (text: string) => text);
 function counting(graph: Graph<string, string>): void {

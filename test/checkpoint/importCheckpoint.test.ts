@@ -3,7 +3,7 @@ import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpo
 import { importCheckpoint } from "../../src/checkpoint/data/importCheckpoint.ts";
 import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
 import { SlotWriter } from "../../src/checkpoint/slots/SlotWriter.ts";
-import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
 
 /** The index of a log made of checkpoints, as for a provider of three methods. */

@@ -8,7 +8,7 @@ import {
 } from "agent-persistence";
 import { scriptedModel, type SimulatedClock } from "agent-persistence/testing";
 import { z } from "zod";
-import { World } from "../persistence/World.ts";
+import { World } from "../persistence/support/World.ts";
 
 export const agentId = "modelled";
 

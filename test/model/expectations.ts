@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { World } from "../persistence/World.ts";
+import type { World } from "../persistence/support/World.ts";
 import { lineTo, type Journaled, type Stored } from "./readStored.ts";
 import { agentId } from "./Steps.ts";
 

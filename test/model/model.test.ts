@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RowsProvider } from "../persistence/storages.ts";
+import { RowsProvider } from "../persistence/support/storages.ts";
 import { testDirectory } from "../storage/file/fixture.ts";
 import { brokenAgents } from "../powerloss/brokenAgents.ts";
 import { agentCommands } from "./agentCommands.ts";

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import type { FileSystem } from "agent-persistence/file";
 import { agentFolderName, segmentGenerations } from "../../src/storage/file/format/AgentFolder.ts";
-import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { changingFiles, delegating } from "./delegating.ts";
 import { agentId } from "./Picture.ts";
 import type { Wrap } from "./Stage.ts";

@@ -1,4 +1,4 @@
-import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import {
   blindToSuccessors,
   foldersUnsyncedAt,

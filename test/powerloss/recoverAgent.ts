@@ -1,5 +1,5 @@
 import type { LogRecord } from "agent-persistence";
-import { recordsOf } from "../persistence/stored.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
 import type { AgentStage } from "./AgentStage.ts";
 import { allBooked } from "./bookingAgent.ts";
 import { agentId } from "./Picture.ts";

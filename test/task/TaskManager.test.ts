@@ -16,8 +16,8 @@ import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-per
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { expectedData, moveTo, wayTo } from "./tasksInEachStatus.ts";
-import { durableAgent, Fault } from "../persistence/durableAgent.ts";
-import { logStorages, RowsProvider, type Opened } from "../persistence/storages.ts";
+import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
+import { logStorages, RowsProvider, type Opened } from "../persistence/support/storages.ts";
 
 const statuses = Object.values(TaskStatus);
 const time = "2026-01-01T00:00:00.000Z";

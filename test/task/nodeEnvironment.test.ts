@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeEnvironment } from "agent-persistence/task";
 import { expect, it } from "vitest";
-import { nodeSha256 } from "../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { testDirectory } from "../storage/file/fixture.ts";
 
 it("hashes files, relative to a directory, and knows folders from files", async () => {

@@ -17,11 +17,11 @@ import {
   type RecoveryParticipant,
 } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault, Stopped } from "../persistence/durableAgent.ts";
-import { requiringAgent } from "../persistence/requiringAgent.ts";
-import { logStorages, storages } from "../persistence/storages.ts";
-import { recordsOf } from "../persistence/stored.ts";
-import { TestEnvironment } from "../persistence/TestEnvironment.ts";
+import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
+import { requiringAgent } from "../persistence/support/requiringAgent.ts";
+import { logStorages, storages } from "../persistence/support/storages.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
+import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
 import { testDirectory } from "../storage/file/fixture.ts";
 import { offeredOptions } from "../../src/task/recovery/offeredOptions.ts";
 

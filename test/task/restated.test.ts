@@ -5,9 +5,9 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, type Task } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { durableAgent, Fault, Stopped } from "../persistence/durableAgent.ts";
-import { recordsOf } from "../persistence/stored.ts";
-import { logStorages } from "../persistence/storages.ts";
+import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
+import { logStorages } from "../persistence/support/storages.ts";
 import { agentPath, testDirectory } from "../storage/file/fixture.ts";
 
 const rounds = 150;

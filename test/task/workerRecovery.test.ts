@@ -4,10 +4,10 @@ import type { PersistenceEvent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type RecoveryHandlers, type TaskOutcome } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../persistence/durableAgent.ts";
-import { requiringAgent } from "../persistence/requiringAgent.ts";
-import { logStorages, type Opened } from "../persistence/storages.ts";
-import { TestEnvironment } from "../persistence/TestEnvironment.ts";
+import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
+import { requiringAgent } from "../persistence/support/requiringAgent.ts";
+import { logStorages, type Opened } from "../persistence/support/storages.ts";
+import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
 import { agentPath, testDirectory } from "../storage/file/fixture.ts";
 
 /** Tasks of which a crash left one in progress at its second node. */

@@ -11,10 +11,10 @@ import {
 } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { defaultLoop } from "../persistence/defaultLoop.ts";
-import { durableAgent } from "../persistence/durableAgent.ts";
-import { logStorages } from "../persistence/storages.ts";
-import { recordsOf } from "../persistence/stored.ts";
+import { defaultLoop } from "../persistence/support/defaultLoop.ts";
+import { durableAgent } from "../persistence/support/durableAgent.ts";
+import { logStorages } from "../persistence/support/storages.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
 import { exampleTask } from "./exampleTask.ts";
 
 /** Whatever JavaScript may hand over, the types notwithstanding. */

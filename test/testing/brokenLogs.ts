@@ -1,4 +1,4 @@
-import { PositionConflictError } from "../../src/errors/PositionConflictError.ts";
+import { PositionConflictError } from "../../src/errors/storage/PositionConflictError.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
 import type { RecordLogHarness } from "../../src/testing.ts";

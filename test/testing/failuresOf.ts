@@ -1,4 +1,4 @@
-import { ConformanceError } from "../../src/errors/ConformanceError.ts";
+import { ConformanceError } from "../../src/errors/testing/ConformanceError.ts";
 import type { ConformanceTest } from "../../src/testing/support/ConformanceTest.ts";
 
 /** The tests of a suite that a storage fails, each with its error. */

@@ -22,7 +22,7 @@ import {
 } from "agent-persistence";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
-import { logStorages } from "../persistence/storages.ts";
+import { logStorages } from "../persistence/support/storages.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 function put(root: string, files: Readonly<Record<string, string | Uint8Array>>): void {

@@ -14,7 +14,7 @@ import { Workspace } from "agent-persistence/workspace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { logStorages } from "../persistence/storages.ts";
+import { logStorages } from "../persistence/support/storages.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 const stepKey = storageKey("step", z.number());

@@ -12,9 +12,9 @@ import { nodeEnvironment, recover, type RecoverOptions, type RecoveryOption } fr
 import { scriptedModel } from "agent-persistence/testing";
 import { ConflictResolver, Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../persistence/durableAgent.ts";
-import { logStorages, type Opened } from "../persistence/storages.ts";
-import { recordsOf } from "../persistence/stored.ts";
+import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
+import { logStorages, type Opened } from "../persistence/support/storages.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 const required = ["doc.md", "run.sh", "plain.txt", "captured.txt"];

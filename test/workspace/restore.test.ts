@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import { LogPersistenceStorageProvider, type Entry } from "agent-persistence";
 import { crashAfter } from "agent-persistence/testing";
 import { ConflictResolver, type FileConflict, type FileResolution } from "agent-persistence/workspace";
-import { logStorages } from "../persistence/storages.ts";
+import { logStorages } from "../persistence/support/storages.ts";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
 const lines = (...changed: readonly (readonly [number, string])[]): string => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
-import { logStorages } from "../persistence/storages.ts";
+import { logStorages } from "../persistence/support/storages.ts";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
 describe.each(logStorages)("files and the rest of the agent, $name", ({ open }) => {

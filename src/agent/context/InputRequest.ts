@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { someSchema } from "../../internal/optionSchemas.ts";
-import type { WaitingFor } from "../../checkpoint/status/WaitingFor.ts";
+import { someSchema } from "../../internal/options/optionSchemas.ts";
+import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 
 /** What a node asks of somebody outside the run. */
 export interface InputRequest<Answer = unknown> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { someSchema, someText } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { someSchema, someText } from "../../internal/options/optionSchemas.ts";
 
 /** The name and type of one value in the storage of a run. */
 export interface StorageKey<in out Value> {

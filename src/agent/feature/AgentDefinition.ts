@@ -1,7 +1,7 @@
 import type { AgentFeature } from "./AgentFeature.ts";
 import type { Pipeline } from "./Pipeline.ts";
 import type { PromptExecutor } from "../model/PromptExecutor.ts";
-import type { RunSettings } from "../state/RunSettings.ts";
+import type { RunSettings } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 

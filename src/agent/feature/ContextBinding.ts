@@ -1,6 +1,6 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { AgentRun } from "./AgentRun.ts";
-import type { NodeVisit } from "./NodeVisit.ts";
+import type { NodeVisit } from "./PipelineEvents.ts";
 
 /** What a feature may know about a context beyond what it shows to users. It stays readable after the context is closed. */
 export interface ContextBinding {

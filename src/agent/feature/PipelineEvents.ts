@@ -1,11 +1,10 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
-import type { InputProblem } from "../../errors/InvalidInputError.ts";
+import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import type { AgentRun } from "./AgentRun.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
-import type { NodeVisit } from "./NodeVisit.ts";
 import type { AnyTool } from "../tool/Tool.ts";
+import type { AgentRun } from "./AgentRun.ts";
 
 /** What `aroundNode` sees. */
 export interface NodeEvent {
@@ -101,4 +100,12 @@ export interface PipelineEvents {
   toolCallStarting: ToolCallEvent;
   toolCallCompleted: ToolCallEvent & { readonly output: unknown };
   toolCallFailed: ToolCallEvent & { readonly error: unknown };
+}
+
+/** Which visit of a node this is: the same when the visit is repeated after a crash. */
+export interface NodeVisit {
+  /** What visits are counted from, such as the position of the last checkpoint. */
+  readonly base: number;
+  /** The visits between `base` and this one. */
+  readonly ordinal: number;
 }

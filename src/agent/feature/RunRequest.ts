@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { someFunction, someSignal, someText } from "../../internal/optionSchemas.ts";
+import { someFunction, someSignal, someText } from "../../internal/options/optionSchemas.ts";
 import type { AIAgent } from "../AIAgent.ts";
 import type { RunStart } from "./RunStart.ts";
 

@@ -1,5 +1,7 @@
-import type { InputProblem } from "../../errors/InvalidInputError.ts";
-import type { WaitingFor } from "../../checkpoint/status/WaitingFor.ts";
+import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
+import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { InputRequestEvent } from "./PipelineEvents.ts";
+import { toJSONSchema } from "zod";
 
 /**
  * How a run ended. A failed or aborted run rejects instead, and so does one that `tasks.pause` stopped. Nothing in this
@@ -59,4 +61,19 @@ export interface RevertibleCall {
   readonly input: unknown;
   /** What the tool returned; `undefined` where none is recorded. */
   readonly output: unknown;
+}
+
+/** An open request as the result of a run lists it. */
+export function pendingRequest({ requestId, nodeId, request, problems }: InputRequestEvent): PendingInput {
+  const { prompt, schema, waitingFor = "user_input", expiresAt } = request;
+  return {
+    kind: "input",
+    requestId,
+    nodeId,
+    prompt,
+    schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }),
+    waitingFor,
+    ...(problems && { problems }),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+  };
 }

@@ -1,5 +1,5 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
-import type { RunStateSeed } from "../state/RunStateSeed.ts";
+import type { RunStateSeed } from "../state/RunState.ts";
 
 /** Where and with what a run begins, or goes on after a move. */
 export interface RunStart {

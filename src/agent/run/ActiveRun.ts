@@ -1,7 +1,7 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
-import { ExecutionMovedError } from "../../errors/ExecutionMovedError.ts";
-import { IterationLimitError } from "../../errors/IterationLimitError.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { IterationLimitError } from "../../errors/agent/IterationLimitError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";

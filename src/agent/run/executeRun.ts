@@ -1,10 +1,9 @@
-import { platformSha256 } from "../../internal/platformSha256.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { ActiveRun } from "./ActiveRun.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
-import { onAbort } from "../../internal/onAbort.ts";
-import { pendingRequest } from "../feature/pendingRequest.ts";
+import { onAbort } from "../../internal/abortable.ts";
+import { pendingRequest, type RunResult } from "../feature/RunResult.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
-import type { RunResult } from "../feature/RunResult.ts";
 import { runStrategy } from "./runStrategy.ts";
 
 /** Executes a run: the innermost of what `aroundRun` wraps. */

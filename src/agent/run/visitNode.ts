@@ -1,8 +1,8 @@
-import { ExecutionMovedError } from "../../errors/ExecutionMovedError.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { isolate } from "../../internal/isolate.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "../strategy/advance.ts";
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import { NodeContext } from "../visit/NodeContext.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";

@@ -1,9 +1,7 @@
-import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { MessageHistory, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { isolate } from "../../internal/isolate.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
-import type { RecordedRequirements } from "./RecordedRequirements.ts";
-import type { RunSettings } from "./RunSettings.ts";
-import type { RunStateSeed } from "./RunStateSeed.ts";
 import { TypedStorage } from "./TypedStorage.ts";
 
 /** What a run knows, and a checkpoint keeps. It remembers what is new, so that saving costs what is new. */
@@ -106,4 +104,45 @@ export class RunState {
     if (same && workingDirectory === found.workingDirectory) return;
     this.#requirements = isolate({ ...this.#requirements, ...found });
   }
+}
+
+/** Plain data that a run's state is made from. */
+export interface RunStateSeed {
+  /** Absent: a fresh history, which begins with the agent's system prompt. */
+  readonly messages?: readonly NumberedMessage[];
+  /** What comes after `messages` and is in no log yet. Absent: nothing. */
+  readonly added?: readonly Message[];
+  /** The first message number that is free in the agent's log; default 1. */
+  readonly nextMessage?: number;
+  /** Stored values by key; each is checked when it is first read. Absent: none. */
+  readonly storage?: ReadonlyMap<string, unknown>;
+  /** Absent: those of the agent's configuration. */
+  readonly settings?: RunSettings;
+  /** Nodes completed so far; default 0. */
+  readonly iteration?: number;
+  /** 0 to 100; absent: not set. */
+  readonly progress?: number;
+  readonly progressSummary?: string;
+  /** Decisions already recorded; default none. */
+  readonly decisions?: readonly Decision[];
+  readonly requirements?: RecordedRequirements;
+}
+
+/** What a model request uses unless told otherwise. Replaced as a whole, never changed: another object means it changed. */
+export interface RunSettings {
+  readonly model: string;
+  /** Absent: the provider's defaults. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Names of the tools the model may call. */
+  readonly tools: readonly string[];
+}
+
+/** What a resume needs, with what was found of it when it was last looked at. */
+export interface RecordedRequirements extends Requirements {
+  readonly files?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where relative paths begin. Absent: nobody has looked. */
+  readonly workingDirectory?: string;
+  /** SHA-256 in hex of each file, by path; `null`: it was not there. Absent: nobody has looked. */
+  readonly hashes?: Readonly<Record<string, string | null>>;
 }

@@ -1,6 +1,6 @@
 import { isolate } from "../../internal/isolate.ts";
 import { lend } from "../../internal/lend.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentStorage } from "../context/AgentContext.ts";
 import type { StorageKey } from "../context/StorageKey.ts";
 

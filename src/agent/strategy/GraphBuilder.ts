@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { DuplicateNodeError } from "../../errors/DuplicateNodeError.ts";
-import { InvalidStrategyError } from "../../errors/InvalidStrategyError.ts";
-import { someSchema } from "../../internal/optionSchemas.ts";
+import { DuplicateNodeError } from "../../errors/agent/DuplicateNodeError.ts";
+import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
+import { someSchema } from "../../internal/options/optionSchemas.ts";
 import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
 import { isStrategy, planOf } from "./StrategyPlans.ts";
 

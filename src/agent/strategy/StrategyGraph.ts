@@ -1,4 +1,4 @@
-import { UnknownNodeError } from "../../errors/UnknownNodeError.ts";
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import type { GraphPlan, LeafPlan } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";
 import type { Node } from "./Node.ts";

@@ -1,7 +1,7 @@
 import { isolate } from "../../internal/isolate.ts";
-import { InvalidStrategyError } from "../../errors/InvalidStrategyError.ts";
-import { NoMatchingEdgeError } from "../../errors/NoMatchingEdgeError.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
+import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { Crossing, NextStep } from "./NextStep.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
 

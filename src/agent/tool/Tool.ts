@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { someFunction, someSchema, someText } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { someFunction, someSchema, someText } from "../../internal/options/optionSchemas.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 

@@ -1,4 +1,4 @@
-import { UnknownToolError } from "../../errors/UnknownToolError.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import type { AnyTool } from "./Tool.ts";
 
 /** The names of tools that a resumed run will find again. @throws UnknownToolError for one the agent does not have. */

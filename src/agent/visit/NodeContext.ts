@@ -6,11 +6,11 @@ import type {
   Decision,
   Requirements,
 } from "../context/AgentContext.ts";
-import type { AgentFeature } from "../feature/AgentFeature.ts";
-import { CallScope, type ScopeCall } from "./CallScope.ts";
-import { bindContext } from "../feature/ContextBinding.ts";
-import { GuardedStorage } from "./GuardedStorage.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
+import type { StorageKey } from "../context/StorageKey.ts";
+import type { AgentFeature } from "../feature/AgentFeature.ts";
+import { bindContext } from "../feature/ContextBinding.ts";
+import { CallScope, type ScopeCall } from "./CallScope.ts";
 import { NodeInput } from "./NodeInput.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
@@ -100,5 +100,31 @@ export class NodeContext implements AgentContext {
   get #open(): Visit {
     this.#visit.assertOpen();
     return this.#visit;
+  }
+}
+
+/** The storage of a run as one context sees it: closed when the run has left its node. */
+export class GuardedStorage implements AgentStorage {
+  readonly #visit: Visit;
+
+  constructor(visit: Visit) {
+    this.#visit = visit;
+  }
+
+  get<Value>(key: StorageKey<Value>): Value | undefined {
+    return this.#storage.get(key);
+  }
+
+  set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
+    this.#storage.set(key, value);
+  }
+
+  delete(key: Pick<StorageKey<unknown>, "name">): void {
+    this.#storage.delete(key);
+  }
+
+  get #storage(): AgentStorage {
+    this.#visit.assertOpen();
+    return this.#visit.state.storage;
   }
 }

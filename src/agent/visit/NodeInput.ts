@@ -1,6 +1,6 @@
-import { DuplicateRequestError } from "../../errors/DuplicateRequestError.ts";
-import { FeatureNotInstalledError } from "../../errors/FeatureNotInstalledError.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { DuplicateRequestError } from "../../errors/request/DuplicateRequestError.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { CallScope } from "./CallScope.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";

@@ -5,7 +5,7 @@ import type { AgentContext, AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunSettings } from "../state/RunSettings.ts";
+import type { RunSettings } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/toolNames.ts";
 import { withToolCallIds } from "../tool/withToolCallIds.ts";
 

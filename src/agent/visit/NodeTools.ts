@@ -4,10 +4,9 @@ import type { AgentTools } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import { isToolFailure } from "../tool/isToolFailure.ts";
-import { showToolCallIds } from "../tool/showToolCallIds.ts";
+import { showToolCallIds, withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { Tool } from "../tool/Tool.ts";
 import type { ToolCaller } from "./ToolCaller.ts";
-import { withToolCallIds } from "../tool/withToolCallIds.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;

@@ -1,10 +1,10 @@
-import { ToolFailedError } from "../../errors/ToolFailedError.ts";
-import { ToolNotStartedError } from "../../errors/ToolNotStartedError.ts";
-import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { isolate } from "../../internal/isolate.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { isToolFailure } from "../tool/isToolFailure.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";

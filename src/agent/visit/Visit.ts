@@ -1,12 +1,11 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
-import { ExecutionMovedError } from "../../errors/ExecutionMovedError.ts";
-import { RunSuspendedError } from "../../errors/RunSuspendedError.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { RunSuspendedError } from "../../errors/agent/RunSuspendedError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { ActiveRun } from "../run/ActiveRun.ts";
 import type { InterruptOptions } from "../feature/AgentRun.ts";
-import { Flights, type FlightPlan } from "./Flights.ts";
-import type { NodeVisit } from "../feature/NodeVisit.ts";
-import type { InputRequestEvent, PipelineEvents } from "../feature/PipelineEvents.ts";
+import { Flights, type FlightPlan } from "./PendingWork.ts";
+import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
 
 /** The run can go on only when these are answered. */

@@ -1,10 +1,10 @@
-import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
-import { fileChangesIn, fileNoteKey, summarizeFileChanges, type FileChanges } from "./FileChange.ts";
-import { formatVersion } from "../format/formatVersion.ts";
-import { stateAt, type AgentState } from "../fold/AgentState.ts";
+import { type AgentState, stateAt } from "../fold/AgentState.ts";
 import type { CheckpointPoint, LogIndex } from "../fold/LogIndex.ts";
-import { recoveryInfo } from "./recoveryInfo.ts";
-import { SlotReader, type BlobTexts } from "../fold/SlotReader.ts";
+import { type BlobTexts, SlotReader } from "../fold/SlotReader.ts";
+import { formatVersion } from "../format/formatVersion.ts";
+import type { RequirementsRecord } from "../records/lineRecords.ts";
+import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
 /**
@@ -125,4 +125,18 @@ function lazily(target: object, members: Readonly<Record<string, () => unknown>>
 function once<Value>(compute: () => Value): () => Value {
   let computed: { readonly value: Value } | undefined;
   return () => (computed ??= { value: compute() }).value;
+}
+
+/** What a resume needs, as a checkpoint shows it. */
+export function recoveryInfo(
+  resumePoint: string,
+  { files = [], environment = {}, directory, hashes }: Partial<RequirementsRecord> = {},
+): AgentCheckpointData["recoveryInfo"] {
+  return {
+    resumePoint,
+    requiredContext: files,
+    ...(hashes && Object.keys(hashes).length > 0 && { fileHashes: hashes }),
+    ...(directory !== undefined && { workingDirectory: directory }),
+    environment,
+  };
 }

@@ -1,4 +1,4 @@
-import type { LargePart } from "../../errors/CheckpointTooLargeError.ts";
+import type { LargePart } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 import { blobCellsIn } from "../fold/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";

@@ -1,4 +1,4 @@
-import { CheckpointExistsError } from "../../errors/CheckpointExistsError.ts";
+import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, stateAt, visitAt, type AgentState } from "../fold/AgentState.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
@@ -7,7 +7,7 @@ import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
-import { recoveryInfo } from "./recoveryInfo.ts";
+import { recoveryInfo } from "./checkpointData.ts";
 import { SlotReader, type BlobTexts } from "../fold/SlotReader.ts";
 import type { SlotWriter } from "../slots/SlotWriter.ts";
 

@@ -1,12 +1,11 @@
 import type { Entry } from "../format/Entry.ts";
 import { packsIn } from "./blobReferences.ts";
 import { isBelow } from "./lineage.ts";
-import type { LastPruning } from "../records/LastPruning.ts";
+import type { LastPruning, SnapshotRecord } from "../records/pruningRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
-import type { SnapshotRecord } from "../records/pruningRecords.ts";
 import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
 import { lifeAfter, lifeAtSnapshot, unborn, type AgentLife } from "../life/AgentLife.ts";

@@ -1,5 +1,5 @@
 import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { adopt } from "../../internal/isolate.ts";
 import { answerKey, type AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";

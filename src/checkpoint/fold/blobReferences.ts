@@ -1,9 +1,9 @@
-import { isBlobCell, type BlobCell } from "../values/BlobCell.ts";
-import type { Pack } from "../values/Pack.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { StoredResult } from "./SlotReader.ts";
+import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
+import { estimateBytes } from "../values/estimateBytes.ts";
 import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
+import type { StoredResult } from "./SlotReader.ts";
 
 const none: readonly BlobCell[] = [];
 
@@ -101,4 +101,11 @@ function slotsOfLargeCheckpoint({ input, files, verification = [], branches = []
 function slotsOfRequest(record: AgentRecord): readonly Slot[] {
   if (record.kind === "request") return [record.prompt, record.schema];
   return record.kind === "reply" ? [record.answer] : [];
+}
+
+/** About how many bytes records and the blobs that they refer to are. @param own what the records alone are. */
+export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {
+  let sum = own;
+  for (const record of records) for (const [, bytes] of blobCellsIn(record)) sum += bytes;
+  return sum;
 }

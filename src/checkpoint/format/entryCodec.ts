@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../internal/EntryChain.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Entry } from "./Entry.ts";
 
 /** The first bytes of a line that holds a snapshot; an entry that holds none begins with a bracket. */

@@ -65,3 +65,6 @@ export interface SnapshotRecord {
   /** The latest checkpoint when the log was pruned last, and how many were kept. Absent: it never was. */
   readonly pruned?: readonly [version: number, kept: number];
 }
+
+/** The latest checkpoint when a log was pruned, and how many were kept. */
+export type LastPruning = readonly [version: number, kept: number];

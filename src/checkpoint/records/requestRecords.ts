@@ -1,4 +1,4 @@
-import type { WaitingFor } from "../status/WaitingFor.ts";
+import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { Slot } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 

@@ -1,4 +1,4 @@
-import type { Pack } from "../values/Pack.ts";
+import type { Pack } from "../values/BlobCell.ts";
 import type { Slot } from "../values/valueCodec.ts";
 
 /** A rollback begins: `calls` are reverted in this order; `closed` are all calls below the target, reverted or not. */

@@ -1,5 +1,5 @@
 import type { FileReservation } from "../status/FileReservation.ts";
-import type { WaitingFor } from "../status/WaitingFor.ts";
+import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { Slot } from "../values/valueCodec.ts";
 
 /** The agent was created as a task. The run that it is for stands beside it; it is queued. */

@@ -1,10 +1,9 @@
-import { type BlobCell, textHashOf } from "../values/BlobCell.ts";
+import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Message } from "../messages/Message.ts";
 import { packsOf } from "./packsOf.ts";
 import type { StoredResult } from "../fold/SlotReader.ts";
-import type { Pack } from "../values/Pack.ts";
 import type { Visit } from "../records/Visit.ts";
 import { encodeValue, type Slot } from "../values/valueCodec.ts";
 

@@ -1,5 +1,5 @@
 import type { FileReservation } from "./FileReservation.ts";
-import type { WaitingFor } from "./WaitingFor.ts";
+import type { WaitingFor } from "./TaskStatus.ts";
 
 /** What is known of a task in each status. Times are ISO 8601. */
 export interface StateData {

@@ -14,3 +14,6 @@ export const TaskStatus = {
 } as const;
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
+
+/** What a waiting run waits for. */
+export type WaitingFor = "user_input" | "external_api" | "human_approval";

@@ -19,3 +19,9 @@ export function isBlobCell(value: unknown): value is BlobCell {
   const hashed = hash === undefined || typeof hash === "string";
   return typeof reference === "string" && Number.isSafeInteger(bytes) && (bytes as number) >= 0 && hashed;
 }
+
+/** A blob that holds contents end to end: the SHA-256 of each, in hex, and its length in bytes. */
+export interface Pack {
+  readonly blob: string;
+  readonly contents: readonly (readonly [hash: string, bytes: number])[];
+}

@@ -1,4 +1,4 @@
-import { NotSerializableError } from "../../errors/NotSerializableError.ts";
+import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { encodeValue, type Slot } from "./valueCodec.ts";
 
 /** Whether two values would be restored alike, whatever the order of their keys. What cannot be stored is like nothing. */

@@ -1,6 +1,6 @@
-import { NotSerializableError } from "../../errors/NotSerializableError.ts";
+import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { ownDefect } from "./ownDefect.ts";
 import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";

@@ -1,9 +1,9 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { ModelAnswerEmptyError } from "../../errors/ModelAnswerEmptyError.ts";
-import { ModelAnswerFilteredError } from "../../errors/ModelAnswerFilteredError.ts";
-import { ModelAnswerIncompleteError } from "../../errors/ModelAnswerIncompleteError.ts";
-import { UnsupportedModelAnswerError } from "../../errors/UnsupportedModelAnswerError.ts";
+import { ModelAnswerEmptyError } from "../../errors/model/ModelAnswerEmptyError.ts";
+import { ModelAnswerFilteredError } from "../../errors/model/ModelAnswerFilteredError.ts";
+import { ModelAnswerIncompleteError } from "../../errors/model/ModelAnswerIncompleteError.ts";
+import { UnsupportedModelAnswerError } from "../../errors/model/UnsupportedModelAnswerError.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { assistantMessageOf } from "./assistantMessageOf.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InvalidModelParametersError } from "../../errors/InvalidModelParametersError.ts";
+import { InvalidModelParametersError } from "../../errors/model/InvalidModelParametersError.ts";
 
 const toolChoice = z.union([
   z.strictObject({ type: z.enum(["auto", "none", "required"]) }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { ToolSchemaError } from "../../errors/ToolSchemaError.ts";
+import { ToolSchemaError } from "../../errors/model/ToolSchemaError.ts";
 
 /** A tool as a model is told of it. */
 export interface AiSdkFunctionTool {

@@ -1,4 +1,4 @@
-import { ModelNotAvailableError } from "../../errors/ModelNotAvailableError.ts";
+import { ModelNotAvailableError } from "../../errors/model/ModelNotAvailableError.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 
 /** One model, or a function that gives the model of a name. A provider of the AI SDK is such a function. */

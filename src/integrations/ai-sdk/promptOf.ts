@@ -1,5 +1,5 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
-import { UnsupportedMessagePartError } from "../../errors/UnsupportedMessagePartError.ts";
+import { UnsupportedMessagePartError } from "../../errors/model/UnsupportedMessagePartError.ts";
 import { optionsOf, type AiSdkMessage, type AiSdkPart, type AiSdkPrompt } from "./AiSdkPrompt.ts";
 import { providerToolCallIds } from "./providerToolCallIds.ts";
 import { shownInputOf } from "./toolInput.ts";

@@ -1,4 +1,4 @@
-import { ModelRequestError } from "../../errors/ModelRequestError.ts";
+import { ModelRequestError } from "../../errors/model/ModelRequestError.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 
 /** What the AI SDK's errors say of a failed call, those of its gateway included. */

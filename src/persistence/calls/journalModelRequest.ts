@@ -2,8 +2,8 @@ import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import { goOnAfresh } from "./goOnAfresh.ts";
-import type { RunSession } from "../record/RunSession.ts";
+import { goOnAfresh } from "./discardReplay.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
 
 /**
  * A model request of a durable run: answered from the recording when the node runs again, else recorded. The answer is

@@ -5,7 +5,7 @@ import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callR
 import { isolate } from "../../internal/isolate.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
-import type { RunSession } from "../record/RunSession.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
 import { settleInDoubt } from "../doubt/settleInDoubt.ts";
 import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallSettlement.ts";
 

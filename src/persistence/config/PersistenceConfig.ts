@@ -1,15 +1,25 @@
 import type { Clock } from "../../internal/Clock.ts";
+import {
+  atLeast,
+  expected,
+  someClock,
+  someFunction,
+  someText,
+  withMethods,
+} from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
-import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
-import type { Environment } from "../environment/Environment.ts";
-import type { InverseRetry } from "../inverse/InverseRetry.ts";
-import type { PersistenceListener } from "../events/PersistenceEvent.ts";
-import type { RetentionPolicy } from "./RetentionPolicy.ts";
-import type { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
-import type { ListenerErrorHandler } from "../events/tellListener.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
-import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
+import type { Environment } from "../environment/Environment.ts";
+import type { PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { ListenerErrorHandler } from "../events/notifyListener.ts";
+import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
+import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import { isAfterNode } from "../triggers/checkpointTriggers.ts";
+import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
+import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
+import { z } from "zod";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -73,3 +83,66 @@ export interface PersistenceConfig {
   /** Default: the machine's. */
   readonly clock?: Clock | undefined;
 }
+
+/** What events say of checkpoints that no configured trigger asked for. */
+const takenNames = [
+  "run_started",
+  "after_node",
+  "run_ended",
+  "unresolved",
+  "asked_for",
+  "rollback",
+  "execution_point",
+  "branch",
+];
+
+const trigger = z
+  .object({
+    name: someText,
+    priority: z.enum(["critical", "high", "normal"]),
+    isDue: someFunction(),
+  })
+  .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
+    path: ["name"],
+    error: `Invalid input: expected another name than ${takenNames.join(", ")}, which events use for other things`,
+  });
+
+const participant = z.object({
+  key: someText,
+  plan: someFunction(),
+  apply: someFunction(),
+  describe: someFunction(),
+});
+
+const environment = z.object({
+  workingDirectory: z.string(),
+  hasDirectory: someFunction(),
+  hashOf: someFunction(),
+  lookUp: someFunction(),
+});
+
+/** What `install(Persistence)` may be given. */
+export const persistenceConfigSchema: z.ZodType = z.object({
+  storage: withMethods<PersistenceStorageProvider>(
+    "getCheckpoints",
+    "saveCheckpoint",
+    "getLatestCheckpoint",
+  ).optional(),
+  enableAutomaticPersistence: z.boolean().optional(),
+  triggers: z.array(trigger).optional(),
+  rollbackToolRegistry: expected("a RollbackToolRegistry", (value) => value instanceof RollbackToolRegistry).optional(),
+  participants: z.array(participant).optional(),
+  onToolCallInDoubt: expected(
+    '"ask", "retry" or a function',
+    (value) => value === "ask" || value === "retry" || typeof value === "function",
+  ).optional(),
+  inverseRetry: inverseRetrySchema.optional(),
+  abortGraceMs: atLeast(0).optional(),
+  onEvent: someFunction().optional(),
+  onListenerError: someFunction().optional(),
+  maxCheckpointBytes: atLeast(1).optional(),
+  trimming: trimmingPolicySchema.optional(),
+  environment: environment.optional(),
+  retention: retentionPolicySchema.optional(),
+  clock: someClock.optional(),
+});

@@ -1,41 +1,39 @@
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
 import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
-import { InvalidInputError } from "../../errors/InvalidInputError.ts";
 import { defaultInlineThresholdBytes } from "../../checkpoint/slots/SlotWriter.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
-import { systemClock, type Clock } from "../../internal/Clock.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
-import { platformSha256 } from "../../internal/platformSha256.ts";
 import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import { defaultCompressThresholdBytes } from "../../storage/putBlobs.ts";
-import { CheckpointRecordLog } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
-import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { afterNode } from "../triggers/checkpointTriggers.ts";
-import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
-import { AskedSchemas } from "./AskedSchemas.ts";
-import { AppendedEvents } from "../events/AppendedEvents.ts";
+import { CheckpointRecordLog } from "../../storage/checkpoints/CheckpointRecordLog.ts";
+import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
+import { defaultCompressThresholdBytes } from "../../storage/putBlobs.ts";
+import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../environment/Environment.ts";
+import { AppendedEvents } from "../events/AppendedEvents.ts";
+import { type PersistenceListener, timedEvent, type UntimedEvent } from "../events/PersistenceEvent.ts";
+import { type ListenerErrorHandler, tellListener } from "../events/notifyListener.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
-import type { PersistenceConfig } from "./PersistenceConfig.ts";
-import type { PersistenceListener, UntimedEvent } from "../events/PersistenceEvent.ts";
-import { persistenceConfigSchema } from "./persistenceConfigSchema.ts";
-import { assertPrunable } from "./assertPrunable.ts";
+import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import { participantHost } from "../rollback/participantHost.ts";
+import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import { afterNode } from "../triggers/checkpointTriggers.ts";
+import { AskedSchemas } from "./RequestSchemas.ts";
+import { type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import { SteadyTime } from "./SteadyTime.ts";
-import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
-import { tellListener, type ListenerErrorHandler } from "../events/tellListener.ts";
-import { timedEvent } from "../events/timedEvent.ts";
-import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
 const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
@@ -185,4 +183,9 @@ function warnOfFailure(event: UntimedEvent): void {
   if (event.kind === "trigger_failed")
     warn(event.kind, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);
   if (event.kind === "pruning_failed") warn(event.kind, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
+}
+
+/** Three methods cannot remove anything, and whoever asks for it has to know. Where nothing is kept, all is gone anyway. */
+export function assertPrunable({ capabilities }: RecordLog, operation: string): void {
+  if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }

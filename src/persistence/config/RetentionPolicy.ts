@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { atLeast } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { atLeast } from "../../internal/options/optionSchemas.ts";
 
 /** What is thrown away, and when. Agents that are queued, paused or waiting are never touched. */
 export interface RetentionPolicy {

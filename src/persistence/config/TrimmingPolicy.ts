@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { someFunction, wholeFrom } from "../../internal/optionSchemas.ts";
+import { someFunction, wholeFrom } from "../../internal/options/optionSchemas.ts";
 
 /** What a summariser is asked to shorten. */
 export type OlderContent =

@@ -1,6 +1,6 @@
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { Slot } from "../../checkpoint/values/valueCodec.ts";
-import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 
 /**
  * What becomes of a tool call in doubt. `"retry"`: it is made again under its id. `{ output }`: it had its effect, and gave

@@ -1,6 +1,6 @@
 import { stateAt } from "../../checkpoint/fold/AgentState.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import { ToolCallNotInDoubtError } from "../../errors/ToolCallNotInDoubtError.ts";
+import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -1,7 +1,7 @@
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AnyTool, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
-import { ToolCallInDoubtError } from "../../errors/ToolCallInDoubtError.ts";
+import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
 import type { OnToolCallInDoubt, ToolCallInDoubt } from "./ToolCallInDoubt.ts";
 import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
 

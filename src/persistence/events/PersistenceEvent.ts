@@ -1,3 +1,4 @@
+import type { Clock } from "../../internal/Clock.ts";
 import type { TornTail } from "../../storage/RecordLog.ts";
 
 /** Which agent an event is about, and when it was told. */
@@ -160,3 +161,9 @@ export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLik
 /** An event as it is reported from where it happens. */
 export type UntimedEvent = Untimed<PersistenceEvent>;
 type Untimed<Event> = Event extends PersistenceEvent ? Omit<Event, "at"> : never;
+
+/** An event with the time at which it is told. */
+export function timedEvent(event: UntimedEvent, clock: Clock): PersistenceEvent {
+  // The compiler does not add the two up for each kind.
+  return { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
+}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
-import { atLeast, wholeFrom } from "../../internal/optionSchemas.ts";
+import { atLeast, wholeFrom } from "../../internal/options/optionSchemas.ts";
 import { pause } from "../../internal/pause.ts";
 
 /** How often an inverse is tried before the rollback stops at it. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { expected } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { expected } from "../../internal/options/optionSchemas.ts";
 
 /** A call that is being taken back, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {

@@ -1,14 +1,14 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { checkpointFields, requiredFields } from "../../checkpoint/data/checkpointSchema.ts";
-import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
-import { CorruptLogError } from "../../errors/CorruptLogError.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
 import type { Environment } from "../environment/Environment.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 import { judgeEnvironment, readEnvironment } from "../environment/judgeEnvironment.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { isDamage, readStored } from "./readStored.ts";
+import { isDamage, readStored } from "./readStoredCheckpoint.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;

@@ -1,7 +1,5 @@
 import type { Decision } from "../../agent/context/AgentContext.ts";
-import type { RecordedRequirements } from "../../agent/state/RecordedRequirements.ts";
-import type { RunSettings } from "../../agent/state/RunSettings.ts";
-import type { RunState } from "../../agent/state/RunState.ts";
+import type { RecordedRequirements, RunSettings, RunState } from "../../agent/state/RunState.ts";
 import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import type { HistoryChange } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";

@@ -1,9 +1,9 @@
 import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Slot } from "../../checkpoint/values/valueCodec.ts";
-import { CheckpointTooLargeError } from "../../errors/CheckpointTooLargeError.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { subjectOf, type CheckpointPlan } from "./CheckpointPlan.ts";
+import { subjectOf, type CheckpointPlan } from "./checkpointRecord.ts";
 
 /**
  * What a checkpoint itself adds is bounded; what the log has already, it only refers to.

@@ -1,7 +1,7 @@
-import { CheckpointExistsError } from "../../errors/CheckpointExistsError.ts";
-import { InvalidInputError } from "../../errors/InvalidInputError.ts";
+import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { CreateCheckpointOptions } from "../RunPersistence.ts";
-import type { RunSession } from "./RunSession.ts";
+import type { RunSession } from "./RunRecorder.ts";
 
 /**
  * @throws InvalidInputError when an id or a version is none.

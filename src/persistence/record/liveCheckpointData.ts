@@ -1,10 +1,10 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { recoveryInfo } from "../../checkpoint/data/recoveryInfo.ts";
+import { recoveryInfo } from "../../checkpoint/data/checkpointData.ts";
 import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { RunSession } from "./RunSession.ts";
+import type { RunSession } from "./RunRecorder.ts";
 
 export interface LiveCheckpoint {
   readonly session: RunSession;

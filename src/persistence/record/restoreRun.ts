@@ -1,6 +1,5 @@
-import type { RecordedRequirements } from "../../agent/state/RecordedRequirements.ts";
+import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { RunStart } from "../../agent/feature/RunStart.ts";
-import type { RunStateSeed } from "../../agent/state/RunStateSeed.ts";
 import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
 import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";

@@ -1,13 +1,12 @@
 import type { GraphStructure } from "../../agent/strategy/GraphStructure.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
-import { StrategyChangedError } from "../../errors/StrategyChangedError.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { strategyDifferences } from "./strategyDifferences.ts";
 
 /** The structure of a strategy as a lane records it, whole. */
 export function structureRecord(
@@ -65,4 +64,29 @@ async function findStructure(fingerprint: string, log: AgentLog): Promise<unknow
 
 function fingerprintOf(graph: StrategyGraph, sha256: Sha256): string {
   return sha256.base64url(JSON.stringify(graph.structure));
+}
+
+/** What changed from one structure of a strategy to another, one line each; empty when they are equal. */
+export function strategyDifferences(stored: GraphStructure, current: GraphStructure): readonly string[] {
+  const before = describe(stored, "");
+  const after = describe(current, "");
+  return [
+    ...[...before].filter((line) => !after.has(line)).map((line) => `${line} is gone`),
+    ...[...after].filter((line) => !before.has(line)).map((line) => `${line} is new`),
+  ];
+}
+
+function describe(structure: GraphStructure, prefix: string): Set<string> {
+  const lines = new Set<string>();
+  for (const { name, graph } of structure.nodes) {
+    lines.add(`node "${prefix}${name}"`);
+    if (graph) for (const line of describe(graph, `${prefix}${name}/`)) lines.add(line);
+  }
+  for (const { from, to, ordinal, conditional, mapped } of structure.edges) {
+    const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""]
+      .filter((trait) => trait !== "")
+      .join(" and ");
+    lines.add(`edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${traits === "" ? "" : ` ${traits}`}`);
+  }
+  return lines;
 }

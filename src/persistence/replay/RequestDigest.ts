@@ -2,7 +2,7 @@ import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** Enough against accidents, and short in the log. */
 const digestLength = 11;

@@ -10,7 +10,7 @@ import { withoutPacks } from "../../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { PrunedRecord, RestatedEntry } from "../../checkpoint/records/pruningRecords.ts";
 import type { BlobTexts } from "../../checkpoint/fold/SlotReader.ts";
-import { firstOfRun } from "../move/firstOfRun.ts";
+import { firstOfRun } from "../move/findCheckpoint.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 

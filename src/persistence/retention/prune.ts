@@ -1,12 +1,17 @@
-import { z } from "zod";
-import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import type { BlobTexts } from "../../checkpoint/fold/SlotReader.ts";
+import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { someText } from "../../internal/optionSchemas.ts";
+import { effectiveEntries, pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { someText } from "../../internal/options/optionSchemas.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
 import {
   planPruning,
   type PrunedAgent,
@@ -14,8 +19,7 @@ import {
   type PruningPlan,
   type StoredAgent,
 } from "./planPruning.ts";
-import { readNoteTexts } from "./readNoteTexts.ts";
-import { fullRetention, retentionPolicySchema, type RetentionPolicy } from "../config/RetentionPolicy.ts";
+import { z } from "zod";
 
 /** What to prune, and how. */
 export interface PruneOptions {
@@ -170,4 +174,13 @@ async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): P
   const summaries: AgentSummary[] = [];
   for await (const summary of log.list()) summaries.push(summary);
   return summaries.map((summary) => summary.agentId);
+}
+
+/** The blobs that large values of notes are in. */
+export async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
+  const references = new Map<string, BlobCell>();
+  for (const { records } of effectiveEntries(stored))
+    for (const record of records as readonly AgentRecord[])
+      if (record.kind === "note") addValueReferences(record, references);
+  return (await AgentLog.ofValues(log, agentId, references)).blobs;
 }

@@ -1,7 +1,7 @@
 import type { ParticipantHost } from "../../journal/RollbackParticipant.ts";
 import { notesBefore } from "../../journal/notesBefore.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { findRollbackTarget } from "../move/findTarget.ts";
+import { findRollbackTarget } from "../move/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { participantRequest, noteOf } from "./planParticipants.ts";
 

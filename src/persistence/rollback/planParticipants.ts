@@ -1,14 +1,14 @@
 import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
-import { ParticipantMissingError } from "../../errors/ParticipantMissingError.ts";
+import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { notesBelow } from "../../journal/notesBelow.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
 import type { Note, ParticipantRequest, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** A participant and what it does in a rollback. */
 export interface PlannedParticipant {

@@ -1,7 +1,7 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import { NotSerializableError } from "../../errors/NotSerializableError.ts";
+import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { isolate } from "../../internal/isolate.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";

@@ -1,8 +1,8 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { InverseMissingError } from "../../errors/InverseMissingError.ts";
-import { ToolCallInDoubtError } from "../../errors/ToolCallInDoubtError.ts";
-import { ToolFailedError } from "../../errors/ToolFailedError.ts";
+import { InverseMissingError } from "../../errors/toolCall/InverseMissingError.ts";
+import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { declarationOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/inverseInDoubt.ts";
 import { inverseIdOf } from "../inverse/inverseIdOf.ts";

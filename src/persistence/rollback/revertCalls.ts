@@ -1,6 +1,6 @@
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
-import { RollbackIncompleteError } from "../../errors/RollbackIncompleteError.ts";
-import { ToolCallInDoubtError } from "../../errors/ToolCallInDoubtError.ts";
+import { RollbackIncompleteError } from "../../errors/checkpoint/RollbackIncompleteError.ts";
+import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
 import { inverseIdOf } from "../inverse/inverseIdOf.ts";
 import { revertCall } from "./revertCall.ts";
 import type { RevertOptions } from "./RevertOptions.ts";

@@ -1,23 +1,23 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackPlan } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { restoredRun } from "../record/beginRun.ts";
-import { lineFrom, runAt } from "../move/moveRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { lineFrom, runAt } from "../move/branchFrom.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
+import { restoredRun } from "../record/startRecorder.ts";
+import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 import { applyParticipants } from "./applyParticipants.ts";
 import { planParticipants } from "./planParticipants.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { settleDoubts } from "./settleDoubts.ts";
-import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
-import type { RunSession } from "../record/RunSession.ts";
 
 export interface RollBackOptions {
   readonly setup: PersistenceSetup;
@@ -110,4 +110,19 @@ function reopenRuns(journal: Journal, index: LogIndex, target: CheckpointPoint):
     journal.runs.delete(run);
     journal.cancelled.delete(run);
   }
+}
+
+/**
+ * A rollback that a crash cut short, or that stopped, comes before anything else that goes on from the head.
+ *
+ * @returns the log as it is then, whole.
+ * @throws RollbackIncompleteError, ToolCallInDoubtError when it cannot come to its end; it stays open then.
+ */
+export async function finishRollback(setup: PersistenceSetup, journal: Journal): Promise<AgentLog> {
+  const log = await journal.readAll();
+  if (!log.index.rollback) return log;
+  const target = log.index.checkpoints.get(log.index.rollback.target);
+  if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
+  await rollBack({ setup, journal, log, target, signal: journal.lost });
+  return journal.readAll();
 }

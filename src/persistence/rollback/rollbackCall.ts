@@ -1,7 +1,8 @@
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import { inverseContext } from "./inverseContext.ts";
 import type { RevertOptions } from "./RevertOptions.ts";
 
 /** The input of a recorded call. Stored arguments are hostile: the schema that stands in the code judges them again. */
@@ -26,4 +27,33 @@ export function rollbackCallOptions(
   const { agentId, generation } = journal;
   const context = inverseContext({ agentId, runId: target.runId, nodeId: target.record.node, signal });
   return { toolCallId, generation, messages: [], abortSignal: signal, context };
+}
+
+/** What an inverse tool gets as its context: it says where the rollback goes; everything else is closed, since no node runs. */
+export function inverseContext(facts: {
+  readonly agentId: string;
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly signal: AbortSignal;
+}): AgentContext {
+  const closed = (): never => {
+    throw new ExecutionMovedError(facts.nodeId);
+  };
+  return {
+    ...facts,
+    get llm() {
+      return closed();
+    },
+    get tools() {
+      return closed();
+    },
+    get storage() {
+      return closed();
+    },
+    setProgress: closed,
+    recordDecision: closed,
+    require: closed,
+    requestInput: closed,
+    feature: closed,
+  };
 }

@@ -1,6 +1,6 @@
-import { NothingToCancelError } from "../../errors/NothingToCancelError.ts";
+import { NothingToCancelError } from "../../errors/run/NothingToCancelError.ts";
 import { endRecords } from "./endRecords.ts";
-import { openStopped } from "./openStopped.ts";
+import { openStopped } from "./openWhenFree.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /**

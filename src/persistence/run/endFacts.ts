@@ -1,10 +1,11 @@
-import { z } from "zod";
-import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../../checkpoint/data/FileChange.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { changedFiles } from "./changedFiles.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { z } from "zod";
 
 /** What is recorded with the end of a run beside its output. */
 export type EndFacts = Pick<CheckpointRecord, "verification" | "files">;
@@ -30,4 +31,16 @@ export function endFacts(
       ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
     };
   };
+}
+
+/** The paths of the files that a run has changed, and that nothing has taken back since: each once, sorted. */
+export async function changedFiles(log: RecordLog, agentId: string, runId: string): Promise<readonly string[]> {
+  const stored = await AgentLog.readNotes(log, agentId, fileNoteKey);
+  const { notes, notesTakenBack, lanes } = stored.index;
+  const changes = notes
+    .filter((note) => note.record.key === fileNoteKey && !notesTakenBack.has(note))
+    .filter(({ record }) => lanes.get(record.lane)?.runId === runId)
+    .flatMap(({ record }) => fileChangesIn(stored.readValue(record.value)));
+  const { modified, created, deleted } = summarizeFileChanges(changes);
+  return [...modified, ...created, ...deleted].map(({ path }) => path).toSorted();
 }

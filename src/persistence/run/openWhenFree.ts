@@ -1,4 +1,4 @@
-import { AgentBusyError } from "../../errors/AgentBusyError.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -30,4 +30,14 @@ export async function openWhenFree(
 
 function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
+/** Owns an agent; whoever runs it is asked to stop, and waited for. @throws AgentBusyError when that takes longer than `timeoutMs`. */
+export async function openStopped(
+  setup: Pick<PersistenceSetup, "log" | "clock" | "openJournal">,
+  agentId: string,
+  { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
+): Promise<Journal> {
+  // Each time anew: another process may have taken the agent in the meantime.
+  return openWhenFree(setup, agentId, timeoutMs, () => setup.log.requestStop(agentId, reason));
 }

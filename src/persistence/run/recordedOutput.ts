@@ -5,7 +5,7 @@ import { stateAt } from "../../checkpoint/fold/AgentState.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Place } from "../../checkpoint/fold/LogIndex.ts";
 import { pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";

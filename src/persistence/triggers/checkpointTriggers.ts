@@ -1,5 +1,5 @@
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { atLeast } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { atLeast } from "../../internal/options/optionSchemas.ts";
 import type { CheckpointTrigger, TriggerMoment } from "./CheckpointTrigger.ts";
 
 const fiveMinutesMs = 5 * 60 * 1_000;

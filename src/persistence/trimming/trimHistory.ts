@@ -3,7 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { planTrimming, trimmedKey } from "./planTrimming.ts";
-import { summarisePlainly } from "./summarisePlainly.ts";
+import { summarisePlainly } from "./summarizePlainly.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;

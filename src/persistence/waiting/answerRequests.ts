@@ -1,20 +1,20 @@
 import { fromJSONSchema, type z } from "zod";
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { PendingInput } from "../../agent/feature/RunResult.ts";
 import { openRequests } from "../../checkpoint/fold/openRequests.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
-import { RequestAnsweredError } from "../../errors/RequestAnsweredError.ts";
-import { RequestExpiredError } from "../../errors/RequestExpiredError.ts";
-import { RequestNotFoundError } from "../../errors/RequestNotFoundError.ts";
+import { RequestAnsweredError } from "../../errors/request/RequestAnsweredError.ts";
+import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
+import { RequestNotFoundError } from "../../errors/request/RequestNotFoundError.ts";
 import { isolate } from "../../internal/isolate.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { StoredState } from "../record/beginRun.ts";
+import type { StoredState } from "../record/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { isPast, judgeRequest } from "./judgeRequest.ts";
 import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { waitingStatus } from "./waitingStatus.ts";
+import { waitingStatus } from "./waitForInput.ts";
 
 /**
  * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With

@@ -1,11 +1,11 @@
-import { checkSchemaAsync } from "../../internal/checkSchema.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { InvalidInputError } from "../../errors/InvalidInputError.ts";
-import { RequestExpiredError } from "../../errors/RequestExpiredError.ts";
-import { WaitingNotSupportedError } from "../../errors/WaitingNotSupportedError.ts";
-import { saveWithinNode } from "../record/askTriggers.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
+import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
+import { saveWithinNode } from "../record/saveIfDue.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { RunSession } from "../record/RunSession.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
 
 /**
  * A request of a durable run: answered from the log when it has its answer. An answer was judged by the JSON Schema where

@@ -1,6 +1,6 @@
 import type { PendingInput } from "../../agent/feature/RunResult.ts";
 import { openRequests } from "../../checkpoint/fold/openRequests.ts";
-import type { StoredState } from "../record/beginRun.ts";
+import type { StoredState } from "../record/startRecorder.ts";
 
 /** What an agent waits for, as its log says; nothing unless it waits. */
 export function pendingInputs({ log, state }: StoredState): readonly PendingInput[] {

@@ -1,11 +1,11 @@
-import { pendingRequest } from "../../agent/feature/pendingRequest.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import { type PendingInput, pendingRequest } from "../../agent/feature/RunResult.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedReplies.ts";
-import type { RunSession } from "../record/RunSession.ts";
-import { waitingStatus } from "./waitingStatus.ts";
 
 /** A run ends as waiting: what it asked, the calls that wait within it and its status are durable together. */
 export async function waitForInput(
@@ -41,5 +41,20 @@ function requestRecord({ journal: { writer }, lane }: RunSession, event: InputRe
     waitingFor,
     ...(request.expiresAt && { expiresAt: request.expiresAt.getTime() }),
     ...(problems && { problems }),
+  };
+}
+
+/** The status of a run that waits. It shows the first request, and falls due when the first of them expires. */
+export function waitingStatus(requests: readonly PendingInput[], at: number): Omit<StatusRecord, "kind" | "run"> {
+  const [first] = requests;
+  const until = Math.min(
+    ...requests.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)])),
+  );
+  return {
+    status: "waiting",
+    at,
+    requests: requests.map(({ requestId }) => requestId),
+    ...(first && { waitingFor: first.waitingFor, prompt: first.prompt }),
+    ...(Number.isFinite(until) && { until }),
   };
 }

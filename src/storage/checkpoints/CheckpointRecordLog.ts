@@ -1,9 +1,9 @@
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { AgentBusyError } from "../../errors/AgentBusyError.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
-import { assertAgentId } from "../../internal/assertAgentId.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
-import { platformSha256 } from "../../internal/platformSha256.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
 import type {
   AgentSummary,

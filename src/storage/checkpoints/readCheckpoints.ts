@@ -4,8 +4,8 @@ import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
 import { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
 import { SlotWriter } from "../../checkpoint/slots/SlotWriter.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { StorageError } from "../../errors/StorageError.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
 
 /** An agent's checkpoints as a log of one append each. */

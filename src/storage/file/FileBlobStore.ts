@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
-import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { AgentFolder } from "./format/AgentFolder.ts";

@@ -1,6 +1,6 @@
-import { OwnershipLostError } from "../../errors/OwnershipLostError.ts";
-import { PositionConflictError } from "../../errors/PositionConflictError.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
+import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import type { ChainLink } from "../../internal/EntryChain.ts";
 import type { LogAppend, OwnedLog, TornTail } from "../RecordLog.ts";
 import type { AgentFolder } from "./format/AgentFolder.ts";
@@ -10,10 +10,9 @@ import { dropSegments } from "./compact/dropSegments.ts";
 import { encodeAppend, type EncodedAppend } from "./format/encodeAppend.ts";
 import type { FileBackend } from "./backend/FileBackend.ts";
 import { finishOwner } from "./format/finishedOwners.ts";
-import { readerOf } from "./read/readerOf.ts";
-import { mendState } from "./summary/mendState.ts";
+import { readerOf } from "./read/LogReader.ts";
+import { mendState, StateFile } from "./summary/StateFile.ts";
 import { OwnerLease } from "./own/OwnerLease.ts";
-import { StateFile } from "./summary/StateFile.ts";
 import type { Taken } from "./own/takeOwnership.ts";
 import { Turns } from "../../internal/Turns.ts";
 

@@ -1,6 +1,6 @@
 import { LogPersistenceStorageProvider, type LogProviderOptions } from "../LogPersistenceStorageProvider.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "./FileRecordLog.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 
 /** Where and how files are kept. */
 export interface FileProviderOptions extends FileRecordLogOptions, Omit<LogProviderOptions, "sha256"> {}

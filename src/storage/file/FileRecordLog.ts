@@ -1,14 +1,14 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { atLeast, someClock, someText } from "../../internal/optionSchemas.ts";
-import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { atLeast, someClock, someText } from "../../internal/options/optionSchemas.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { selectSummaries } from "../../internal/selectSummaries.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
@@ -30,7 +30,7 @@ import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import { type Judgement, OwnerJudge } from "./backend/OwnerJudge.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import { readerOf } from "./read/readerOf.ts";
+import { readerOf } from "./read/LogReader.ts";
 import { replaceFile } from "./format/replaceFile.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { SegmentPublisher } from "./backend/SegmentPublisher.ts";

@@ -1,6 +1,6 @@
-import { CorruptBlobError } from "../../errors/CorruptBlobError.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 
 /** Blobs in memory: copied in and out, so that nobody changes what is stored. */

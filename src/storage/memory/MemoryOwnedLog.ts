@@ -1,5 +1,5 @@
-import { StopRequestedError } from "../../errors/StopRequestedError.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import type { LogAppend, LogOwner, OwnedLog } from "../RecordLog.ts";
 import type { MemoryAgentLog } from "./MemoryAgentLog.ts";
 

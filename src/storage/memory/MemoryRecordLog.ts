@@ -1,10 +1,10 @@
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { AgentBusyError } from "../../errors/AgentBusyError.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
-import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { selectSummaries } from "../../internal/selectSummaries.ts";
-import type { Sha256 } from "../../internal/Sha256.ts";
-import { platformSha256 } from "../../internal/platformSha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type {
   AgentSummary,
   LogCapabilities,

@@ -1,5 +1,5 @@
-import { PositionConflictError } from "../../errors/PositionConflictError.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
+import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import type { LogAppend, OwnedLog } from "../RecordLog.ts";
 
 /** Counts appends and keeps none. */

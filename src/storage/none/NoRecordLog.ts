@@ -1,6 +1,6 @@
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { StorageClosedError } from "../../errors/StorageClosedError.ts";
-import { assertAgentId } from "../../internal/assertAgentId.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
 import { NoBlobStore } from "./NoBlobStore.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { someFunction, someSignal } from "../../internal/optionSchemas.ts";
+import { someFunction, someSignal } from "../../internal/options/optionSchemas.ts";
 import type { CheckpointValidation } from "../../persistence/read/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";

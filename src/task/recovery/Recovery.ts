@@ -1,8 +1,8 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { ResumeOptions } from "../../agent/feature/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { EnvironmentMismatchError } from "../../errors/EnvironmentMismatchError.ts";
-import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import { EnvironmentMismatchError } from "../../errors/checkpoint/EnvironmentMismatchError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";

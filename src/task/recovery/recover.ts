@@ -1,5 +1,5 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { recoverySchema, type RecoverOptions } from "./RecoverOptions.ts";
 import { Recovery } from "./Recovery.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";

@@ -1,5 +1,5 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { recover } from "./recover.ts";
 import type { RecoverAllOptions, RecoverOptions } from "./RecoverOptions.ts";

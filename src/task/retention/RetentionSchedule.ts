@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { expected, someClock, someFunction } from "../../internal/optionSchemas.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { expected, someClock, someFunction } from "../../internal/options/optionSchemas.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { persistence } from "../../persistence/Persistence.ts";

@@ -1,4 +1,4 @@
-import { ConformanceError } from "../../errors/ConformanceError.ts";
+import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
 import { describeValue } from "./describeValue.ts";
 import { firstDifference } from "./firstDifference.ts";
 

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";

@@ -1,5 +1,5 @@
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
-import { textOf } from "../../agent/model/textOf.ts";
+import { textOf } from "../../agent/model/nodes.ts";
 import { merge } from "../merge/merge.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import type { ContentConflict } from "./ContentConflict.ts";

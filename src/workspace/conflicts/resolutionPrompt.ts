@@ -1,4 +1,4 @@
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { ContentConflict } from "./ContentConflict.ts";
 

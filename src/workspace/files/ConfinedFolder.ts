@@ -1,8 +1,8 @@
 import { constants, existsSync } from "node:fs";
 import { lstat, mkdir, open, type FileHandle } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
-import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import { systemReason } from "./systemReason.ts";
 
 /** Where a file is, while its folder is held open. */

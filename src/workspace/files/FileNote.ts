@@ -1,5 +1,5 @@
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { relativePath } from "./relativePath.ts";
 
 /** What a workspace notes before it changes files, or when it found them changed. */

@@ -1,6 +1,6 @@
 import { rmdir } from "node:fs/promises";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { ConfinedFolder } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";

@@ -1,4 +1,4 @@
-import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { FoundFile } from "./readFile.ts";
 
 /** What was found, if it is a file or a link. @throws FileAccessError */

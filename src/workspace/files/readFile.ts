@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { FilePlace } from "./ConfinedFolder.ts";
 import { systemReason } from "./systemReason.ts";
 

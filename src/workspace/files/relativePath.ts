@@ -1,4 +1,4 @@
-import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
+import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 
 /** Each folder on the way is opened and synced on its own. */
 const deepest = 100;

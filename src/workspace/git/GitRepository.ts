@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { GitError } from "../../errors/GitError.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import { runGit, type GitAnswer, type GitCall } from "./runGit.ts";
 
 /** Where a repository keeps what. */

@@ -1,4 +1,4 @@
-import { GitError } from "../../errors/GitError.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 
 const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** What git itself allows in the name of a ref, and no expression such as `a~1` or `:/text`. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { GitError } from "../../errors/GitError.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import { gitEnvironment, safeSettings } from "./gitEnvironment.ts";
 
 const timeoutMs = 60_000;

@@ -1,6 +1,6 @@
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { ChangedFile } from "./changes.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/checkSchema.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { MergeResult } from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
 import { type MergeLabels, renderChunks } from "./renderChunks.ts";

@@ -1,5 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";

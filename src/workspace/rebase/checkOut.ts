@@ -1,5 +1,5 @@
-import { GitError } from "../../errors/GitError.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { changedFiles, objectOf, type ChangedFile } from "../git/changes.ts";

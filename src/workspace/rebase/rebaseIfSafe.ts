@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { GitError } from "../../errors/GitError.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";

@@ -1,4 +1,4 @@
-import { ReservationLostError } from "../../errors/ReservationLostError.ts";
+import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { PathLock } from "./PathLock.ts";
 import type { Reservation, ReservedFile } from "./Reservation.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Disk } from "../../node/Disk.ts";
 import { decodeLock, encodeLock } from "./lockJson.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { FileReservedError } from "../../errors/FileReservedError.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { atLeast, someSignal } from "../../internal/optionSchemas.ts";
+import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { atLeast, someSignal } from "../../internal/options/optionSchemas.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { Disk } from "../../node/Disk.ts";

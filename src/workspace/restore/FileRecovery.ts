@@ -1,8 +1,8 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { PathNotAllowedError } from "../../errors/PathNotAllowedError.ts";
-import { RecoveryRefusedError } from "../../errors/RecoveryRefusedError.ts";
+import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import type { ParticipantHost, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";

@@ -1,6 +1,6 @@
 import { isSameFile, type FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileConflictError, type ConflictingFile } from "../../errors/FileConflictError.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { FileConflictError, type ConflictingFile } from "../../errors/workspace/FileConflictError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import { fileNoteOf, unknownIn, type LeftOutFile } from "../files/FileNote.ts";

@@ -1,5 +1,5 @@
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { UnreadableValueError } from "../../errors/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { ResolutionStep } from "../conflicts/ResolutionOutcome.ts";

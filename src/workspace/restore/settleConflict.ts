@@ -1,4 +1,4 @@
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { textIn } from "../files/contentOf.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileResolutions, type FileResolution } from "./FileConflict.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { tool, type Tool } from "../../agent/tool/Tool.ts";
-import { FeatureNotInstalledError } from "../../errors/FeatureNotInstalledError.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { Drift, type DriftWatch } from "../watch/DriftWatch.ts";
 import { commitFiles, type CommitAuthor, type CommitRequest, type CommittedFiles } from "../git/commitFiles.ts";
 

@@ -1,6 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { fileIn, presentIn, textIn } from "../files/contentOf.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";

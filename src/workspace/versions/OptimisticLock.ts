@@ -1,12 +1,12 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { FileAccessError } from "../../errors/FileAccessError.ts";
-import { FileNotAcquiredError } from "../../errors/FileNotAcquiredError.ts";
-import { ReservationLostError } from "../../errors/ReservationLostError.ts";
-import { checkSchema } from "../../internal/checkSchema.ts";
-import { nodeSha256 } from "../../internal/nodeSha256.ts";
-import { atLeast, expected, someText, withMethods } from "../../internal/optionSchemas.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileNotAcquiredError } from "../../errors/workspace/FileNotAcquiredError.ts";
+import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { atLeast, expected, someText, withMethods } from "../../internal/options/optionSchemas.ts";
 import { fileIn } from "../files/contentOf.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";

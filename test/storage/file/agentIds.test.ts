@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import type { FileSystem } from "../../../src/node/FileSystem.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Entry } from "../../../src/checkpoint/format/Entry.ts";
-import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "../../../src/storage/file/FileRecordLog.ts";
 import type { ProcessIdentity } from "../../../src/node/ProcessIdentity.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { AgentBusyError } from "../../../src/errors/AgentBusyError.ts";
-import { CorruptLogError } from "../../../src/errors/CorruptLogError.ts";
-import { InvalidAgentIdError } from "../../../src/errors/InvalidAgentIdError.ts";
-import { PositionConflictError } from "../../../src/errors/PositionConflictError.ts";
-import { StopRequestedError } from "../../../src/errors/StopRequestedError.ts";
-import { StorageClosedError } from "../../../src/errors/StorageClosedError.ts";
-import type { Sha256 } from "../../../src/internal/Sha256.ts";
-import { wasmSha256 } from "../../../src/internal/wasmSha256.ts";
+import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
+import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
+import { InvalidAgentIdError } from "../../../src/errors/agent/InvalidAgentIdError.ts";
+import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
+import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
+import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
+import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
+import { wasmSha256 } from "../../../src/internal/sha256/wasmSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary } from "../../../src/storage/RecordLog.ts";
 

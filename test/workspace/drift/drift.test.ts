@@ -1,7 +1,7 @@
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { checkDrift, type DriftQuestion } from "../../../src/workspace/drift/checkDrift.ts";
 import type { DriftReport } from "../../../src/workspace/drift/DriftReport.ts";
 import { driftResponse } from "../../../src/workspace/drift/driftResponse.ts";

@@ -5,9 +5,9 @@ import { recover, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { Drift, type DriftWatchConfig } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../../persistence/durableAgent.ts";
-import { logStorages, type Opened } from "../../persistence/storages.ts";
-import { recordsOf } from "../../persistence/stored.ts";
+import { Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { logStorages, type Opened } from "../../persistence/support/storages.ts";
+import { recordsOf } from "../../persistence/support/stored.ts";
 import { TestRepository } from "../git/repositories.ts";
 
 const rebase = { test: () => true, committer: { name: "Agent", email: "agent@example.com" } };

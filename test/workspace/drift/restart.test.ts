@@ -14,8 +14,8 @@ import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { commitTool, Drift, takeBackCommit, Workspace } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault } from "../../persistence/durableAgent.ts";
-import { logStorages } from "../../persistence/storages.ts";
+import { Fault } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
 
 const author = { name: "Agent", email: "agent@example.com" };

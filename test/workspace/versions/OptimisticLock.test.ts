@@ -20,7 +20,7 @@ import {
   Reservations,
 } from "agent-persistence/workspace";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { nodeSha256 } from "../../../src/internal/nodeSha256.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 
 let root = "";
 let reservations: Reservations;

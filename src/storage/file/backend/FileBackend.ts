@@ -1,8 +1,10 @@
+import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
 import type { Clock } from "../../../internal/Clock.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
-import type { OwnerJudge } from "./OwnerJudge.ts";
 import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import type { Claim } from "../format/controlLine.ts";
+import type { OwnerJudge } from "./OwnerJudge.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
 /** What the parts of one file storage share. */
@@ -16,4 +18,10 @@ export interface FileBackend {
   readonly leaseMs: number;
   readonly judge: OwnerJudge;
   readonly publisher: SegmentPublisher;
+}
+
+/** What an owner of this process claims a segment with. */
+export function claimOf({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
+  const { host, bootId, pidNamespace, processId, processStart } = identity;
+  return { format: formatVersion, agentId, generation, host, bootId, pidNamespace, processId, processStart, nonce };
 }

@@ -1,4 +1,4 @@
-import { OwnershipLostError } from "../../../errors/OwnershipLostError.ts";
+import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";

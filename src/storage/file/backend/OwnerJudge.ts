@@ -1,5 +1,5 @@
 import type { Clock } from "../../../internal/Clock.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { type Claim, decodeControl } from "../format/controlLine.ts";

@@ -1,15 +1,16 @@
 import { EntryChain } from "../../../internal/EntryChain.ts";
+import { parseBlobReference } from "../../../internal/blobReference.ts";
+import type { Disk } from "../../../node/Disk.ts";
+import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { claimOf } from "../backend/claimOf.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
+import { SegmentScan } from "../format/SegmentScan.ts";
+import { wholeSegment } from "../format/segmentContent.ts";
+import { publishReplacement } from "../own/publishSegment.ts";
+import type { Taken } from "../own/takeOwnership.ts";
 import type { LogPart } from "../read/LogImage.ts";
 import { LogLoader } from "../read/LogLoader.ts";
 import { LogReader } from "../read/LogReader.ts";
-import { publishReplacement } from "../own/publishSegment.ts";
-import { wholeSegment } from "../format/segmentContent.ts";
-import { SegmentScan } from "../format/SegmentScan.ts";
-import { sweepBlobs } from "./sweepBlobs.ts";
-import type { Taken } from "../own/takeOwnership.ts";
+import { join } from "node:path";
 
 /**
  * Writes what remains of a log into one new segment and removes the older ones, and blobs that none of it names. Nothing is appended meanwhile. Lines stay
@@ -38,4 +39,26 @@ function* keptLines(scan: SegmentScan, parts: readonly LogPart[], chain: EntryCh
       if (!chain.isPruned(link.position)) yield part.segment.bytes.subarray(start, end + 1);
     }
   }
+}
+
+const scheme = "blob://";
+const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
+
+/**
+ * Removes blobs that owners before this one put and that no line names: a crash came before the line. Blobs of this owner
+ * are left alone, since it may be about to write their line; those of earlier ones nobody will ever name.
+ *
+ * @param lines all lines of the log.
+ */
+export async function sweepBlobs(
+  disk: Disk,
+  folder: AgentFolder,
+  lines: readonly Buffer[],
+  generation: number,
+): Promise<void> {
+  const names = (await disk.readdir(folder.blobs)) ?? [];
+  const earlier = names.filter((name) => (parseBlobReference(scheme + name)?.generation ?? generation) < generation);
+  if (earlier.length === 0) return;
+  const named = new Set(lines.flatMap((line) => line.toString("latin1").match(references) ?? []));
+  for (const name of earlier) if (!named.has(scheme + name)) await disk.unlink(join(folder.blobs, name));
 }

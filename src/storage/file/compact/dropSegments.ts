@@ -1,7 +1,6 @@
 import type { ChainLink } from "../../../internal/EntryChain.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { claimOf } from "../backend/claimOf.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
+import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
 import { publishReplacement } from "../own/publishSegment.ts";
 import { removeFiles } from "../format/removeLeftovers.ts";
 import { droppedSegment } from "../format/segmentContent.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 
 const folderName = /^[a-z0-9][a-z0-9-]{0,23}-[0-9a-f]{40}$/;
 const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;

@@ -1,4 +1,4 @@
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
 
 /** The first line of a segment: whose it is. */

@@ -1,6 +1,6 @@
 import { encodeEntry } from "../../../checkpoint/format/entryCodec.ts";
 import type { ChainLink } from "../../../internal/EntryChain.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend } from "../../RecordLog.ts";
 
 /** An append as it will be written. */

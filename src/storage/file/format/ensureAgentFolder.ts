@@ -1,7 +1,7 @@
-import { dirname } from "node:path";
-import { StorageError } from "../../../errors/StorageError.ts";
-import type { AgentFolder } from "./AgentFolder.ts";
+import { StorageError } from "../../../errors/storage/StorageError.ts";
 import type { Disk } from "../../../node/Disk.ts";
+import type { AgentFolder } from "./AgentFolder.ts";
+import { dirname } from "node:path";
 
 /**
  * Makes the folders of an agent, each on the device before anything is put into it. All of it is synced by everyone who
@@ -32,4 +32,18 @@ async function ensureFolder(disk: Disk, path: string): Promise<void> {
   // A link in the place of a folder would lead out of the directory.
   if ((await disk.stat(path))?.folder !== true) throw new StorageError("permission", "mkdir", path);
   await disk.fsyncDir(dirname(path));
+}
+
+/**
+ * Refuses folders of an agent in whose place somebody put something else: what is behind a link is not ours to read or to
+ * write. One look when the agent is opened or read. Resolves to those that are missing.
+ */
+export async function assertNoLinks(disk: Disk, folders: readonly string[]): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const path of folders) {
+    const found = await disk.stat(path);
+    if (found?.folder === false) throw new StorageError("permission", "open", path);
+    if (found === undefined) missing.push(path);
+  }
+  return missing;
 }

@@ -1,7 +1,7 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
-import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
-import { UnsupportedFormatError } from "../../../errors/UnsupportedFormatError.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import { UnsupportedFormatError } from "../../../errors/storage/UnsupportedFormatError.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, decodeControl, type Open } from "./controlLine.ts";
 import { lineBreak, type LineRange, type Segment } from "./Segment.ts";
 

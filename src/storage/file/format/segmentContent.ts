@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../../internal/EntryChain.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, encodeControl, type Open } from "./controlLine.ts";
 
 /** Lines carried over and the `open` that makes them count, to be written after a claim. */

@@ -1,4 +1,4 @@
-import { OwnershipLostError } from "../../../errors/OwnershipLostError.ts";
+import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import type { Claim } from "../format/controlLine.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";

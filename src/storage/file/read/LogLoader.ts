@@ -1,5 +1,5 @@
-import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
+import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import type { Disk } from "../../../node/Disk.ts";

@@ -1,12 +1,14 @@
 import type { Entry } from "../../../checkpoint/format/Entry.ts";
 import { EntryChain } from "../../../internal/EntryChain.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../internal/prunedGaps.ts";
-import type { Sha256 } from "../../../internal/Sha256.ts";
 import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
-import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
-import type { LogImage, LogPart } from "./LogImage.ts";
-import type { LogLoader } from "./LogLoader.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
 import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+import type { LogImage, LogPart } from "./LogImage.ts";
+import { LogLoader } from "./LogLoader.ts";
+import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
 const summaryText = Buffer.from('"summary":{');
@@ -120,4 +122,9 @@ export class LogReader {
 function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {
   const at = parts.findIndex((part) => part.segment === first.segment && part.start === first.start);
   return parts.slice(at).map((part, index) => (index === 0 ? { ...part, start } : part));
+}
+
+/** A reader of one agent's log. */
+export function readerOf({ disk, sha256 }: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder): LogReader {
+  return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
 }

@@ -1,6 +1,6 @@
-import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
-import { assertNoLinks } from "../format/assertNoLinks.ts";
+import { assertNoLinks } from "../format/ensureAgentFolder.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import { decodeState } from "../format/stateJson.ts";
 

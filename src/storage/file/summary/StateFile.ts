@@ -1,9 +1,11 @@
-import type { Sha256 } from "../../../internal/Sha256.ts";
-import type { AgentSummary } from "../../RecordLog.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
+import type { AgentSummary } from "../../RecordLog.ts";
+import type { FileBackend } from "../backend/FileBackend.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
 import { replaceFile } from "../format/replaceFile.ts";
 import { decodeState, encodeState, type StoredState } from "../format/stateJson.ts";
+import { readerOf } from "../read/LogReader.ts";
 
 /**
  * The picture of an agent's status beside its log. It cannot change at once with the log, so it says `changing` on the
@@ -53,4 +55,13 @@ export class StateFile {
       durable,
     );
   }
+}
+
+/** Writes `state.json` anew from the log when it is missing, damaged or was left while it changed. */
+export async function mendState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+  const file = new StateFile(folder, backend.disk, backend.sha256);
+  const state = await file.read();
+  if (state !== undefined && !state.changing) return;
+  const summary = await readerOf(backend, folder).lastSummary();
+  if (summary !== undefined) await file.settle(summary, generation);
 }

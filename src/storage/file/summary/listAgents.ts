@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { CorruptLogError } from "../../../errors/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
 import { AgentFolder, agentFolderName, isAgentFolderName, segmentGenerations } from "../format/AgentFolder.ts";
-import { assertNoLinks } from "../format/assertNoLinks.ts";
+import { assertNoLinks } from "../format/ensureAgentFolder.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
-import { readerOf } from "../read/readerOf.ts";
+import { readerOf } from "../read/LogReader.ts";
 import { lineBreak } from "../format/Segment.ts";
 import { decodeState, type StoredState } from "../format/stateJson.ts";
 

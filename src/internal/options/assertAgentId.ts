@@ -1,0 +1,15 @@
+import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
+
+const maxBytes = 1024;
+const loneSurrogate = /\p{Surrogate}/u;
+const encoder = new TextEncoder();
+
+/** Refuses what cannot be an agent id, before anything is touched. Two ill-formed texts can share one UTF-8 form. */
+export function assertAgentId(agentId: unknown): asserts agentId is string {
+  if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, `a ${typeof agentId}`);
+  if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");
+  if (agentId.length > maxBytes) throw new InvalidAgentIdError(agentId, `${agentId.length} characters`);
+  if (loneSurrogate.test(agentId)) throw new InvalidAgentIdError(agentId, "half of a surrogate pair");
+  const bytes = encoder.encode(agentId).length;
+  if (bytes > maxBytes) throw new InvalidAgentIdError(agentId, `${bytes} bytes`);
+}

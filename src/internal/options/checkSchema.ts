@@ -1,0 +1,30 @@
+import type { z } from "zod";
+import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
+
+/**
+ * What the schema makes of a value; without a schema, the value itself.
+ *
+ * @throws InvalidInputError when the schema refuses it. `subject` says what the value is for.
+ */
+export function checkSchema(schema: z.ZodType | undefined, value: unknown, subject: string): unknown {
+  if (!schema) return value;
+  const result = schema.safeParse(value);
+  if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
+  return result.data;
+}
+
+/** {@link checkSchema} for schemas with asynchronous checks. */
+export async function checkSchemaAsync(
+  schema: z.ZodType | undefined,
+  value: unknown,
+  subject: string,
+): Promise<unknown> {
+  if (!schema) return value;
+  const result = await schema.safeParseAsync(value);
+  if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
+  return result.data;
+}
+
+function problemsOf(error: z.ZodError): readonly InputProblem[] {
+  return error.issues.map(({ path, message }) => ({ path: path.map(String).join("."), expected: message }));
+}

@@ -1,0 +1,45 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
+
+/**
+ * A node that runs again asks for something else than was recorded. Where its first try had no effect it goes on as if for
+ * the first time: the rest of what is recorded of the visit is not given back.
+ *
+ * @throws ReplayDivergedError when effects are at stake.
+ */
+export function goOnAfresh(
+  { recording }: RunSession,
+  { agentId, nodeId }: Pick<AgentContext, "agentId" | "nodeId">,
+  visit: Visit,
+  difference: { readonly recorded: string; readonly found: string },
+): void {
+  const effects = recording?.effectsOf(visit) ?? [];
+  if (effects.length > 0)
+    throw new ReplayDivergedError({ agentId, nodeId, ...difference, effects: effects.map(shown) });
+  recording?.drop(visit);
+}
+
+/**
+ * A node has ended. What it did in its first try, and does not ask for any more, must have had no effect.
+ *
+ * @throws ReplayDivergedError
+ */
+export function assertAllAskedFor({ recording, journal: { agentId } }: RunSession, nodeId: string, visit: Visit): void {
+  const effects = recording?.effectsOf(visit) ?? [];
+  // What a call did within itself is asked for by that call alone.
+  const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
+  const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
+  if (!missing) return;
+  const recorded = `a call of "${callFacts(missing).tool}" (${missing.call})`;
+  throw new ReplayDivergedError({ agentId, nodeId, recorded, found: "nothing more", effects: effects.map(shown) });
+}
+
+function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
+  const { outcome } = call;
+  const inDoubt = !outcome || outcome.retry === true || outcome.unknown === true;
+  return { toolCallId: call.call, toolName: callFacts(call).tool, inDoubt };
+}

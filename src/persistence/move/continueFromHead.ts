@@ -1,0 +1,77 @@
+import { stateAt, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
+import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { runAt } from "./branchFrom.ts";
+
+/** How the agent is to go on. */
+export interface NewPoint {
+  /** Absent: the node that runs next anyhow, with its input. */
+  readonly to?: { readonly node: string; readonly input: unknown };
+  /** `undefined`: those that there are. */
+  readonly messages: readonly Message[] | undefined;
+  readonly move: CheckpointRecord["move"] & string;
+  readonly pauseReason: string;
+}
+
+/**
+ * Begins a line at the head, with a checkpoint of its own, and pauses the agent there. Durable when it resolves.
+ *
+ * @throws CheckpointNotFoundError when there is no head.
+ */
+export async function goOnFromHead(journal: Journal, log: AgentLog, point: NewPoint): Promise<void> {
+  const head = log.index.latest;
+  const state = head && stateAt(log.index, head);
+  if (!head || !state) throw new CheckpointNotFoundError(journal.agentId, undefined, []);
+  const { run, reopens } = runAt(head, log.index);
+  const records = lineFromHead(journal, log.reader(state), { head, state }, point);
+  journal.append(reopens ? [run, ...records] : records);
+  // In the same turn of the event loop, so in the same append.
+  const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
+  journal.append(statusRecords(journal.life, paused));
+  await journal.durable();
+}
+
+function lineFromHead(
+  journal: Journal,
+  reader: SlotReader,
+  { head, state }: { readonly head: CheckpointPoint; readonly state: AgentState },
+  point: NewPoint,
+): readonly AgentRecord[] {
+  const history = new MessageHistory(
+    state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),
+    journal.nextNumber,
+  );
+  const { messages } = point;
+  if (messages) history.rewrite(() => messages);
+  const lane = journal.nextLane++;
+  const version = journal.nextVersion++;
+  const { iteration, progress, summary, inputType, unresolved } = head.record;
+  const stays = point.to === undefined;
+  const { node, input } = point.to ?? { node: head.record.node, input: reader.read(head.record.input) };
+  const start: LaneRecord = { kind: "lane", lane, from: head.version, keep: "all" };
+  const checkpoint: CheckpointRecord = {
+    kind: "checkpoint",
+    lane,
+    version,
+    at: journal.clock.now(),
+    node,
+    input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
+    ...(stays && inputType !== undefined && { inputType }),
+    ...(stays && unresolved && { unresolved }),
+    iteration,
+    ...(progress !== undefined && { progress }),
+    ...(summary !== undefined && { summary }),
+    move: point.move,
+  };
+  return [start, ...historyRecords(history.takeChanges(), lane, journal.writer), checkpoint];
+}

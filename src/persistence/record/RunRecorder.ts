@@ -1,0 +1,321 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { valueBytes } from "../../checkpoint/fold/blobReferences.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
+import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { isolate } from "../../internal/isolate.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { NewNote } from "../RunPersistence.ts";
+import type { RecordedReplies } from "../replay/RecordedReplies.ts";
+import type { Recording } from "../replay/Replay.ts";
+import { RequestDigest } from "../replay/RequestDigest.ts";
+import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import type { CheckpointHead } from "./CheckpointHead.ts";
+import { type CheckpointPlan, checkpointRecord, subjectOf } from "./checkpointRecord.ts";
+import { NamedCheckpoints } from "./NamedCheckpoints.ts";
+import { StateWriter } from "./StateWriter.ts";
+import { assertCheckpointFits } from "./assertCheckpointFits.ts";
+import { noteRecord } from "./noteRecord.ts";
+import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
+
+/** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
+export class RunSession {
+  readonly journal: Journal;
+  readonly lane: number;
+  readonly start: RunStart;
+  readonly recording: Recording | undefined;
+  readonly requests: RequestDigest;
+  readonly replies: RecordedReplies | undefined;
+  readonly run: RunRecord;
+  /** Calls that moved the run, or that wait: they get no other outcome. */
+  readonly movedCalls = new Set<string>();
+  /** What became of each call that was made on this line in this process. */
+  readonly performed = new Map<string, Promise<unknown>>();
+  /** Calls that have begun and not ended. */
+  readonly inFlight = new Map<string, IntentRecord>();
+  readonly named: NamedCheckpoints;
+  head: CheckpointHead | undefined;
+  /** Resolves when every answer recorded so far is durable. */
+  answersDurable: Promise<void> | undefined;
+  /** True once the run has moved to another line: what still ends on this one is recorded as far as it had an effect. */
+  closed = false;
+  /** Calls that ended since the last checkpoint, for the data that a save returns. */
+  endedCalls: CheckpointToolCall[] = [];
+  /** Likewise the changes of files that were noted. */
+  changedFiles: readonly FileChange[] = [];
+  readonly #automatic: boolean;
+  readonly #restored: readonly DecisionRecord[] | undefined;
+  readonly #structure: StructureRecord;
+  #opening: readonly AgentRecord[];
+  #state: StateWriter | undefined;
+  /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
+  #pending: AgentRecord[] = [];
+  #savedAt = 0;
+  #bytesThen = 0;
+  /** The node that runs or ran last. */
+  #node = "start";
+  /** True once the log has state from within the current visit: its beginning can no longer be saved. */
+  #savedWithin = false;
+  /** The checkpoint that was saved within the current visit, and what it says runs next. */
+  #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
+
+  constructor(options: SessionOptions) {
+    this.journal = options.journal;
+    this.run = options.run;
+    this.#structure = options.structure;
+    this.lane = options.lane;
+    this.start = options.start;
+    this.recording = options.recording;
+    this.requests = new RequestDigest(options.journal.sha256);
+    this.replies = options.replies;
+    this.head = options.head;
+    this.named = options.named ?? new NamedCheckpoints();
+    this.#automatic = options.automatic;
+    this.#restored = options.restored;
+    this.#opening = options.opening;
+    this.#noteSaved();
+  }
+
+  get savedWithin(): boolean {
+    return this.#savedWithin;
+  }
+
+  /** The run's first position is known. A new run is durable when this resolves. */
+  async begin(run: AgentRun, next: NextStep): Promise<void> {
+    const { journal } = this;
+    const { settings, requirements } = run.state;
+    const saved = this.#restored && { settings, requirements, decisions: this.#restored };
+    this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
+    if (next.nodeId === "finish") return this.finish(run, next);
+    if (this.#automatic && (!this.head || this.start.unresolved)) {
+      await this.save(run, { node: next.nodeId, input: next.input });
+    } else if (this.#opening.length > 0) {
+      this.#append(this.#takeUnsaved());
+      await journal.durable();
+    }
+    journal.running = true;
+  }
+
+  /** A node is about to run: what it begins with can be saved until state from within it is. */
+  enterNode(run: AgentRun, nodeId: string): void {
+    this.#savedWithin = false;
+    this.#foreseen = undefined;
+    this.takeChanges(run);
+    this.#node = nodeId;
+    run.state.history.mark();
+    run.state.storage.mark();
+  }
+
+  /** A node has ended and another is next. */
+  async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
+    if (next.nodeId === "finish") return this.finish(run, next);
+    if (due) await this.#saveAfter(run, next, due);
+    else if (this.#foreseen && isSameStep(this.#foreseen, next)) run.visitBase = this.#foreseen.version;
+    this.journal.writer.nextVisit();
+  }
+
+  async #saveAfter(run: AgentRun, next: NextStep, { name, priority }: CheckpointTrigger): Promise<void> {
+    const trigger = name === "after_node" ? {} : { trigger: name };
+    const saved = this.save(run, { node: next.nodeId, input: next.input, boundary: true, ...trigger });
+    if (priority !== "normal") await saved;
+    // A failure to store it meets whatever is stored next.
+    else saved.catch(() => undefined);
+  }
+
+  /** Takes what is new in the state, so that it is saved with the next checkpoint, whenever that is. */
+  takeChanges(run: AgentRun): void {
+    this.#pending.push(...this.#writer.take(run.state, this.#node));
+  }
+
+  /** When the last checkpoint was saved, or else this session began: milliseconds of the monotonic clock. */
+  get savedAt(): number {
+    return this.#savedAt;
+  }
+
+  /** About how many bytes were stored since then, or are to be. */
+  get grownBytes(): number {
+    return this.journal.valueBytes - this.#bytesThen + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
+  }
+
+  /** A node has ended and its edges lead nowhere: they are tried again on resume, the node is not. */
+  async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
+    if (this.#automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
+  }
+
+  /** The run has ended with an output. */
+  async finish(run: AgentRun, { input }: NextStep): Promise<void> {
+    const end = await this.journal.endFacts?.(input);
+    await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }) });
+    this.journal.running = false;
+  }
+
+  /** Keeps something beside the state of the run; it goes with what is appended next. */
+  note(note: NewNote, call: string | undefined): void {
+    const { lane, journal } = this;
+    journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
+    if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(isolate(note.value))];
+  }
+
+  /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
+  async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const record = this.#saveState(run, plan);
+    run.visitBase = record.version;
+    await this.journal.durable();
+    return record;
+  }
+
+  /** Saves the state of this moment while a node runs, with the node that a resume goes on with; this one may lead elsewhere. */
+  async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const record = this.#saveState(run, plan);
+    this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
+    await this.journal.durable();
+    return record;
+  }
+
+  /** What is refused here leaves everything as it was. */
+  #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
+    const { writer } = this.journal;
+    const uploads = writer.uploads;
+    // The output of a run is read without its history, by lists and by other tools.
+    const input = plan.status
+      ? writer.value(plan.input, subjectOf(plan))
+      : writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
+    const check = (fresh: readonly AgentRecord[]) =>
+      assertCheckpointFits(this.journal, plan, input, [...this.#unsaved, ...fresh], uploads);
+    this.#pending.push(...this.#writer.take(run.state, this.#node, check));
+    const parent = this.head;
+    const record = this.#record(run, plan, input);
+    const records = [...this.#takeUnsaved(), record];
+    const snapshot =
+      plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
+    // Between two nodes nothing else goes on that could add to the append.
+    const last = plan.boundary === true;
+    this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last });
+    this.#savedWithin = true;
+    return record;
+  }
+
+  /** Saves the state that the current visit began with: its node runs again, with what was recorded since. */
+  async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
+    const { history } = run.state;
+    const { writer } = this.journal;
+    const uploads = writer.uploads;
+    const input = writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
+    assertCheckpointFits(this.journal, plan, input, this.#unsaved, uploads);
+    const record = { ...this.#record(run, plan, input), visit };
+    this.#append([...this.#takeUnsaved(), record]);
+    await this.journal.durable();
+    return record;
+  }
+
+  /** Every decision of the run so far. */
+  get decisions(): readonly DecisionRecord[] {
+    return this.#writer.decisions;
+  }
+
+  get fingerprint(): string {
+    return this.#structure.fingerprint;
+  }
+
+  /** A tool call asked for the move that ends this session: it has no outcome, and is not in doubt. */
+  noteMoved(call: string): void {
+    const facts = this.inFlight.get(call);
+    if (!facts) return;
+    this.movedCalls.add(call);
+    this.journal.append([{ ...facts, kind: "outcome", moved: true }]);
+  }
+
+  /** The run waits, and so do the calls that have not ended: none of them is in doubt. This session ends. */
+  suspendCalls(): AgentRecord[] {
+    this.closed = true;
+    const calls = [...this.inFlight.values()];
+    for (const { call } of calls) this.movedCalls.add(call);
+    return calls
+      .filter(({ effect }) => effect !== "none")
+      .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));
+  }
+
+  get automatic(): boolean {
+    return this.#automatic;
+  }
+
+  /** The records of everything not yet saved, for a line that begins with the state of this moment. */
+  takeUnsaved(run: AgentRun): AgentRecord[] {
+    this.takeChanges(run);
+    return this.#takeUnsaved();
+  }
+
+  get #unsaved(): readonly AgentRecord[] {
+    return [...this.#opening, ...this.#pending];
+  }
+
+  get #writer(): StateWriter {
+    return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
+  }
+
+  #snapshotSource({ state }: AgentRun, input: unknown, parent: CheckpointHead | undefined): SnapshotSource {
+    const { journal, run, head } = this;
+    const structure = this.#structure;
+    const checkpointId = head?.id ?? "";
+    return { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input };
+  }
+
+  #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
+    const { journal, lane } = this;
+    const record = checkpointRecord(run.state, plan, { journal, lane, runId: this.run.run, input });
+    if (plan.id !== undefined) this.named.add(plan.id);
+    this.head = { version: record.version, id: plan.id ?? `${journal.generation}-${record.version}` };
+    return record;
+  }
+
+  #append(records: readonly AgentRecord[], how?: Parameters<Journal["append"]>[1]): void {
+    this.journal.append(records, how);
+    this.endedCalls = [];
+    this.changedFiles = [];
+    this.#noteSaved();
+  }
+
+  #noteSaved(): void {
+    this.#savedAt = this.journal.clock.monotonic();
+    this.#bytesThen = this.journal.valueBytes;
+  }
+
+  #takeUnsaved(): AgentRecord[] {
+    const records = [...this.#opening, ...this.#pending];
+    this.#opening = [];
+    this.#pending = [];
+    return records;
+  }
+}
+
+function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep): boolean {
+  return foreseen.nodeId === next.nodeId && isSameValue(foreseen.input, next.input);
+}
+
+/** Where a session begins: at a stored state, or with a new run. */
+export interface SessionOptions {
+  readonly journal: Journal;
+  readonly run: RunRecord;
+  readonly structure: StructureRecord;
+  readonly lane: number;
+  readonly automatic: boolean;
+  readonly start: RunStart;
+  readonly recording: Recording | undefined;
+  /** Absent: nothing was asked before. */
+  readonly replies?: RecordedReplies;
+  /** Records that begin the run or the line; appended with its first checkpoint. */
+  readonly opening: readonly AgentRecord[];
+  /** The decisions in a stored state; absent when the log does not have the state of `start`. */
+  readonly restored?: readonly DecisionRecord[];
+  readonly head: CheckpointHead | undefined;
+  /** Absent: the run has given no checkpoint an id. */
+  readonly named?: NamedCheckpoints;
+}

@@ -1,0 +1,18 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { RunSession } from "./RunRecorder.ts";
+
+/** The sessions of runs that go on, found by where a run began or last moved to. */
+export class RunSessions {
+  readonly #byStart = new WeakMap<RunStart, RunSession>();
+
+  add(session: RunSession): void {
+    this.#byStart.set(session.start, session);
+  }
+
+  of(run: AgentRun): RunSession {
+    const session = run.start && this.#byStart.get(run.start);
+    if (!session) throw new TypeError(`Run ${run.runId} was not begun through Persistence.`);
+    return session;
+  }
+}

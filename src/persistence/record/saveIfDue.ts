@@ -1,0 +1,66 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
+import { dueTriggers } from "../triggers/dueTriggers.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { RunSession } from "./RunRecorder.ts";
+
+type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
+
+/**
+ * The trigger that a checkpoint is due by; `undefined` when none is. What the others come to is told as events.
+ *
+ * @param run between two nodes, where what is new in its state counts as growth; absent within a node.
+ */
+export function askTriggers(
+  setup: PersistenceSetup,
+  session: RunSession,
+  happened: Happened,
+  run?: AgentRun,
+): CheckpointTrigger | undefined {
+  if (setup.triggers.length === 0) return undefined;
+  if (run) session.takeChanges(run);
+  const since = { elapsedMs: setup.clock.monotonic() - session.savedAt, grownBytes: session.grownBytes };
+  // What happened, and what went on since: the compiler does not add them up for each kind.
+  const moment = Object.assign({}, happened, since) as TriggerMoment;
+  const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
+  const { nodeId } = happened;
+  const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };
+  for (const { trigger, error } of failed)
+    setup.tell({ kind: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
+  for (const { name } of merged) setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: name, reason: "merged" });
+  for (const { name } of unchanged)
+    setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: name, reason: "unchanged" });
+  return due;
+}
+
+/**
+ * Makes the checkpoint that is due in the middle of a node: it says that the node runs next, with its input; what was
+ * recorded since is replayed. When it resolves the run may go on.
+ */
+export async function saveWithinNode(
+  setup: PersistenceSetup,
+  session: RunSession,
+  context: AgentContext,
+  happened: Happened,
+): Promise<void> {
+  if (setup.triggers.length === 0 || session.closed) return;
+  const trigger = askTriggers(setup, session, happened);
+  if (!trigger) return;
+  const { nodeId } = happened;
+  const run = runOf(context);
+  if (session.savedWithin) {
+    // A checkpoint of a later state stands: it cannot be gone behind, and it is what a crash goes on from.
+    const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };
+    setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: trigger.name, reason: "superseded" });
+    return;
+  }
+  const { base, ordinal } = visitOf(context);
+  const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
+  const saved = session.saveBeginning(run, [base, ordinal], plan);
+  if (trigger.priority !== "normal") await saved;
+  // A failure to store it meets whatever is stored next.
+  else saved.catch(() => undefined);
+}

@@ -1,0 +1,81 @@
+import type { RunState } from "../../agent/state/RunState.ts";
+import { lifeInSnapshot } from "../../checkpoint/life/AgentLife.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { SnapshotRecord } from "../../checkpoint/records/pruningRecords.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
+import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { CheckpointHead } from "./CheckpointHead.ts";
+import type { StateWriter } from "./StateWriter.ts";
+
+/** A snapshot is due when this much was appended since the last one, and this many times its own size. */
+const snapshotBytes = 1024 * 1024;
+const snapshotProportion = 16;
+
+/**
+ * The snapshot that goes with a checkpoint; `undefined` while none is due. It is made to find out its size, which doubles
+ * the wait for the next try when it is too large: each byte pays once.
+ */
+export function snapshotIfDue(
+  record: CheckpointRecord,
+  journal: Journal,
+  source: () => SnapshotSource,
+): SnapshotRecord | undefined {
+  if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
+  const snapshot = snapshotOf(record, source());
+  const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
+  journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
+  if (due > journal.appendedBytes) return undefined;
+  journal.writer.forget();
+  return snapshot;
+}
+
+/** What a snapshot is made from, beside the checkpoint that it stands with. */
+export interface SnapshotSource {
+  readonly journal: Journal;
+  readonly state: RunState;
+  readonly writer: StateWriter;
+  readonly run: RunRecord;
+  readonly structure: StructureRecord;
+  readonly checkpointId: string;
+  readonly parent: CheckpointHead | undefined;
+  /** The value of the checkpoint's input. */
+  readonly input: unknown;
+}
+
+/** The state at a checkpoint by value. It costs as much as the state is long, so it is made rarely. */
+export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): SnapshotRecord {
+  const { journal, state, writer, parent } = source;
+  const values = journal.writer;
+  const life = lifeInSnapshot(journal.life);
+  const byNumber = envelopeKeyOf(record.input) === "$message";
+  return {
+    kind: "snapshot",
+    checkpoint: byNumber ? record : { ...record, input: values.inputByValue(source.input, "the input") },
+    checkpointId: source.checkpointId,
+    ...(parent && { parent: parent.version, parentId: parent.id }),
+    run: source.run,
+    createdAt: journal.life.createdAt ?? source.run.at,
+    ...(life && { life }),
+    nextNumber: state.history.next,
+    nextLane: journal.nextLane,
+    history: state.history.entries.map(({ number, message }) => ({
+      number,
+      message: values.byValue(message, `message ${number}`),
+    })),
+    storage: Object.fromEntries(
+      [...state.storage.values].map(([key, value]) => [key, values.value(value, `storage key ${JSON.stringify(key)}`)]),
+    ),
+    settings: writer.settingsRecord(state.settings),
+    requirements: writer.requirementsRecord(state.requirements),
+    structure: source.structure,
+    structures: [...journal.structures],
+    decisions: writer.decisions,
+    runs: Object.fromEntries(journal.runs),
+    cancelled: [...journal.cancelled],
+    named: Object.fromEntries(journal.named),
+    ...(journal.pruned && { pruned: journal.pruned }),
+  };
+}

@@ -1,0 +1,147 @@
+import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/fold/AgentState.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { closingMessage } from "./closingMessage.ts";
+import { eventCheckpoint } from "../events/AppendedEvents.ts";
+import { NamedCheckpoints } from "./NamedCheckpoints.ts";
+import type { CheckpointRestoredEvent } from "../events/PersistenceEvent.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { RecordedReplies } from "../replay/RecordedReplies.ts";
+import { Recording } from "../replay/Replay.ts";
+import { restoreRun } from "./restoreRun.ts";
+import { RunSession } from "./RunRecorder.ts";
+import { leanStructure, structureRecord } from "./strategyRecord.ts";
+
+/** A stored state with the log it was read from. */
+export interface StoredState {
+  readonly log: AgentLog;
+  readonly state: AgentState;
+}
+
+/** A run that begins. */
+export interface NewRun {
+  readonly run: RunRecord;
+  /** The value of its input. */
+  readonly input: unknown;
+  /** What it keeps of the run before. */
+  readonly keep: "history" | "nothing";
+  /** Records that stand before its line. */
+  readonly opening: readonly AgentRecord[];
+}
+
+/** The record of a run that is asked for now. */
+export function runRecord(journal: Journal, runId: string, input: unknown): RunRecord {
+  return {
+    kind: "run",
+    run: runId,
+    input: journal.writer.value(input, "the input of the run"),
+    at: journal.clock.now(),
+  };
+}
+
+/** The session of a new run; its opening is appended with its first checkpoint. */
+export function newRun(
+  setup: PersistenceSetup,
+  journal: Journal,
+  { run, input, keep, opening }: NewRun,
+  before: StoredState | undefined,
+): RunSession {
+  const lane = journal.nextLane++;
+  const runId = run.run;
+  const from = before?.state.checkpoint?.version;
+  const laneRecord: LaneRecord = {
+    kind: "lane",
+    lane,
+    ...(from !== undefined && { from }),
+    keep: from === undefined ? "nothing" : keep,
+  };
+  const structure = structureRecord(setup.graph, lane, journal);
+  const [visitBase, visitOrdinal] = firstVisitOf(lane);
+  const kept = keep === "history" && before ? keptHistory(before) : {};
+  const start: RunStart = {
+    nodeId: "start",
+    input,
+    state: { ...kept, nextMessage: journal.nextNumber },
+    line: { agentId: journal.agentId, runId, lane },
+    generation: journal.generation,
+    visitBase,
+    visitOrdinal,
+    runId,
+  };
+  return new RunSession({
+    journal,
+    run,
+    structure,
+    lane,
+    start,
+    automatic: setup.automatic,
+    recording: undefined,
+    opening: [...opening, laneRecord, leanStructure(structure, journal)],
+    head: undefined,
+  });
+}
+
+/** The session that goes on from a stored state: on its own lane, or on one that begins from it with `opening`. */
+export function restoredRun(
+  setup: PersistenceSetup,
+  journal: Journal,
+  { log, state }: StoredState,
+  options: {
+    readonly lane: number;
+    readonly run: RunRecord;
+    readonly opening: readonly AgentRecord[];
+    readonly head?: { readonly version: number; readonly id: string };
+    readonly by: CheckpointRestoredEvent["by"];
+  },
+): RunSession {
+  const reader = log.reader(state);
+  const { lane, run, opening } = options;
+  const nextNumber = Math.max(journal.nextNumber, log.index.nextNumber);
+  const start = restoreRun({
+    agentId: journal.agentId,
+    state,
+    reader,
+    index: log.index,
+    lane,
+    runId: run.run,
+    generation: journal.generation,
+    nextNumber,
+  });
+  const { checkpoint } = state;
+  if (checkpoint) {
+    const origin = { agentId: journal.agentId, runId: run.run };
+    const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
+    setup.tell({ kind: "checkpoint_restored", ...origin, by: options.by, ...shown });
+  }
+  const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
+  return new RunSession({
+    journal,
+    run,
+    lane,
+    start,
+    opening,
+    head,
+    structure: structureRecord(setup.graph, lane, journal),
+    automatic: setup.automatic,
+    recording: new Recording(state, reader, log.index, nextVisitOf(state)),
+    replies: new RecordedReplies(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
+    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),
+  });
+}
+
+/** The messages of the run before, and what closes them where it was ended in the middle. */
+function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
+  const reader = log.reader(state);
+  const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const closing = closingMessage(
+    messages.map(({ message }) => message),
+    state.calls,
+    reader,
+  );
+  return { messages, ...(closing && { added: [closing] }) };
+}

@@ -1,0 +1,265 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import type { RunOptions, ResumeOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
+import { toolsByNames } from "../../agent/tool/toolNames.ts";
+import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
+import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { waits } from "../../checkpoint/fold/openRequests.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { NothingToResumeError } from "../../errors/run/NothingToResumeError.ts";
+import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
+import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
+import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { isolate } from "../../internal/isolate.ts";
+import { randomId } from "../../internal/randomId.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
+import { newRun, restoredRun, runRecord, type StoredState } from "../record/startRecorder.ts";
+import { branchEffects } from "./branchEffects.ts";
+import { endFacts } from "./endFacts.ts";
+import { endRecords } from "./endRecords.ts";
+import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideRun.ts";
+import { findCheckpoint } from "../move/findCheckpoint.ts";
+import { finishRollback } from "../rollback/rollBack.ts";
+import { lineFrom, runAt } from "../move/branchFrom.ts";
+import { pendingInputs } from "../waiting/pendingInputs.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { recordedOutput } from "./recordedOutput.ts";
+import type { RunSession } from "../record/RunRecorder.ts";
+import type { RunSessions } from "../record/RunRecorders.ts";
+import { assertStrategyFits } from "../record/strategyRecord.ts";
+
+type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
+
+/** One call of `run` or `resume` on a durable agent: it owns the agent while it lasts. */
+export class DurableRun {
+  readonly #setup: PersistenceSetup;
+  readonly #sessions: RunSessions;
+  readonly #journal: Journal;
+  readonly #request: RunRequest;
+  readonly #next: Next;
+
+  constructor(options: {
+    readonly setup: PersistenceSetup;
+    readonly sessions: RunSessions;
+    readonly journal: Journal;
+    readonly request: RunRequest;
+    readonly next: Next;
+  }) {
+    this.#setup = options.setup;
+    this.#sessions = options.sessions;
+    this.#journal = options.journal;
+    this.#request = options.request;
+    this.#next = options.next;
+  }
+
+  async execute(): Promise<RunResult<unknown>> {
+    this.#assertStatus();
+    const begun = this.#journal.head?.log.index.rollback ? await this.#finishRollback() : this.#stored();
+    const stored = await this.#settleRequests(begun);
+    const decision = this.#decide(stored);
+    const { agentId } = this.#request;
+    switch (decision.kind) {
+      case "recorded":
+        return {
+          status: "completed",
+          runId: decision.runId,
+          output: await recordedOutput(this.#setup.log, this.#journal, decision.runId),
+        };
+      case "resume":
+        return this.#run(await this.#resumed(stored));
+      case "waiting":
+        return { status: "waiting", runId: decision.runId, requests: stored ? pendingInputs(stored) : [] };
+      case "branch":
+        return this.#branch(decision.checkpointId);
+      case "new":
+        return this.#begin(decision.keep, stored);
+      case "abandon":
+        if (stored) {
+          const end = { status: "cancelled", reason: "abandoned for another run" } as const;
+          this.#journal.append(endRecords(this.#journal, stored, end));
+        }
+        return this.#afterOther(decision.keep);
+      case "finish_first":
+        return this.#finishFirst(stored, decision.keep);
+      case "refuse_unfinished":
+        throw new UnfinishedRunError(agentId, decision.runId);
+      case "refuse_cancelled":
+        throw new NothingToResumeError(agentId, `run ${JSON.stringify(decision.runId)} was cancelled`);
+      case "refuse_nothing":
+        throw new NothingToResumeError(agentId, "nothing is stored of it");
+    }
+  }
+
+  /** @throws RollbackIncompleteError */
+  async #finishRollback(): Promise<StoredState | undefined> {
+    await finishRollback(this.#setup, this.#journal);
+    await this.#journal.readHead();
+    return this.#stored();
+  }
+
+  /** Answers given with the resume come first, and so does what has expired. */
+  async #settleRequests(stored: StoredState | undefined): Promise<StoredState | undefined> {
+    const journal = this.#journal;
+    const { options } = this.#request;
+    const answers = "answers" in options ? options.answers : undefined;
+    let current = stored;
+    if (answers) {
+      await answerRequests(this.#setup, journal, current, answers);
+      await journal.readHead();
+      current = this.#stored();
+    }
+    if (!current || !(await expireRequests(journal, current))) return current;
+    await journal.readHead();
+    return this.#stored();
+  }
+
+  /** @throws StatusChangedError */
+  #assertStatus(): void {
+    const { options, agentId } = this.#request;
+    const onlyIf = "onlyIf" in options ? options.onlyIf : undefined;
+    const status = this.#journal.life.standing?.status;
+    if (onlyIf && !(status && onlyIf.includes(status))) throw new StatusChangedError(agentId, status, onlyIf);
+  }
+
+  #stored(): StoredState | undefined {
+    const { head } = this.#journal;
+    return head?.state && { log: head.log, state: head.state };
+  }
+
+  #decide(stored: StoredState | undefined): StartDecision {
+    const { kind, options } = this.#request;
+    const facts = this.#facts(stored);
+    // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
+    return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
+  }
+
+  #facts(stored: StoredState | undefined): StartFacts {
+    const { index } = this.#journal.head?.log ?? {};
+    const { options } = this.#request;
+    const runId = "runId" in options ? options.runId : undefined;
+    const ended = (run: string) => (index?.cancelled.has(run) ? "cancelled" : "completed");
+    const last = index?.run?.run;
+    return {
+      ...(index?.unfinished &&
+        index.run && {
+          unfinished: {
+            runId: index.run.run,
+            sameInput: this.#sameInput(index.run, stored),
+            waits: stored !== undefined && waits(index, stored.state),
+          },
+        }),
+      ...(runId !== undefined && index?.runs.has(runId) && { asked: ended(runId) }),
+      ...(last !== undefined && index?.runs.has(last) && { last: { runId: last, status: ended(last) } }),
+    };
+  }
+
+  #sameInput(run: RunRecord, stored: StoredState | undefined): boolean {
+    if (this.#request.kind === "resume" || !stored) return false;
+    const before = stored.log.readValue(run.input);
+    return isSameValue(before, this.#request.input);
+  }
+
+  async #resumed(stored: StoredState | undefined): Promise<RunSession> {
+    const { agentId } = this.#request;
+    const run = stored?.log.index.run;
+    if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
+    const opening = this.#startRecords();
+    if (!stored.log.index.lanes.has(stored.state.lane)) return this.#queued(stored, run, opening);
+    await this.#assertFits(stored);
+    return restoredRun(this.#setup, this.#journal, stored, { lane: stored.state.lane, run, opening, by: "resume" });
+  }
+
+  /** A task that has waited for its first start. */
+  #queued(stored: StoredState, run: RunRecord, opening: readonly AgentRecord[]): RunSession {
+    const { graph } = this.#setup;
+    const given = stored.log.readValue(run.input);
+    const input = isolate(checkSchema(graph.root.input, given, `input of strategy "${graph.name}"`));
+    return newRun(this.#setup, this.#journal, { run, input, keep: "nothing", opening }, undefined);
+  }
+
+  /** What brings a run that is not in progress there. @throws TransitionNotAllowedError when it has failed for good. */
+  #startRecords(): readonly AgentRecord[] {
+    const { life, agentId, clock } = this.#journal;
+    const { standing } = life;
+    if (!standing || standing.status === "in_progress") return [];
+    if (standing.record?.recoverable === false)
+      throw new TransitionNotAllowedError({ taskId: agentId, from: "failed", to: "in_progress", allowed: [] });
+    return statusRecords(life, { status: "in_progress", at: clock.now() });
+  }
+
+  async #branch(checkpointId: string): Promise<RunResult<unknown>> {
+    const journal = this.#journal;
+    const log = await journal.readAll();
+    const target = findCheckpoint(this.#request.agentId, log.index, checkpointId);
+    const state = stateAt(log.index, target);
+    if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
+    await this.#assertFits({ log, state });
+    const head = stateAt(log.index);
+    // Where the unfinished run is anyway: with what its next node did already.
+    if (head?.checkpoint === target && log.index.unfinished)
+      return this.#run(await this.#resumed({ log, state: head }));
+    const { run, reopens } = runAt(target, log.index);
+    // A finished run keeps its recorded result: what branches off from it is a run of its own.
+    const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
+    const begun = lineFrom(target, "branch", own, reopens, journal);
+    const opening = [...(reopens ? [] : this.#startRecords()), ...begun.records];
+    const session = restoredRun(
+      this.#setup,
+      journal,
+      { log, state },
+      { lane: begun.lane, run: own, opening, head: begun.head, by: "branch" },
+    );
+    const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
+    return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
+  }
+
+  /** @throws UnfinishedRunError when the other run cannot be finished now: it waits. */
+  async #finishFirst(stored: StoredState | undefined, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
+    const first = await this.#run(await this.#resumed(stored));
+    if (first.status !== "completed") throw new UnfinishedRunError(this.#request.agentId, first.runId);
+    return this.#afterOther(keep);
+  }
+
+  /** Another run ended just now on this journal; its end is what the new one follows. */
+  async #afterOther(keep: "history" | "nothing"): Promise<RunResult<unknown>> {
+    const log = await this.#journal.readAll();
+    const state = stateAt(log.index);
+    return this.#begin(keep, state && { log, state });
+  }
+
+  async #begin(keep: "history" | "nothing", before: StoredState | undefined): Promise<RunResult<unknown>> {
+    const { options, input } = this.#request;
+    const runId = ("runId" in options ? options.runId : undefined) ?? randomId();
+    const run = runRecord(this.#journal, runId, input);
+    return this.#run(newRun(this.#setup, this.#journal, { run, input, keep, opening: [run] }, before));
+  }
+
+  async #run(session: RunSession): Promise<RunResult<unknown>> {
+    const { options } = this.#request;
+    this.#journal.forgetHead();
+    const verify = "verify" in options ? options.verify : undefined;
+    this.#journal.endFacts = endFacts(this.#setup, this.#journal, session.run.run, verify);
+    this.#sessions.add(session);
+    const { lost } = this.#journal;
+    const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;
+    return this.#next({ ...this.#request, options: { ...options, signal }, start: session.start });
+  }
+
+  async #assertFits({ log, state }: StoredState): Promise<void> {
+    const { graph } = this.#setup;
+    const journal = this.#journal;
+    await assertStrategyFits(graph, this.#request.agentId, state, log.reader(state), journal.sha256, () =>
+      journal.readAll(),
+    );
+    if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
+    if (state.settings) toolsByNames(this.#setup.tools, state.settings.tools);
+  }
+}
+
+function hasEffects({ remaining, missing }: BranchEffects): boolean {
+  return remaining.length > 0 || missing.length > 0;
+}

@@ -1,0 +1,61 @@
+import type { AgentLife } from "../../checkpoint/life/AgentLife.ts";
+import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
+import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { systemClock, type Clock } from "../../internal/Clock.ts";
+import type { AppendListener } from "../../journal/AppendQueue.ts";
+import { Journal } from "../../journal/Journal.ts";
+import { AppendedEvents } from "../../persistence/events/AppendedEvents.ts";
+import { tellListener } from "../../persistence/events/notifyListener.ts";
+import { timedEvent } from "../../persistence/events/PersistenceEvent.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { TaskManagerOptions } from "../TaskManagerOptions.ts";
+
+/** The logs of the tasks of one storage. */
+export class TaskLogs {
+  readonly log: RecordLog;
+  readonly clock: Clock;
+  readonly #provider: LogPersistenceStorageProvider;
+  readonly #listening: Pick<TaskManagerOptions, "onEvent" | "onListenerError">;
+
+  /** @throws StorageNotListableError for a provider of three methods. */
+  constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
+    if (!(storage instanceof LogPersistenceStorageProvider)) throw new StorageNotListableError();
+    this.#provider = storage;
+    this.log = storage.log;
+    this.clock = clock;
+    this.#listening = { onEvent, onListenerError };
+  }
+
+  /** What the log of a task says now. Owns nothing. */
+  async life(taskId: string): Promise<AgentLife> {
+    return (await AgentLog.readHead(this.log, taskId)).log.index.life;
+  }
+
+  /** Owns a task. @throws AgentBusyError while another has it. */
+  async openJournal(taskId: string): Promise<Journal> {
+    const { log, clock } = this;
+    const { inlineThresholdBytes, compressThresholdBytes } = this.#provider;
+    return Journal.open({
+      log,
+      agentId: taskId,
+      clock,
+      sha256: await this.#provider.sha256(),
+      inlineThresholdBytes,
+      compressThresholdBytes,
+      maxCheckpointBytes: Infinity,
+      listener: (generation, index) => this.#listenerOf(taskId, generation, index),
+    });
+  }
+
+  #listenerOf(taskId: string, generation: number, index: LogIndex): AppendListener {
+    const { onEvent, onListenerError } = this.#listening;
+    if (!onEvent) return () => {};
+    const events = new AppendedEvents(taskId, generation, index);
+    return (records, summary) => {
+      for (const event of events.of(records, summary))
+        tellListener(onEvent, timedEvent(event, this.clock), onListenerError);
+    };
+  }
+}

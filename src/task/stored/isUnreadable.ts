@@ -1,0 +1,8 @@
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
+
+/** Whether an error says that one task cannot be read; the others can. */
+export function isUnreadable(error: unknown): boolean {
+  return isAboutOneAgent(error) || error instanceof CorruptBlobError || error instanceof UnreadableValueError;
+}

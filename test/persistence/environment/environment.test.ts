@@ -1,0 +1,123 @@
+import { AIAgent, Persistence, persistence, strategy, type EnvironmentMismatch } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import {
+  judgeEnvironment,
+  type EnvironmentFacts,
+  type RecoveryInfo,
+} from "../../../src/persistence/environment/judgeEnvironment.ts";
+import { Stopped } from "../support/durableAgent.ts";
+import { requiringAgent } from "../support/requiringAgent.ts";
+import { storages } from "../support/storages.ts";
+import { TestEnvironment } from "../support/TestEnvironment.ts";
+
+describe.each(storages)("$name: what a run requires", (storage) => {
+  it("is recorded as it is when a checkpoint is saved, and looked at when one is validated", async () => {
+    const opened = await storage.open();
+    const environment = TestEnvironment.readable();
+    await expect(requiringAgent(opened(), environment).run("in")).rejects.toBeInstanceOf(Stopped);
+    const outside = persistence(requiringAgent(opened(), environment)).agent();
+    const latest = await outside.getLatestCheckpoint();
+    expect(latest?.recoveryInfo).toEqual({
+      resumePoint: "second",
+      requiredContext: ["read.txt", "written.txt", "absent.txt"],
+      fileHashes: { "read.txt": "r1", "written.txt": "by the agent", "absent.txt": null },
+      workingDirectory: "/project",
+      environment: { node: "22" },
+    });
+    expect(await outside.validateCheckpoint()).toMatchObject({
+      valid: true,
+      mismatches: [],
+      environmental: {
+        workingDirectoryExists: { ok: true },
+        filesUnchanged: { ok: true },
+        dependenciesAvailable: { ok: true },
+      },
+    });
+    environment.files.set("/project/read.txt", "r2");
+    environment.files.delete("/project/written.txt");
+    environment.versions.set("node", "20");
+    environment.directories.clear();
+    const changed = await outside.validateCheckpoint();
+    expect(changed.valid).toBe(false);
+    expect(Object.values(changed.environmental).map(({ ok }) => ok)).toEqual([false, false, false]);
+    expect(changed.mismatches).toEqual([
+      { kind: "working_directory_missing", path: "/project" },
+      { kind: "file_modified_externally", path: "read.txt", expected: "r1", found: "r2" },
+      { kind: "file_deleted", path: "written.txt" },
+      { kind: "environment_not_satisfied", name: "node", wanted: "22", found: "20" },
+    ]);
+  });
+
+  it("is not looked at without an environment, and the validation says so", async () => {
+    const opened = await storage.open();
+    const agent = requiringAgent(opened(), undefined);
+    await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+    const found = await persistence(agent).agent().validateCheckpoint();
+    const notChecked = { ok: true, notChecked: "no environment is configured" };
+    expect(found).toMatchObject({
+      valid: true,
+      environmental: {
+        workingDirectoryExists: notChecked,
+        filesUnchanged: notChecked,
+        dependenciesAvailable: notChecked,
+      },
+    });
+    const { recoveryInfo } = (await persistence(agent).agent().getLatestCheckpoint()) ?? {};
+    expect(recoveryInfo).not.toHaveProperty("workingDirectory");
+    expect(recoveryInfo).not.toHaveProperty("fileHashes");
+  });
+});
+
+it("nothing is read for a run that requires nothing", async () => {
+  const environment = new TestEnvironment();
+  const graph = strategy<string, string>("s", (g) => {
+    const only = g.node("only", (input: string) => input);
+    g.edge(g.start, only);
+    g.edge(only, g.finish);
+  });
+  const promptExecutor = { execute: () => Promise.reject(new Error("no model")) };
+  await new AIAgent({ llmModel: "none", promptExecutor, strategy: graph })
+    .install(Persistence, { environment })
+    .run("in");
+  expect(environment.looks).toBe(0);
+});
+
+describe("the verdict on an environment", () => {
+  const info: RecoveryInfo = { resumePoint: "n", requiredContext: [], environment: {} };
+  const facts: EnvironmentFacts = { directoryExists: true, hashes: new Map(), answers: new Map() };
+  const file = { ...info, requiredContext: ["f"] };
+  const name = { ...info, environment: { git: ">=2" } };
+  const holding = (hash: string | undefined) => ({ ...facts, hashes: new Map([["f", hash]]) });
+  it.each<[string, RecoveryInfo, EnvironmentFacts, readonly EnvironmentMismatch[]]>([
+    ["nothing required", info, facts, []],
+    ["no directory recorded", info, { ...facts, directoryExists: false }, []],
+    [
+      "directory gone",
+      { ...info, workingDirectory: "/w" },
+      { ...facts, directoryExists: false },
+      [{ kind: "working_directory_missing", path: "/w" }],
+    ],
+    ["file the same", { ...file, fileHashes: { f: "1" } }, holding("1"), []],
+    [
+      "file another",
+      { ...file, fileHashes: { f: "1" } },
+      holding("2"),
+      [{ kind: "file_modified_externally", path: "f", expected: "1", found: "2" }],
+    ],
+    ["file gone", { ...file, fileHashes: { f: "1" } }, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
+    ["file that was never there", { ...file, fileHashes: { f: null } }, holding(undefined), []],
+    ["file that has come", { ...file, fileHashes: { f: null } }, holding("1"), []],
+    ["file that nobody hashed, there", file, holding("1"), []],
+    ["file that nobody hashed, gone", file, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
+    ["name satisfied", name, { ...facts, answers: new Map([["git", { found: "2.4", satisfied: true }]]) }, []],
+    [
+      "name not satisfied",
+      name,
+      { ...facts, answers: new Map([["git", { found: "1.8", satisfied: false }]]) },
+      [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2", found: "1.8" }],
+    ],
+    ["name unknown", name, facts, [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2" }]],
+  ])("%s", (_name, required, found, expected) => {
+    expect(judgeEnvironment(required, found)).toEqual(expected);
+  });
+});

@@ -1,0 +1,126 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  LogPersistenceStorageProvider,
+  persistence,
+  strategy,
+  type AgentContext,
+  type PersistenceEvent,
+} from "agent-persistence";
+import { FilePersistenceStorageProvider, FileRecordLog, type ProcessIdentity } from "agent-persistence/file";
+import { describe, expect, it } from "vitest";
+import { testDirectory, TestMachine } from "../../storage/file/fixture.ts";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
+import { nodesOf } from "../support/stored.ts";
+
+const steps = (fault: Fault) =>
+  strategy<string, string>("s", (graph) => {
+    const first = graph.node("first", (input: string, context: AgentContext) => {
+      context.llm.append({ role: "user", content: input });
+      return input;
+    });
+    const second = graph.node("second", (input: string) => input);
+    const third = graph.node("third", (input: string) => {
+      fault.strike();
+      return input;
+    });
+    graph.edge(graph.start, first);
+    graph.edge(first, second);
+    graph.edge(second, third);
+    graph.edge(third, graph.finish);
+  });
+
+/** The segment that holds a text. */
+async function segmentHolding(directory: string, text: string): Promise<string> {
+  for (const item of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(item.parentPath, item.name);
+    if (item.name.endsWith(".jsonl") && (await readFile(path, "utf8")).includes(text)) return path;
+  }
+  throw new Error(`No segment holds ${text}.`);
+}
+
+async function damage(path: string, text: string): Promise<void> {
+  const bytes = await readFile(path);
+  const at = bytes.indexOf(text);
+  bytes[at + 1] = (bytes[at + 1] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+describe("an append that a crash cut", () => {
+  it("is passed over, and told", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    const storage = (processIdentity: ProcessIdentity) =>
+      new LogPersistenceStorageProvider(new FileRecordLog({ directory, processIdentity }));
+    const fault = new Fault();
+    const first = machine.start();
+    await expect(durableAgent(steps(fault), storage(first)).run("in")).rejects.toBeInstanceOf(Stopped);
+    const path = await segmentHolding(directory, '"node":"third"');
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.slice(0, text.indexOf('"node":"third"')));
+    machine.end(first);
+    fault.repair();
+    const told: PersistenceEvent[] = [];
+    const agent = durableAgent(steps(fault), storage(machine.start()), { onEvent: (event) => void told.push(event) });
+    expect(await agent.run("in")).toMatchObject({ status: "completed", output: "in" });
+    const torn = told.filter(({ kind }) => kind === "log_torn_tail");
+    expect(torn).toMatchObject([
+      { agentId: "a", tornTail: { file: path, line: 5, bytes: expect.any(Number) as number } },
+    ]);
+    expect(await nodesOf(agent)).toEqual(["first", "second", "third", "finish"]);
+  });
+});
+
+describe("an agent whose log is damaged", () => {
+  it("is refused by each verb with an error that names the file, the line and the last checkpoint before", async () => {
+    const directory = await testDirectory();
+    const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
+    await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+    const path = await segmentHolding(directory, '"node":"third"');
+    await damage(path, '"node":"third"');
+    const refused = { code: "corrupt_log", agentId: "a", lastPosition: 2, lastCheckpointId: "1-2" };
+    const outside = persistence(agent).agent();
+    for (const read of [() => outside.getCheckpoints(), () => outside.getLatestCheckpoint()])
+      await expect(read()).rejects.toMatchObject({ ...refused, file: path });
+    for (const verb of [() => agent.resume(), () => agent.run("in"), () => outside.rollbackToLatestCheckpoint()])
+      await expect(verb()).rejects.toMatchObject(refused);
+    await expect(agent.resume()).rejects.toThrow(/line \d+: .*last checkpoint before it is 1-2/);
+  });
+
+  it("goes on from the last checkpoint before the damage, on purpose and in a copy", async () => {
+    const directory = await testDirectory();
+    const copy = await testDirectory();
+    const fault = new Fault();
+    const agent = durableAgent(steps(fault), new FilePersistenceStorageProvider({ directory }));
+    await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+    await damage(await segmentHolding(directory, '"node":"third"'), '"node":"third"');
+    const report = await new FileRecordLog({ directory }).salvage("a", new FileRecordLog({ directory: copy }));
+    expect(report).toMatchObject({ appends: 2, lastCheckpointId: "1-2", unreachable: [4] });
+    fault.repair();
+    const again = durableAgent(steps(fault), new FilePersistenceStorageProvider({ directory: copy }));
+    expect(await persistence(again).agent().getLatestCheckpoint()).toMatchObject({ checkpointId: "1-2" });
+    expect(await again.resume()).toMatchObject({ status: "completed", output: "in" });
+    expect(await nodesOf(again)).toEqual(["first", "second", "third", "finish"]);
+    await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log" });
+  });
+
+  it("does not keep others from being listed as unfinished, and is listed itself", async () => {
+    const directory = await testDirectory();
+    const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
+    for (const agentId of ["one", "two", "three"]) {
+      await expect(agent.run(agentId, { agentId })).rejects.toBeInstanceOf(Stopped);
+      await persistence(agent).agent(agentId).rollbackToLatestCheckpoint();
+    }
+    const path = await segmentHolding(directory, '"content":"two"');
+    await damage(path, '"claim"');
+    for (const item of await readdir(directory, { recursive: true, withFileTypes: true }))
+      if (item.name === "state.json") await writeFile(join(item.parentPath, item.name), "{}");
+    const found = [];
+    for await (const run of persistence(agent).unfinished()) found.push(run);
+    expect(found).toMatchObject([
+      { agentId: "one", status: "paused" },
+      { agentId: "three", status: "paused" },
+      { status: "unreadable", code: "corrupt_log", reason: expect.stringContaining(dirname(dirname(path))) as string },
+    ]);
+  });
+});

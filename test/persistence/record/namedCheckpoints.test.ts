@@ -1,0 +1,143 @@
+import { persistence, strategy, type AgentContext } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent } from "../support/durableAgent.ts";
+import { checkpointsOf } from "../support/stored.ts";
+import { logStorages, storages } from "../support/storages.ts";
+
+type Body = (context: AgentContext) => Promise<unknown>;
+
+/** "first", then "pay", which gives a checkpoint the id "before" and goes on with `body`. */
+function paying(body: Body = async () => {}) {
+  return strategy<string, string>("paying", (g) => {
+    const first = g.node("first", (input: string) => `${input}!`);
+    const pay = g.node("pay", async (input: string, context) => {
+      const { checkpointId } = await persistence(context).createCheckpoint({ checkpointId: "before" });
+      await body(context);
+      return `${input} after ${checkpointId}`;
+    });
+    g.edge(g.start, first);
+    g.edge(first, pay);
+    g.edge(pay, g.finish);
+  });
+}
+
+/** Throws the first time. */
+function once(): Body {
+  let done = false;
+  return async () => {
+    if (done) return;
+    done = true;
+    throw new Error("cut short");
+  };
+}
+
+describe.each(storages)("$name: a checkpoint with a given id", (storage) => {
+  it("is the same when its node runs again", async () => {
+    const opened = await storage.open();
+    const body = once();
+    await expect(durableAgent(paying(body), opened()).run("go")).rejects.toThrow("cut short");
+    const agent = durableAgent(paying(body), opened());
+    const [before] = (await checkpointsOf(agent)).filter(({ checkpointId }) => checkpointId === "before");
+    expect(await agent.resume()).toMatchObject({ output: "go! after before" });
+    const after = (await checkpointsOf(agent)).filter(({ checkpointId }) => checkpointId === "before");
+    expect(after).toEqual([before]);
+  });
+
+  it("is the same after a rollback to it", async () => {
+    const opened = await storage.open();
+    const agent = durableAgent(paying(), opened());
+    await agent.run("go");
+    await persistence(agent).agent("a").rollbackToCheckpoint("before");
+    expect(await agent.resume()).toMatchObject({ output: "go! after before" });
+    expect((await checkpointsOf(agent)).filter(({ checkpointId }) => checkpointId === "before")).toHaveLength(1);
+  });
+
+  it("is the same among several of one visit", async () => {
+    const opened = await storage.open();
+    const cut = once();
+    const body: Body = async (context) => {
+      await persistence(context).createCheckpoint({ checkpointId: "second" });
+      await cut(context);
+    };
+    await expect(durableAgent(paying(body), opened()).run("go")).rejects.toThrow("cut short");
+    expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
+  });
+
+  it("is the same when it was asked for by a version", async () => {
+    const opened = await storage.open();
+    const cut = once();
+    const versioned = strategy<string, string>("versioned", (g) => {
+      const node = g.node("node", async (_input: string, context) => {
+        const { version } = await persistence(context).createCheckpoint({ version: 7 });
+        await cut(context);
+        return `version ${version}`;
+      });
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    await expect(durableAgent(versioned, opened()).run("go")).rejects.toThrow("cut short");
+    expect(await durableAgent(versioned, opened()).resume()).toMatchObject({ output: "version 7" });
+  });
+
+  it("is refused where the run has one already: twice in a visit, and in a later visit", async () => {
+    const twice: Body = (context) => persistence(context).createCheckpoint({ checkpointId: "before" });
+    const refused = expect.objectContaining({ code: "checkpoint_exists", checkpointId: "before" });
+    await expect(durableAgent(paying(twice), (await storage.open())()).run("go")).rejects.toEqual(refused);
+    const looping = strategy<string, string>("looping", (g) => {
+      const node = g.node("node", async (input: string, context) => {
+        await persistence(context).createCheckpoint({ checkpointId: "before" });
+        return input;
+      });
+      g.edge(g.start, node);
+      g.edge(node, node, { when: () => true });
+      g.edge(node, g.finish);
+    });
+    const opened = await storage.open();
+    await expect(durableAgent(looping, opened()).run("go")).rejects.toEqual(refused);
+    await expect(durableAgent(looping, opened()).resume()).rejects.toEqual(refused);
+  });
+});
+
+describe.each(logStorages)("$name: a checkpoint with a given id", (storage) => {
+  it("is the same after a wait", async () => {
+    const opened = await storage.open();
+    const body: Body = (context) => context.requestInput({ id: "go", prompt: "Go on?", schema: z.boolean() });
+    const result = await durableAgent(paying(body), opened()).run("go");
+    const [request] = result.status === "waiting" ? result.requests : [];
+    const answers = { [request?.requestId ?? ""]: true };
+    expect(await durableAgent(paying(body), opened()).resume({ answers })).toMatchObject({
+      output: "go! after before",
+    });
+  });
+
+  it("is the same after a rollback to it from its own node", async () => {
+    const cut = once();
+    const body: Body = (context) => cut(context).catch(() => persistence(context).rollbackToCheckpoint("before"));
+    const agent = durableAgent(paying(body), (await storage.open())());
+    expect(await agent.run("go")).toMatchObject({ output: "go! after before" });
+  });
+
+  it("gives its id to the one that a rollback to before it leads to, and to that of a later run", async () => {
+    const agent = durableAgent(paying(), (await storage.open())());
+    await agent.run("go");
+    const durable = persistence(agent).agent("a");
+    const [first] = await durable.getCheckpoints();
+    await durable.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(await agent.resume()).toMatchObject({ output: "go! after before" });
+    expect(await agent.run("again", { runId: "second" })).toMatchObject({ output: "again! after before" });
+    const stored = await durable.getCheckpoints();
+    const ids = stored.map(({ checkpointId }) => checkpointId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const paid = stored.filter(({ nodeId, trigger }) => nodeId === "pay" && trigger === "asked_for");
+    expect(paid.map(({ checkpointId }) => checkpointId)).toEqual([
+      expect.stringMatching(/^\d+-\d+$/),
+      expect.stringMatching(/^\d+-\d+$/),
+      "before",
+    ]);
+    expect(paid.at(-1)).toMatchObject({ lastInput: "again!", runId: "second" });
+    for (const { parentId } of stored.slice(1)) expect(ids).toContain(parentId);
+    await durable.rollbackToCheckpoint("before");
+    expect(await agent.resume()).toMatchObject({ output: "again! after before" });
+  });
+});

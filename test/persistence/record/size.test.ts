@@ -1,0 +1,127 @@
+import {
+  callModel,
+  callTools,
+  CheckpointTooLargeError,
+  hasToolCalls,
+  persistence,
+  storageKey,
+  strategy,
+  textOf,
+  tool,
+  type LogPersistenceStorageProvider,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent } from "../support/durableAgent.ts";
+import { checkpointsOf, recordsOf, restoredBy } from "../support/stored.ts";
+import { logStorages } from "../support/storages.ts";
+
+const megabytes = (count: number, filler = "x") => filler.repeat(count * 1024 * 1024);
+const kept = storageKey("dataset", z.string());
+const other = storageKey("other", z.string());
+
+/** The blobs that the records of agent "a" refer to. */
+async function blobsOf(storage: LogPersistenceStorageProvider): Promise<ReadonlySet<string>> {
+  const text = JSON.stringify(await recordsOf(storage));
+  return new Set(text.match(/blob:\/\/[0-9a-f]+-\d+(?:\.gz)?/g) ?? []);
+}
+
+describe.each(logStorages)("$name: size control", (storage) => {
+  it("stores a tool result of 3 MB once, however many checkpoints and snapshots refer to it", async () => {
+    const opened = await storage.open();
+    const big = Array.from({ length: 30_000 }, (_, at) => `${at} `.padEnd(104, "."));
+    const read = tool({
+      name: "read",
+      description: "",
+      inputSchema: z.object({}),
+      effect: "idempotent",
+      execute: () => big,
+    });
+    const graph = strategy<string, string>("s", (g) => {
+      const ask = g.node("callModel", callModel);
+      const call = g.node("callTools", callTools);
+      const chat = g.node("chat", (left: number, context) => {
+        context.llm.rewrite((messages) => messages.slice(0, 3));
+        context.llm.append({ role: "user", content: `${left} ${"y".repeat(9_000)}` });
+        return left - 1;
+      });
+      g.edge(g.start, ask);
+      g.edge(ask, call, { when: hasToolCalls });
+      g.edge(call, ask);
+      g.edge(ask, chat, { when: (message) => !hasToolCalls(message), map: (message) => Number(textOf(message)) });
+      g.edge(chat, chat, { when: (left) => left > 0 });
+      g.edge(chat, g.finish, { when: (left) => left === 0, map: () => "done" });
+    });
+    const turns = [{ toolCalls: [{ toolName: "read", input: {} }] }, "250"];
+    const agent = durableAgent(graph, opened(), { tools: [read], turns, maxIterations: 1_000 });
+    await agent.run("go");
+    const records = await recordsOf(opened());
+    expect(records.filter(({ kind }) => kind === "snapshot").length).toBeGreaterThan(0);
+    const [blob, ...more] = await blobsOf(opened());
+    expect(more).toEqual([]);
+    const { blobs } = opened().log;
+    expect((await blobs.get("a", blob ?? ""))?.length).toBeLessThan(500_000);
+    expect(blob).toMatch(/\.gz$/);
+    const checkpoints = await checkpointsOf(agent);
+    expect(checkpoints.length).toBeGreaterThan(250);
+    const results = checkpoints.at(-1)?.messageHistory.find(({ role }) => role === "tool");
+    expect(results).toMatchObject({ content: [{ output: big }] });
+  });
+
+  it("refuses a checkpoint of more than 5 MB, and names its largest parts", async () => {
+    const opened = await storage.open();
+    let refused: CheckpointTooLargeError | undefined;
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", async (input: string, context) => {
+        context.storage.set(kept, megabytes(4));
+        context.storage.set(other, megabytes(2, "y"));
+        const before = await recordsOf(opened());
+        const save = () => persistence(context).createCheckpoint({ nodeId: "first", lastInput: input });
+        refused = (await save().catch((error: unknown) => error)) as CheckpointTooLargeError;
+        expect(await recordsOf(opened())).toEqual(before);
+        context.storage.delete(other);
+        await save();
+        return input;
+      });
+      g.edge(g.start, first);
+      g.edge(first, g.finish);
+    });
+    const agent = durableAgent(graph, opened());
+    expect(await agent.run("go")).toMatchObject({ status: "completed" });
+    expect(refused).toBeInstanceOf(CheckpointTooLargeError);
+    expect(refused).toMatchObject({ code: "checkpoint_too_large", nodeId: "first", maxBytes: 5 * 1024 * 1024 });
+    expect(refused?.parts.map(({ name }) => name)).toEqual([
+      'storage key "dataset"',
+      'storage key "other"',
+      'the input of node "first"',
+    ]);
+    expect(refused?.message).toContain('storage key "dataset"');
+    const [, second] = await checkpointsOf(agent);
+    expect(second?.storage).toEqual({ dataset: megabytes(4) });
+    // What was refused was not put either.
+    expect((await blobsOf(opened())).size).toBe(1);
+  });
+
+  it("ends a run whose step is too large, and lets it go on from before that step", async () => {
+    const opened = await storage.open();
+    let size = 6;
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", (input: string, context) => {
+        context.llm.append({ role: "user", content: megabytes(size) });
+        return input;
+      });
+      g.edge(g.start, first);
+      g.edge(first, g.finish);
+    });
+    const agent = durableAgent(graph, opened());
+    await expect(agent.run("go")).rejects.toMatchObject({
+      code: "checkpoint_too_large",
+      parts: [{ name: "message 1" }, {}],
+    });
+    const before = (await checkpointsOf(agent)).map(restoredBy);
+    expect(before).toHaveLength(1);
+    size = 4;
+    expect(await agent.resume()).toMatchObject({ status: "completed" });
+    expect((await checkpointsOf(agent)).map(restoredBy).slice(0, 1)).toEqual(before);
+  });
+});

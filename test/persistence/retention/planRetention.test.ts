@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InvalidInputError } from "../../../src/errors/agent/InvalidInputError.ts";
+import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
+import { defaultRetention, fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
+
+const day = 24 * 60 * 60 * 1000;
+const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));
+
+describe("what retention does with an agent", () => {
+  it.each([
+    ["completed", 6.9, "keep"],
+    ["completed", 7, "drop"],
+    ["cancelled", 6.9, "keep"],
+    ["cancelled", 7, "drop"],
+    ["failed", 29.9, "keep"],
+    ["failed", 30, "drop"],
+    ["in_progress", 10_000, "keep"],
+    ["queued", 10_000, "keep"],
+    ["paused", 10_000, "keep"],
+    ["waiting", 10_000, "keep"],
+    ["completed", -10, "keep"],
+  ])("%s for %d days: %s", (status, days, kind) => {
+    const agent = { status, lastTime: 1_000 * day, checkpoints: versions(5) };
+    expect(planRetention(agent, defaultRetention, (1_000 + days) * day)).toEqual({ kind });
+  });
+
+  it.each(["queued", "paused", "waiting"])(
+    "leaves one that is %s as it is, however many checkpoints it has",
+    (status) => {
+      expect(planRetention({ status, lastTime: 0, checkpoints: versions(500) }, defaultRetention, 0)).toEqual({
+        kind: "keep",
+      });
+    },
+  );
+
+  it.each<[number, readonly number[] | undefined]>([
+    [20, undefined],
+    [21, [1, 5, 10, 15, 20, 21]],
+    [93, [1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93]],
+    [96, [1, 25, 50, 75, 96]],
+    [500, [1, 125, 250, 375, 500]],
+  ])("of %d checkpoints keeps %j", (count, expected) => {
+    const plan = planRetention(
+      { status: "in_progress", lastTime: 0, checkpoints: versions(count) },
+      defaultRetention,
+      0,
+    );
+    expect(plan).toEqual(expected ? { kind: "prune", kept: new Set(expected) } : { kind: "keep" });
+  });
+
+  it("keeps the first, the last, what is exempt, at most the cap of the others, and nothing less the second time", () => {
+    const checkpoints = fc
+      .uniqueArray(fc.record({ version: fc.integer({ min: 1, max: 2_000 }), exempt: fc.boolean() }), {
+        selector: ({ version }) => version,
+        maxLength: 300,
+      })
+      .map((list) => list.sort((a, b) => a.version - b.version));
+    fc.assert(
+      fc.property(checkpoints, fc.integer({ min: 2, max: 40 }), (list, maxCheckpoints) => {
+        const policy = { ...defaultRetention, maxCheckpoints };
+        const plan = planRetention({ status: "completed", lastTime: 0, checkpoints: list }, policy, 0);
+        const counted = list.filter(({ exempt }) => !exempt).map(({ version }) => version);
+        if (plan.kind !== "prune") {
+          expect(counted.length).toBeLessThanOrEqual(maxCheckpoints);
+          return;
+        }
+        const left = counted.filter((version) => plan.kept.has(version));
+        expect(left.length).toBeLessThanOrEqual(maxCheckpoints);
+        expect([left[0], left.at(-1)]).toEqual([counted[0], counted.at(-1)]);
+        expect(list.filter(({ version, exempt }) => exempt && !plan.kept.has(version))).toEqual([]);
+        const after = list.filter(({ version }) => plan.kept.has(version));
+        expect(planRetention({ status: "completed", lastTime: 0, checkpoints: after }, policy, 0)).toEqual({
+          kind: "keep",
+        });
+      }),
+    );
+  });
+
+  it.each([{ maxCheckpoints: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])("refuses %j", (policy) => {
+    expect(() => fullRetention(policy)).toThrow(InvalidInputError);
+  });
+});

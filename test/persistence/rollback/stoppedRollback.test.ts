@@ -1,0 +1,228 @@
+import type { LogPersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } from "agent-persistence";
+import { crashAfter, SimulatedClock, SimulatedCrashError } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { bookings, undoAll, type BookingOptions } from "../support/bookings.ts";
+import { Fault, Stopped } from "../support/durableAgent.ts";
+import { recordsOf } from "../support/stored.ts";
+import { logStorages, storages, type TestStorage } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+const items = ["a", "b", "c"];
+
+/** Three bookings of a run that ended. */
+async function booked(storage: TestStorage, options?: BookingOptions) {
+  const world = new World();
+  const opened = await storage.open();
+  const build = (again?: BookingOptions) => bookings(world, opened(), items, { ...options, ...again });
+  await build().agent.run("go", { runId: "r" });
+  return { world, opened, build };
+}
+
+/** What stands, and which inverses ran. */
+const undone = (world: World) => world.done.filter((one) => one.startsWith("undo"));
+
+describe.each(storages)("$name: an inverse that fails", (storage) => {
+  it("is tried as often as the policy says, then stops the rollback with a report", async () => {
+    let tries = 0;
+    const fault = new Fault();
+    const strike = () => {
+      tries++;
+      fault.strike();
+    };
+    const stuck = { item: "b", fault: { strike } };
+    const { world, build } = await booked(storage, { stuck, inverseRetry: { attempts: 4, delayMs: 0 } });
+    const stopped: unknown = await undoAll(build()).catch((error: unknown) => error);
+    expect(stopped).toMatchObject({
+      code: "rollback_incomplete",
+      agentId: "a",
+      reverted: [{ toolName: "book", input: { item: "c" } }],
+      failed: [{ toolName: "book", input: { item: "b" }, error: expect.any(Stopped) as Stopped }],
+      remaining: [{ toolName: "book", input: { item: "a" } }],
+    });
+    expect(tries).toBe(4);
+    expect(undone(world)).toEqual(["undo c"]);
+  });
+});
+
+describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
+  async function stopped(options: BookingOptions = {}) {
+    const fault = new Fault();
+    const all = await booked(storage, { ...options, stuck: { item: "b", fault } });
+    const error: unknown = await undoAll(all.build()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "rollback_incomplete" });
+    const [{ inverseId }] = (error as { readonly failed: readonly [{ readonly inverseId: string }] }).failed;
+    return { ...all, fault, inverseId };
+  }
+
+  it("goes on with the next rollback, whose report is that of the whole", async () => {
+    const { world, build, fault } = await stopped();
+    fault.repair();
+    const report = await undoAll(build());
+    expect(report.reverted.map(({ input }) => input)).toEqual([{ item: "c" }, { item: "b" }, { item: "a" }]);
+    expect(undone(world)).toEqual(["undo c", "undo b", "undo a"]);
+    const moved = await build().outside.getLatestCheckpoint();
+    expect(moved?.revertedToolCallIds).toHaveLength(3);
+  });
+
+  it("to the latest goes on to where it was going", async () => {
+    const { world, build, fault } = await stopped();
+    fault.repair();
+    const [first] = await build().outside.getCheckpoints();
+    const report = await build().outside.rollbackToLatestCheckpoint();
+    expect(report.checkpointId).toBe(first?.checkpointId);
+    expect(world.items).toEqual([]);
+  });
+
+  it("is refused to where it does not go any more", async () => {
+    const { build, opened } = await stopped();
+    const [first, last] = await build().outside.getCheckpoints();
+    const records = (await recordsOf(opened() as LogPersistenceStorageProvider)).length;
+    await expect(build().outside.rollbackToCheckpoint(last?.checkpointId ?? "")).rejects.toMatchObject({
+      code: "not_an_ancestor",
+      available: [first?.checkpointId],
+    });
+    expect(await recordsOf(opened() as LogPersistenceStorageProvider)).toHaveLength(records);
+  });
+
+  it.each([
+    ["run", ({ agent }: ReturnType<typeof bookings>) => agent.run("go", { runId: "r" })],
+    ["resume", ({ agent }: ReturnType<typeof bookings>) => agent.resume()],
+    [
+      "move",
+      async ({ agent, outside }: ReturnType<typeof bookings>) => {
+        await outside.setExecutionPoint({ nodeId: "all", input: "moved" });
+        return agent.resume();
+      },
+    ],
+  ])("keeps the next %s from beginning, and goes on with it", async (_what, go) => {
+    const { world, build, fault } = await stopped();
+    await expect(go(build())).rejects.toMatchObject({ code: "rollback_incomplete", remaining: [{}] });
+    expect(undone(world)).toEqual(["undo c"]);
+    fault.repair();
+    expect(await go(build())).toMatchObject({ status: "completed" });
+    expect(undone(world)).toEqual(["undo c", "undo b", "undo a"]);
+    expect(world.items).toEqual(["a", "b", "c"]);
+  });
+
+  it.each([
+    { settlement: { output: undefined }, failed: [], reverted: ["c", "b", "a"] },
+    {
+      settlement: { error: "the hotel refuses" },
+      failed: [{ input: { item: "b" }, error: { reason: "the hotel refuses" } }],
+      reverted: ["c", "a"],
+    },
+    { settlement: "unknown", failed: [{ input: { item: "b" }, error: { code: "tool_failed" } }], reverted: ["c", "a"] },
+  ] as const)("goes past a call that was settled as $settlement", async ({ settlement, failed, reverted }) => {
+    const { world, build, inverseId } = await stopped();
+    await build().outside.settleToolCall(inverseId, settlement);
+    const report = await undoAll(build());
+    expect(report.failed).toMatchObject(failed);
+    expect(report.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(reverted);
+    expect(undone(world)).toEqual(["undo c", "undo a"]);
+  });
+
+  it("tries an inverse again that was left, when somebody says so", async () => {
+    const { world, build, inverseId, fault } = await stopped();
+    const { outside } = build();
+    await outside.settleToolCall(inverseId, { error: "later" });
+    await outside.settleToolCall(inverseId, "retry");
+    await expect(outside.settleToolCall("other", "retry")).rejects.toMatchObject({ code: "tool_call_not_in_doubt" });
+    fault.repair();
+    expect((await undoAll(build())).failed).toEqual([]);
+    expect(world.items).toEqual([]);
+  });
+
+  it("stops at a call whose inverse is registered no more, whatever else is", async () => {
+    const { world, build } = await booked(storage);
+    await expect(undoAll(build({ registered: false }))).rejects.toMatchObject({
+      code: "rollback_incomplete",
+      reverted: [],
+      failed: [{ input: { item: "c" }, error: { code: "inverse_missing", toolName: "book" } }],
+      remaining: [{}, {}],
+    });
+    expect(undone(world)).toEqual([]);
+    expect((await undoAll(build())).reverted).toHaveLength(3);
+    expect(world.items).toEqual([]);
+  });
+
+  it("waits between two attempts, by the clock it was given", async () => {
+    const clock = new SimulatedClock();
+    const { build, fault } = await stopped();
+    const going = undoAll(build({ clock, inverseRetry: { attempts: 2, delayMs: 1_000 } }));
+    const timers: number[] = [];
+    const after = clock.after.bind(clock);
+    clock.after = (ms, callback) => {
+      timers.push(ms);
+      fault.repair();
+      queueMicrotask(() => clock.advance(ms));
+      return after(ms, callback);
+    };
+    expect((await going).failed).toEqual([]);
+    expect(timers).toEqual([1_000]);
+  });
+});
+
+describe.each(logStorages)("$name: an inverse that a crash cut short", (storage) => {
+  /** Its beginning is stored, its end is not. */
+  async function cutShort(options?: BookingOptions) {
+    const all = await booked(storage, options);
+    const crashing = bookings(all.world, crashAfter(all.opened(), 2), items, options);
+    await expect(undoAll(crashing)).rejects.toBeInstanceOf(SimulatedCrashError);
+    expect(undone(all.world)).toEqual(["undo c"]);
+    return all;
+  }
+
+  it("is in doubt: every rollback stops there, and none repeats it", async () => {
+    const { world, build } = await cutShort();
+    const { outside } = build();
+    const [doubt] = await outside.getToolCallsInDoubt();
+    const [, , toolCallId] = world.executed;
+    expect(doubt).toMatchObject({
+      reverts: toolCallId,
+      toolName: "inverse of book",
+      effect: "irreversible",
+      input: { item: "c" },
+    });
+    for (let tries = 0; tries < 2; tries++) {
+      await expect(undoAll(build())).rejects.toMatchObject({
+        code: "rollback_incomplete",
+        failed: [
+          {
+            toolCallId,
+            inverseId: doubt?.toolCallId,
+            error: {
+              code: "tool_call_in_doubt",
+              reverts: toolCallId,
+              declaration: 'registerRollback(book, …, { effect: "idempotent" })',
+            },
+          },
+        ],
+      });
+    }
+    expect(undone(world)).toEqual(["undo c"]);
+  });
+
+  it("runs again when it is declared idempotent", async () => {
+    const { world, build } = await cutShort({ inverseEffect: "idempotent" });
+    await undoAll(build());
+    expect(undone(world)).toEqual(["undo c", "undo c", "undo b", "undo a"]);
+  });
+
+  it.each<{ settlement: ToolCallSettlement; runs: number; failed: number }>([
+    { settlement: "retry", runs: 4, failed: 0 },
+    { settlement: { output: 1 }, runs: 3, failed: 0 },
+    { settlement: { error: "did not" }, runs: 3, failed: 1 },
+    { settlement: "unknown", runs: 3, failed: 1 },
+  ])("is settled by the handler of calls as $settlement", async ({ settlement, runs, failed }) => {
+    const { world, build } = await cutShort();
+    const asked: ToolCallInDoubt[] = [];
+    const onToolCallInDoubt = (call: ToolCallInDoubt) => {
+      asked.push(call);
+      return settlement;
+    };
+    const report = await undoAll(build({ onToolCallInDoubt }));
+    expect(asked).toMatchObject([{ reverts: world.executed[2], input: { item: "c" } }]);
+    expect(undone(world)).toHaveLength(runs);
+    expect([report.failed.length, report.reverted.length]).toEqual([failed, 3 - failed]);
+  });
+});

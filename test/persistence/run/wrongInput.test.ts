@@ -1,0 +1,209 @@
+import {
+  AIAgent,
+  type AgentContext,
+  LogPersistenceStorageProvider,
+  Persistence,
+  RollbackToolRegistry,
+  contextDelta,
+  interval,
+  persistence,
+  storageKey,
+  strategy,
+  tool,
+} from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { logStorages } from "../support/storages.ts";
+import { recordsOf } from "../support/stored.ts";
+
+/** Whatever JavaScript may hand over, the types notwithstanding. */
+const wrong = (value: unknown): never => value as never;
+
+const promptExecutor = scriptedModel([]);
+const config = { promptExecutor, llmModel: "m" };
+const schema = z.object({});
+const book = tool({ name: "book", description: "", inputSchema: schema, execute: () => 1 });
+const plain = { name: "t", description: "", inputSchema: schema, execute: () => 1 };
+const define = (given: object) => () => new AIAgent(wrong({ ...config, ...given }));
+const install = (given: unknown) => () => new AIAgent(config).install(Persistence, wrong(given));
+const build = (given: (graph: never) => void) => () => strategy<string, string>("s", wrong(given));
+
+/** What is refused, the path of the problem, and the call. */
+const definitions: readonly (readonly [string, string, () => unknown])[] = [
+  ["an agent without a configuration", "", () => new AIAgent(wrong(undefined))],
+  ["an agent without an executor", "promptExecutor", define({ promptExecutor: {} })],
+  ["an agent without a model", "llmModel", define({ llmModel: "" })],
+  ["tools that are no list", "tools", define({ tools: book })],
+  ["a tool that is none", "tools.0", define({ tools: [undefined] })],
+  ["a tool that cannot run", "tools.0.execute", define({ tools: [{ ...plain, execute: 1 }] })],
+  ["no number of iterations", "maxIterations", define({ maxIterations: Number.NaN })],
+  ["half an iteration", "maxIterations", define({ maxIterations: 1.5 })],
+  ["a limit that is text", "maxIterations", define({ maxIterations: "5" })],
+  ["a system prompt that is no text", "systemPrompt", define({ systemPrompt: 5 })],
+  ["parameters that are no object", "modelParameters", define({ modelParameters: "hot" })],
+  ["a strategy that is none", "strategy", define({ strategy: {} })],
+  ["a feature that is none", "", () => new AIAgent(config).install(wrong(undefined))],
+  ["a tool without a definition", "", () => tool(wrong(undefined))],
+  ["a tool without a name", "name", () => tool({ ...plain, name: "" })],
+  ["a tool without a zod schema", "inputSchema", () => tool(wrong({ ...plain, inputSchema: { type: "object" } }))],
+  ["an effect that is none", "effect", () => tool({ ...plain, effect: wrong("idempotant") })],
+  ["a storage key without a schema", "schema", () => storageKey("k", wrong(undefined))],
+  ["a storage that is none", "storage", install({ storage: {} })],
+  ["a storage that is null", "storage", install({ storage: null })],
+  ["a configuration that is text", "", install("memory")],
+  ["a switch that is text", "enableAutomaticPersistence", install({ enableAutomaticPersistence: "no" })],
+  ["triggers that are no list", "triggers", install({ triggers: interval() })],
+  ["a trigger that is none", "triggers.0", install({ triggers: [interval] })],
+  ...["after_node", "run_started", "run_ended", "unresolved", "asked_for", "rollback"].map(
+    (name) =>
+      [
+        `a trigger named ${name}`,
+        "triggers.0.name",
+        install({ triggers: [{ name, priority: "high", isDue: () => true }] }),
+      ] as const,
+  ),
+  ["a registry that is none", "rollbackToolRegistry", install({ rollbackToolRegistry: {} })],
+  ["a participant that is none", "participants.0", install({ participants: [5] })],
+  ["an answer to doubt that is none", "onToolCallInDoubt", install({ onToolCallInDoubt: "again" })],
+  ["no attempt", "inverseRetry.attempts", install({ inverseRetry: { attempts: 0 } })],
+  ["a delay that is none", "inverseRetry.delayMs", install({ inverseRetry: { delayMs: -1 } })],
+  ["a grace that is none", "abortGraceMs", install({ abortGraceMs: Number.NaN })],
+  ["a listener that is none", "onEvent", install({ onEvent: "log" })],
+  ["a size that is none", "maxCheckpointBytes", install({ maxCheckpointBytes: -1 })],
+  ["a trimming that is none", "trimming.messages", install({ trimming: { messages: Number.NaN } })],
+  ["an environment that is none", "environment", install({ environment: 5 })],
+  ["a retention that is none", "retention.maxCheckpoints", install({ retention: { maxCheckpoints: 1 } })],
+  ["a clock that is none", "clock", install({ clock: Date })],
+  ["an interval that is none", "", () => interval({ everyMs: Number.NaN })],
+  ["a growth that is none", "", () => contextDelta({ bytes: -1 })],
+  ["an inverse of nothing", "tool", () => new RollbackToolRegistry().registerRollback(wrong(undefined), () => 1)],
+  ["an inverse that is none", "inverse", () => new RollbackToolRegistry().registerRollback(book, wrong(undefined))],
+  ["a log that is none", "", () => new LogPersistenceStorageProvider(wrong(undefined))],
+  ["persistence of nothing", "", () => persistence(wrong({}))],
+];
+
+it.each(definitions)("refuses %s, and says where", (_name, path, call) => {
+  expect(call).toThrow(
+    expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
+  );
+});
+
+it.each([
+  ["a node without a function", build((graph: { node(name: string): void }) => graph.node("n"))],
+  [
+    "a schema of a node that is none",
+    build((g: { node(...a: unknown[]): void }) => g.node("n", { input: 5 }, () => 1)),
+  ],
+  ["a subgraph that is none", build((graph: { subgraph(name: string): void }) => graph.subgraph("n"))],
+  ["a strategy without a function", () => strategy("s", wrong(undefined))],
+  [
+    "a condition that is no function",
+    build((g: { edge(...a: unknown[]): void; start: object; finish: object }) =>
+      g.edge(g.start, g.finish, { when: "done" }),
+    ),
+  ],
+])("refuses %s in a strategy", (_name, call) => {
+  expect(call).toThrow(expect.objectContaining({ code: "invalid_strategy" }));
+});
+
+const asked = { prompt: "p", schema: z.string() };
+
+const graph = strategy<string, string>("s", (s) => {
+  const node = s.node("node", async (text: string) => text);
+  s.edge(s.start, node);
+  s.edge(node, s.finish);
+});
+
+type Verb = (agent: AIAgent) => unknown;
+
+const durable = (agent: AIAgent) => persistence(agent).agent("a");
+
+const verbs: readonly (readonly [string, string, Verb])[] = [
+  ["run with an unfinished that is none", "unfinished", (agent) => agent.run("y", { unfinished: wrong("typo") })],
+  ["run with a history that is none", "history", (agent) => agent.run("y", { history: wrong("typo") })],
+  ["run with a run id that is empty", "runId", (agent) => agent.run("y", { runId: "" })],
+  ["run with a signal that is none", "signal", (agent) => agent.run("y", { signal: wrong({}) })],
+  ["run with text for options", "", (agent) => agent.run("y", wrong("a"))],
+  ["resume with text for options", "", (agent) => agent.resume(wrong("a"))],
+  ["resume with a checkpoint that is none", "checkpointId", (agent) => agent.resume({ checkpointId: "" })],
+  ["resume with answers that are none", "answers", (agent) => agent.resume({ answers: wrong([]) })],
+  ["resume only in a status that is none", "onlyIf.0", (agent) => agent.resume({ onlyIf: [wrong("done")] })],
+  ["resume only in a text", "onlyIf", (agent) => agent.resume({ onlyIf: wrong("completed") })],
+  ["resume with a verification that is none", "verify", (agent) => agent.resume({ verify: wrong(5) })],
+  ["rollback to nothing", "", (agent) => durable(agent).rollbackToCheckpoint(wrong(undefined))],
+  ["rollback to an empty id", "", (agent) => durable(agent).rollbackToCheckpoint("")],
+  ["rollback to an object", "", (agent) => durable(agent).rollbackToCheckpoint(wrong({ checkpointId: "1-1" }))],
+  ["rollback with text for options", "", (agent) => durable(agent).rollbackToLatestCheckpoint(wrong("default"))],
+  ["execution point without options", "", (agent) => durable(agent).setExecutionPoint(wrong(undefined))],
+  ["execution point nowhere", "nodeId", (agent) => durable(agent).setExecutionPoint({ nodeId: wrong(null), input: 1 })],
+  ["validation of no id", "", (agent) => durable(agent).validateCheckpoint(wrong({}))],
+  ["answer that waits no time", "", (agent) => durable(agent).answer("r", 1, { timeoutMs: Number.NaN })],
+  ["cancellation for no reason", "reason", (agent) => durable(agent).cancel(wrong(5))],
+  ["restart with text for options", "", (agent) => durable(agent).restart(wrong("now"))],
+  ["filter that is text", "", (agent) => durable(agent).getCheckpoints(wrong("node"))],
+  ["filter with no number", "limit", (agent) => durable(agent).getCheckpoints({ limit: -1 })],
+  ["list with text for options", "", (agent) => persistence(agent).unfinished(wrong("failed")).next()],
+  ["pruning at no time", "now", (agent) => persistence(agent).prune({ now: Number.NaN })],
+  ["pruning of nobody", "agentId", (agent) => persistence(agent).prune({ agentId: "" })],
+  ["pruning by no policy", "policy", (agent) => persistence(agent).prune({ policy: wrong(5) })],
+];
+
+type Use = (context: AgentContext) => unknown;
+
+const uses: readonly (readonly [string, string, Use])[] = [
+  ["request of nothing", "", (context) => context.requestInput(wrong(undefined))],
+  ["request without a prompt", "prompt", (context) => context.requestInput(wrong({ schema: z.string() }))],
+  ["request without a schema", "schema", (context) => context.requestInput(wrong({ prompt: "p" }))],
+  [
+    "request that waits for nothing",
+    "waitingFor",
+    (context) => context.requestInput({ ...asked, waitingFor: wrong("") }),
+  ],
+  ["request until no time", "expiresAt", (context) => context.requestInput({ ...asked, expiresAt: new Date(NaN) })],
+  ["rollback to nothing", "", (context) => persistence(context).rollbackToCheckpoint(wrong(undefined))],
+  ["execution point nowhere", "nodeId", (context) => persistence(context).setExecutionPoint(wrong({ input: 1 }))],
+];
+
+describe.each(logStorages)("what is wrong is refused, and nothing changes, on storage in $name", ({ open }) => {
+  it.each(verbs)("%s", async (_name, path, verb) => {
+    const storage = (await open())();
+    const agent = new AIAgent({ ...config, id: "a", strategy: graph }).install(Persistence, { storage });
+    await agent.run("x");
+    const before = await recordsOf(storage);
+    await expect(Promise.resolve().then(() => verb(agent))).rejects.toMatchObject({
+      code: "invalid_input",
+      problems: [{ path }],
+    });
+    expect(await recordsOf(storage)).toEqual(before);
+  });
+
+  it.each(uses)("in a node: %s", async (_name, path, use) => {
+    const storage = (await open())();
+    const caught: unknown[] = [];
+    const strategyThatCatches = strategy<string, string>("s", (s) => {
+      const node = s.node("node", async (text: string, context) => {
+        await Promise.resolve(use(context)).catch((error: unknown) => caught.push(error));
+        return text;
+      });
+      s.edge(s.start, node);
+      s.edge(node, s.finish);
+    });
+    const agent = new AIAgent({ ...config, id: "a", strategy: strategyThatCatches }).install(Persistence, { storage });
+    expect(await agent.run("x")).toMatchObject({ status: "completed", output: "x" });
+    expect(caught).toMatchObject([{ code: "invalid_input", problems: [{ path }] }]);
+  });
+
+  it("a request whose time has passed is expired at once", async () => {
+    const storage = (await open())();
+    const late = strategy<string, string>("s", (s) => {
+      const node = s.node("node", (_text: string, context) =>
+        context.requestInput({ ...asked, expiresAt: new Date(0) }),
+      );
+      s.edge(s.start, node);
+      s.edge(node, s.finish);
+    });
+    const agent = new AIAgent({ ...config, id: "a", strategy: late }).install(Persistence, { storage });
+    await expect(agent.run("x")).rejects.toMatchObject({ code: "request_expired" });
+  });
+});

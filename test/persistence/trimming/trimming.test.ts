@@ -1,0 +1,221 @@
+import {
+  callModel,
+  callTools,
+  hasToolCalls,
+  persistence,
+  strategy,
+  textOf,
+  tool,
+  type Message,
+  type OlderContent,
+  type PersistenceEvent,
+  type PromptExecutor,
+  type TrimmingPolicy,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { resultsOf } from "../../../src/persistence/trimming/planTrimming.ts";
+import { durableAgent, Stopped } from "../support/durableAgent.ts";
+import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
+import { logStorages } from "../support/storages.ts";
+
+const look = tool({
+  name: "look",
+  description: "",
+  inputSchema: z.object({ at: z.number() }),
+  effect: "none",
+  execute: ({ at }) => `seen ${at} ${"x".repeat(300)}`,
+});
+
+const looking = strategy<string, string>("looking", (g) => {
+  const ask = g.node("callModel", callModel);
+  const call = g.node("callTools", callTools);
+  g.edge(g.start, ask);
+  g.edge(ask, call, { when: hasToolCalls });
+  g.edge(call, ask);
+  g.edge(ask, g.finish, { when: (message) => !hasToolCalls(message), map: textOf });
+});
+const turns = (count: number) => [
+  ...Array.from({ length: count }, (_, at) => ({ toolCalls: [{ toolName: "look", input: { at } }] })),
+  "done",
+];
+/** The scripted model tells by the history which turn is next; one that is trimmed does not say. */
+function countingModel(count: number): PromptExecutor {
+  let at = 0;
+  return {
+    execute: async () => {
+      const part = { type: "tool-call", toolCallId: "call", toolName: "look", input: { at } } as const;
+      return { message: { role: "assistant", content: at++ < count ? [part] : "done" } };
+    },
+  };
+}
+const outputs = (messages: readonly Message[]) => messages.flatMap(resultsOf).map(({ output }) => String(output));
+const isWhole = (output: string) => output.startsWith("seen");
+
+describe.each(logStorages)("$name: trimming", (storage) => {
+  const agentOn = async (count: number, trimming: TrimmingPolicy, more: object = {}) => {
+    const opened = await storage.open();
+    return {
+      opened,
+      agent: durableAgent(looking, opened(), {
+        tools: [look],
+        model: countingModel(count),
+        trimming,
+        maxIterations: 1_000,
+        ...more,
+      }),
+    };
+  };
+
+  it("keeps the last 5 tool outputs and 50 messages, and the originals", async () => {
+    const events: PersistenceEvent[] = [];
+    const { agent } = await agentOn(40, {}, { onEvent: (event: PersistenceEvent) => void events.push(event) });
+    const untrimmed = durableAgent(looking, (await storage.open())(), {
+      tools: [look],
+      model: countingModel(40),
+      maxIterations: 1_000,
+    });
+    await agent.run("go", { runId: "r" });
+    await untrimmed.run("go", { runId: "r" });
+    const durable = persistence(agent).agent();
+    const now = await durable.getMessages();
+    expect(now.length).toBeGreaterThanOrEqual(51);
+    expect(now.length).toBeLessThanOrEqual(52);
+    expect(now).toEqual((await latestOf(agent)).messageHistory);
+    expect(outputs(now).map(isWhole).slice(-6)).toEqual([false, true, true, true, true, true]);
+    expect(outputs(now).filter(isWhole)).toHaveLength(5);
+    const all = await persistence(untrimmed).agent().getMessages();
+    expect(await durable.getMessages({ original: true })).toEqual(all);
+    expect(all.length).toBe(82);
+    expect(events.filter(({ kind }) => kind === "history_trimmed").length).toBeGreaterThan(30);
+    // Each checkpoint has what was live when it was made.
+    for (const { messageHistory } of await checkpointsOf(agent)) expect(messageHistory.length).toBeLessThanOrEqual(53);
+  });
+
+  it("gives back the full history when rolled back to before a trim", async () => {
+    const { agent } = await agentOn(12, { toolOutputs: 2, messages: 8 });
+    await agent.run("go");
+    const early = (await checkpointsOf(agent))[4];
+    expect(outputs(early?.messageHistory ?? []).every(isWhole)).toBe(true);
+    expect(early?.messageHistory[0]).toMatchObject({ role: "user", content: "go" });
+    await persistence(agent)
+      .agent()
+      .rollbackToCheckpoint(early?.checkpointId ?? "");
+    expect((await latestOf(agent)).messageHistory).toEqual(early?.messageHistory);
+  });
+
+  it("keeps the originals that a kept checkpoint has when others are pruned", async () => {
+    const { agent } = await agentOn(24, { toolOutputs: 2, messages: 8 });
+    await agent.run("go");
+    const before = new Map((await checkpointsOf(agent)).map((data) => [data.version, data.messageHistory]));
+    await persistence(agent).prune({ policy: { maxCheckpoints: 6 } });
+    const kept = await checkpointsOf(agent);
+    expect(kept.length).toBeLessThan(before.size / 4);
+    for (const { version, messageHistory } of kept) expect(messageHistory).toEqual(before.get(version));
+    const whole = new Set(kept.flatMap(({ messageHistory }) => outputs(messageHistory).filter(isWhole)));
+    const originals = await persistence(agent).agent().getMessages({ original: true });
+    expect(whole.size).toBeGreaterThan(2);
+    expect(outputs(originals)).toEqual(expect.arrayContaining([...whole]));
+    for (const { checkpointId, version } of kept.toReversed()) {
+      await persistence(agent).agent().rollbackToCheckpoint(checkpointId);
+      expect((await latestOf(agent)).messageHistory).toEqual(before.get(version));
+    }
+  });
+
+  it("goes on after a crash with what the agent had, and asks for no summary twice", async () => {
+    const opened = await storage.open();
+    const asked: string[] = [];
+    const trimming: TrimmingPolicy = {
+      toolOutputs: 1,
+      summarise: async (older) => {
+        asked.push(older.kind === "tool_output" ? older.toolCallId : "messages");
+        return "short";
+      },
+    };
+    const controller = new AbortController();
+    const stopping = tool({
+      name: "look",
+      description: "",
+      inputSchema: z.object({ at: z.number() }),
+      effect: "none",
+      execute: ({ at }) => {
+        if (at === 3) controller.abort(new Stopped("in the fourth call"));
+        return `seen ${at}`;
+      },
+    });
+    const agent = () => durableAgent(looking, opened(), { tools: [stopping], turns: turns(5), trimming });
+    const { signal } = controller;
+    await expect(agent().run("go", { runId: "r", signal })).rejects.toBeInstanceOf(Stopped);
+    await agent().run("go", { runId: "r" });
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked).toHaveLength(4);
+    expect(outputs(await persistence(agent()).agent().getMessages())).toEqual([
+      "short",
+      "short",
+      "short",
+      "short",
+      "seen 4",
+    ]);
+  });
+
+  it("loses no checkpoint by a summariser that fails, and tells of it", async () => {
+    const events: PersistenceEvent[] = [];
+    let failures = 3;
+    const summarise = (older: OlderContent) => {
+      if (failures-- > 0) throw new Stopped("no summary");
+      return `short ${older.kind}`;
+    };
+    const { agent } = await agentOn(
+      6,
+      { toolOutputs: 1, summarise },
+      { onEvent: (event: PersistenceEvent) => void events.push(event) },
+    );
+    expect(await agent.run("go")).toMatchObject({ status: "completed", output: "done" });
+    expect(events.filter(({ kind }) => kind === "trimming_failed")).toMatchObject(
+      Array.from({ length: 3 }, () => ({ content: "tool_output", error: expect.any(Stopped) as unknown })),
+    );
+    expect(await checkpointsOf(agent)).toHaveLength(14);
+    expect(outputs((await latestOf(agent)).messageHistory).filter((output) => !isWhole(output))).toHaveLength(5);
+  });
+
+  it("takes what is no text for a failure", async () => {
+    const events: PersistenceEvent[] = [];
+    const summarise = () => 7 as unknown as string;
+    const { agent } = await agentOn(
+      2,
+      { toolOutputs: 1, summarise },
+      { onEvent: (event: PersistenceEvent) => void events.push(event) },
+    );
+    await agent.run("go");
+    expect(events.find(({ kind }) => kind === "trimming_failed")).toMatchObject({
+      error: expect.any(TypeError) as unknown,
+    });
+    expect(outputs((await latestOf(agent)).messageHistory).every(isWhole)).toBe(true);
+  });
+});
+
+it("stores little more than the messages when one output is shortened at each of many steps", async () => {
+  const opened = await (logStorages[0] as (typeof logStorages)[number]).open();
+  const steps = 600;
+  const growing = strategy<string, string>("growing", (g) => {
+    const step = g.node("step", (at: number, context) => {
+      const toolCallId = `call ${at}`;
+      context.llm.append(
+        { role: "assistant", content: [{ type: "tool-call", toolCallId, toolName: "look", input: { at } }] },
+        { role: "tool", content: [{ type: "tool-result", toolCallId, toolName: "look", output: "x".repeat(2_000) }] },
+      );
+      return at + 1;
+    });
+    g.edge(g.start, step, { map: () => 0 });
+    g.edge(step, step, { when: (at) => at < steps });
+    g.edge(step, g.finish, { when: (at) => at === steps, map: String });
+  });
+  const agent = durableAgent(growing, opened(), { trimming: { messages: Infinity }, maxIterations: 5_000 });
+  await agent.run("go");
+  const stored = JSON.stringify(await recordsOf(opened())).length;
+  const messages = JSON.stringify(await persistence(agent).agent().getMessages({ original: true })).length;
+  expect(stored / messages).toBeLessThan(1.3);
+  expect(
+    outputs(await persistence(agent).agent().getMessages()).filter((output) => output.startsWith("xxx")),
+  ).toHaveLength(5);
+});

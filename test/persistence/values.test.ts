@@ -1,0 +1,30 @@
+import { strategy } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { durableAgent } from "./support/durableAgent.ts";
+import { checkpointsOf, recordsOf } from "./support/stored.ts";
+import { logStorages } from "./support/storages.ts";
+
+const kilobyte = 1024;
+const echo = strategy<string, string>("echo", (g) => g.edge(g.start, g.finish));
+
+describe.each(logStorages)("$name: a value", (storage) => {
+  it.each([
+    ["of 10 KB stands in the log", 10 * kilobyte, undefined],
+    ["of more is a blob", 10 * kilobyte + 1, "plain"],
+    ["of 100 KB is one as it is", 100 * kilobyte, "plain"],
+    ["of more is one that is compressed", 100 * kilobyte + 1, "compressed"],
+  ] as const)("%s", async (_name, bytes, expected) => {
+    const opened = await storage.open();
+    const agent = durableAgent(echo, opened());
+    // JSON puts it between quotation marks.
+    const value = "x".repeat(bytes - 2);
+    expect(await agent.run(value)).toMatchObject({ output: value });
+    const [blob] = JSON.stringify(await recordsOf(opened())).match(/blob:\/\/[0-9a-f]+-\d+(\.gz)?/) ?? [];
+    const form = blob?.endsWith(".gz") ? "compressed" : "plain";
+    expect(blob === undefined ? undefined : form).toBe(expected);
+    const stored = blob === undefined ? undefined : (await opened().log.blobs.get("a", blob))?.length;
+    if (expected === "plain") expect(stored).toBe(bytes);
+    if (expected === "compressed") expect(stored).toBeLessThan(kilobyte);
+    expect((await checkpointsOf(durableAgent(echo, opened()))).at(-1)?.lastInput).toBe(value);
+  });
+});

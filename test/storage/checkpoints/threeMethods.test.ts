@@ -1,0 +1,60 @@
+import { persistence, strategy, tool, type RunMoved, type RunPersistence } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { storages } from "../../persistence/support/storages.ts";
+
+/** How the agent comes to make its call another time, on another line. */
+const moves: Readonly<Record<string, ((durable: RunPersistence) => Promise<RunMoved>) | undefined>> = {
+  "a rollback": (durable) => durable.rollbackToCheckpoint("beginning"),
+  "a rollback to the latest checkpoint": (durable) => durable.rollbackToLatestCheckpoint(),
+  "an execution point": (durable) => durable.setExecutionPoint({ nodeId: "second", input: "y" }),
+  "a checkpoint of the beginning of a node": undefined,
+};
+
+describe.each(storages)("a tool call that a crash cut short, on storage in $name", ({ open }) => {
+  it.each(Object.entries(moves))("has the same id when it is made again after %s", async (_name, move) => {
+    const opened = await open();
+    const ids: string[] = [];
+    const fault = new Fault();
+    let moved = false;
+    const notify = tool({
+      name: "notify",
+      description: "",
+      inputSchema: z.object({}),
+      effect: "idempotent",
+      execute: (_input, { toolCallId }) => void ids.push(toolCallId),
+    });
+    const graph = strategy<string, string>("s", (s) => {
+      const first = s.node("first", async (text: string, context) => {
+        await persistence(context)
+          .createCheckpoint({ nodeId: "first", lastInput: text, checkpointId: "beginning" })
+          .catch(() => {});
+        return text;
+      });
+      const second = s.node("second", async (text: string, context) => {
+        const durable = persistence(context);
+        if (!move && !moved) await durable.createCheckpoint();
+        await context.tools.call(notify, {});
+        if (move && !moved) {
+          moved = true;
+          return move(durable);
+        }
+        moved = true;
+        fault.strike();
+        return text;
+      });
+      s.edge(s.start, first);
+      s.edge(first, second);
+      s.edge(second, s.finish);
+    });
+    await expect(durableAgent(graph, opened(), { tools: [notify] }).run("x")).rejects.toBeInstanceOf(Stopped);
+    const before = ids.at(-1);
+    const made = ids.length;
+    fault.repair();
+    await durableAgent(graph, opened(), { tools: [notify] }).resume();
+    // A storage with a log knows that the call had ended, and does not make it again.
+    expect(ids.slice(made)).toEqual(ids.length === made ? [] : [before]);
+    expect(new Set(ids).size).toBe(move ? 2 : 1);
+  });
+});
