@@ -84,7 +84,7 @@ export type { Clock } from "./internal/Clock.ts";
 export type {
   DescribedStep,
   Note,
-  ParticipantHost,
+  ParticipantContext,
   ParticipantPlan,
   ParticipantRequest,
   RollbackParticipant,
@@ -110,7 +110,7 @@ export type {
   RecoveryNoticeEvent,
   RecoveryStepEvent,
   RecoveryStepName,
-  UntimedEvent,
+  EventBody,
   StatusChangedEvent,
   TriggerFailedEvent,
   TrimmingFailedEvent,
@@ -128,18 +128,9 @@ export type {
   TriggerMoment,
   TriggerPriority,
 } from "./persistence/triggers/CheckpointTrigger.ts";
-export {
-  afterAgentCompletion,
-  afterFileModification,
-  afterNode,
-  afterUserInteraction,
-  beforeDangerousOperation,
-  beforeExternalApiCall,
-  contextDelta,
-  interval,
-} from "./persistence/triggers/checkpointTriggers.ts";
+export { triggers } from "./persistence/triggers/triggers.ts";
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
-export type { OlderContent, Summariser, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
+export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
 export type {
   AgentFilter,
   PersistenceFeature,
@@ -194,7 +185,7 @@ export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogErro
 export { DuplicateFeatureError } from "./errors/agent/DuplicateFeatureError.ts";
 export { DuplicateNodeError } from "./errors/agent/DuplicateNodeError.ts";
 export { DuplicateToolError } from "./errors/agent/DuplicateToolError.ts";
-export { EnvironmentMismatchError, type UnsettledMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
+export { EnvironmentMismatchError, type UnresolvedMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
 export { RecoveryRefusedError } from "./errors/checkpoint/RecoveryRefusedError.ts";
 export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
 export { DuplicateRequestError } from "./errors/request/DuplicateRequestError.ts";

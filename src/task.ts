@@ -5,7 +5,7 @@ export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
 export { isResumable } from "./task/isResumable.ts";
 export type { NewTask } from "./task/NewTask.ts";
-export type { Task, TaskIn } from "./task/Task.ts";
+export type { Task, TaskWithStatus } from "./task/Task.ts";
 export { TaskManager } from "./task/TaskManager.ts";
 export type {
   InterruptTaskOptions,
@@ -13,19 +13,19 @@ export type {
   TaskFilter,
   TaskManagerOptions,
 } from "./task/TaskManagerOptions.ts";
-export { allowedMoves, transition, type TaskMove } from "./task/transition.ts";
+export { allowedTransitions, transitionTask, type TaskTransition } from "./task/transitionTask.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker } from "./task/TaskWorker.ts";
 export type { TaskWorkerOptions, WorkOptions } from "./task/TaskWorkerOptions.ts";
 export type { FileReservations, HeldReservation } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/findOverlaps.ts";
 export { InProcessReservations } from "./task/worker/InProcessReservations.ts";
-export type { StartableTask } from "./task/worker/startableTasks.ts";
+export type { ClaimableTask } from "./task/worker/claimableTasks.ts";
 export type { TaskOutcome } from "./task/worker/TaskOutcome.ts";
 export { diskUseOf } from "./task/retention/diskUseOf.ts";
 export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
-export { recover } from "./task/recovery/recover.ts";
-export { recoverAll, type RecoveryOutcome } from "./task/recovery/recoverAll.ts";
+export { recoverTask } from "./task/recovery/recoverTask.ts";
+export { recoverTasks, type RecoveryOutcome } from "./task/recovery/recoverTasks.ts";
 export type {
   RecoverAllOptions,
   RecoverOptions,

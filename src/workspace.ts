@@ -2,10 +2,10 @@ export { GitError } from "./errors/workspace/GitError.ts";
 export { FileNotAcquiredError } from "./errors/workspace/FileNotAcquiredError.ts";
 export { FileReservedError, type FileHolder } from "./errors/workspace/FileReservedError.ts";
 export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts";
-export { merge, type MergeOptions } from "./workspace/merge/merge.ts";
+export { mergeThreeWay, type MergeOptions } from "./workspace/merge/mergeThreeWay.ts";
 export type { ConflictRegion, ConflictSide, MergeResult } from "./workspace/merge/MergeResult.ts";
 export type { MergeLabels } from "./workspace/merge/renderChunks.ts";
-export type { Versions } from "./workspace/merge/Versions.ts";
+export type { MergeVersions } from "./workspace/merge/MergeVersions.ts";
 export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
 export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
@@ -45,7 +45,7 @@ export {
 } from "./workspace/drift/VersionTracker.ts";
 export {
   commitFiles,
-  takeBackCommit,
+  revertCommit,
   type CommitAuthor,
   type CommitRequest,
   type CommittedFiles,

@@ -3,8 +3,8 @@ import { DuplicateFeatureError } from "../errors/agent/DuplicateFeatureError.ts"
 import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { isolate } from "../internal/isolate.ts";
-import { someFunction, someText } from "../internal/options/optionSchemas.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
+import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import type { AgentFeature } from "./feature/AgentFeature.ts";
 import type { AIAgentConfig } from "./AIAgentConfig.ts";
@@ -82,7 +82,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
       if (options[option] !== undefined) this.#needClaimed(option, `The option "${option}"`);
     }
     const { graph } = this.#definition;
-    const checked = isolate(checkSchema(graph.root.input, input, `input of strategy "${graph.name}"`));
+    const checked = frozenCopy(checkSchema(graph.root.input, input, `input of strategy "${graph.name}"`));
     return this.#request("run", options, { input: checked });
   }
 
@@ -125,7 +125,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   }
 }
 
-const featureSchema = z.object({ key: someText, install: someFunction() });
+const featureSchema = z.object({ key: nonEmptyString, install: functionSchema() });
 
 function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;

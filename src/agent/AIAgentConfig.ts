@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { expected, someText, wholeFrom, withMethods } from "../internal/options/optionSchemas.ts";
+import { customSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { isStrategy } from "./strategy/StrategyPlans.ts";
@@ -26,11 +26,11 @@ export interface AIAgentConfig<Input, Output> {
 }
 
 export const agentConfigSchema: z.ZodType = z.object({
-  promptExecutor: withMethods<PromptExecutor>("execute"),
-  llmModel: someText,
+  promptExecutor: objectWithMethods<PromptExecutor>("execute"),
+  llmModel: nonEmptyString,
   modelParameters: z.record(z.string(), z.unknown()).optional(),
   systemPrompt: z.string().optional(),
-  strategy: expected("what strategy(…) returned", isStrategy).optional(),
+  strategy: customSchema("what strategy(…) returned", isStrategy).optional(),
   tools: z.array(toolSchema).optional(),
-  maxIterations: wholeFrom(1).optional(),
+  maxIterations: integerFrom(1).optional(),
 });

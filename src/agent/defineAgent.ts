@@ -1,7 +1,7 @@
 import { DuplicateToolError } from "../errors/agent/DuplicateToolError.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { isolate } from "../internal/isolate.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
@@ -28,7 +28,7 @@ export function defineAgent<Input, Output>(
     tools,
     pipeline: new Pipeline({ agentId, graph, tools }),
     promptExecutor: config.promptExecutor,
-    settings: isolate({
+    settings: frozenCopy({
       model: config.llmModel,
       ...(config.modelParameters && { parameters: config.modelParameters }),
       tools: [...tools.keys()],

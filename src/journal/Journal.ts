@@ -2,14 +2,14 @@ import type { AgentState } from "../checkpoint/fold/AgentState.ts";
 import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
 import { addValueReferences, packsIn, valueBytes } from "../checkpoint/fold/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
-import type { LogIndex, Place } from "../checkpoint/fold/LogIndex.ts";
+import type { LogProjection, Place } from "../checkpoint/fold/LogProjection.ts";
 import type { LastPruning, PrunedRecord } from "../checkpoint/records/pruningRecords.ts";
 import type { Entry } from "../checkpoint/format/Entry.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
-import { fieldDefect } from "../checkpoint/format/recordDefect.ts";
-import { lifeAfter, type AgentLife } from "../checkpoint/life/AgentLife.ts";
-import { SlotWriter } from "../checkpoint/slots/SlotWriter.ts";
+import { invalidField } from "../checkpoint/format/validateRecord.ts";
+import { lifeAfter, type StatusState } from "../checkpoint/life/StatusState.ts";
+import { ValueWriter } from "../checkpoint/slots/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -31,7 +31,7 @@ export interface JournalOptions {
   /** In bytes of UTF-8 JSON; larger values become blobs. */
   readonly inlineThresholdBytes: number;
   /** Makes who is told of each append once it is durable. Absent: nobody. */
-  readonly listener?: (generation: number, index: LogIndex) => AppendListener;
+  readonly listener?: (generation: number, index: LogProjection) => AppendListener;
   /** In bytes of UTF-8 JSON; larger blobs are compressed. */
   readonly compressThresholdBytes: number;
   /** What a checkpoint may add to the log, in bytes. */
@@ -46,7 +46,7 @@ export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly sha256: Sha256;
-  readonly writer: SlotWriter;
+  readonly writer: ValueWriter;
   /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for an agent never seen. */
   head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
   /** Finished runs, with those that end while this journal is open. */
@@ -75,7 +75,7 @@ export class Journal implements AsyncDisposable {
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
-  #life: AgentLife;
+  #life: StatusState;
 
   private constructor(
     options: JournalOptions,
@@ -100,7 +100,7 @@ export class Journal implements AsyncDisposable {
     this.appendedBytes = index.entries * envelopeBytes;
     for (const records of index.laneRecords.values())
       for (const { record } of records) this.appendedBytes += estimateBytes(record);
-    this.writer = new SlotWriter({
+    this.writer = new ValueWriter({
       sha256: options.sha256,
       inlineThresholdBytes: options.inlineThresholdBytes,
       blobs: blobsIn(index),
@@ -170,7 +170,7 @@ export class Journal implements AsyncDisposable {
   }
 
   /** The agent's status, with everything appended so far. */
-  get life(): AgentLife {
+  get life(): StatusState {
     return this.#life;
   }
 
@@ -285,7 +285,7 @@ function contentsIn({ restated }: PrunedRecord): readonly string[] {
   return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
 }
 
-function blobsIn(index: LogIndex): Iterable<BlobCell> {
+function blobsIn(index: LogProjection): Iterable<BlobCell> {
   const cells = new Map<string, BlobCell>();
   for (const records of index.laneRecords.values()) for (const { record } of records) addValueReferences(record, cells);
   for (const run of index.runRecords.values()) addValueReferences(run, cells);
@@ -296,7 +296,7 @@ function blobsIn(index: LogIndex): Iterable<BlobCell> {
 /** Values of wrong types come from plain JavaScript and from models; what reading refuses must not get into the log. */
 function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {
-    const path = fieldDefect(record);
+    const path = invalidField(record);
     if (path === undefined) continue;
     const found = typeof (record as unknown as Readonly<Record<string, unknown>>)[path];
     throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `another type than ${found}` }]);

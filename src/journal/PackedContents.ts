@@ -1,4 +1,4 @@
-import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../checkpoint/fold/LogProjection.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 
@@ -6,7 +6,7 @@ import type { BlobStore } from "../storage/BlobStore.ts";
 export class PackedContents {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
-  readonly #index: LogIndex;
+  readonly #index: LogProjection;
   readonly #sha256: Sha256;
   /** The pack that was read last: contents are asked for in about the order in which they lie. */
   #last: { readonly blob: string; readonly bytes: Uint8Array | undefined } | undefined;
@@ -14,7 +14,7 @@ export class PackedContents {
   constructor(options: {
     readonly blobs: BlobStore;
     readonly agentId: string;
-    readonly index: LogIndex;
+    readonly index: LogProjection;
     readonly sha256: Sha256;
   }) {
     this.#blobs = options.blobs;

@@ -38,7 +38,7 @@ export interface DescribedStep {
 }
 
 /** What a participant may ask about the agents of the definition that it is installed in. */
-export interface ParticipantHost {
+export interface ParticipantContext {
   /** The agent that was asked for or run last through this definition, or else its own. */
   readonly agentId: string;
   /**
@@ -66,7 +66,7 @@ export interface RollbackParticipant {
   /** Tools whose effects it takes back: their calls need no inverse. Default: none. */
   readonly tools?: readonly { readonly name: string }[];
   /** Told once for each definition that it is installed in. */
-  attach?(host: ParticipantHost): void;
+  onInstall?(host: ParticipantContext): void;
   /** Decides its part of a rollback; changes nothing. What it throws refuses the rollback, and nothing has changed. */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**

@@ -1,9 +1,9 @@
-import type { AgentLife } from "../checkpoint/life/AgentLife.ts";
+import type { StatusState } from "../checkpoint/life/StatusState.ts";
 import { stateDataOf } from "../checkpoint/life/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
 /** The picture of an agent, for lists and other tools; `undefined` while it has had no run. */
-export function agentSummary(agentId: string, life: AgentLife): AgentSummary | undefined {
+export function agentSummary(agentId: string, life: StatusState): AgentSummary | undefined {
   const { task, run, standing, createdAt } = life;
   if (!run || !standing) return undefined;
   const created = new Date(createdAt ?? run.at).toISOString();

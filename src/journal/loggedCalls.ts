@@ -1,6 +1,6 @@
 import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/fold/AgentState.ts";
-import type { LogIndex } from "../checkpoint/fold/LogIndex.ts";
-import { SlotReader, type BlobTexts } from "../checkpoint/fold/SlotReader.ts";
+import type { LogProjection } from "../checkpoint/fold/LogProjection.ts";
+import { ValueReader, type BlobTexts } from "../checkpoint/fold/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
 
@@ -19,7 +19,7 @@ export interface LoggedCall extends RecordedCall {
 }
 
 /** Every tool call of a log, in the order in which the calls ended, those without an end at their beginning. */
-export function loggedCalls(index: LogIndex, blobs: BlobTexts): readonly LoggedCall[] {
+export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
   const calls = new Map<string, RecordedCall & { readonly lane: number }>();
   const answers = new Map<string, AnswerRecord>();
   for (const [lane, records] of index.laneRecords) {
@@ -39,7 +39,7 @@ export function loggedCalls(index: LogIndex, blobs: BlobTexts): readonly LoggedC
   }
   // Values of calls and answers refer to nothing but blobs, so they can be read apart from their lines.
   const state = { answers, calls, history: [] } as unknown as AgentState;
-  const reader = new SlotReader(state, blobs);
+  const reader = new ValueReader(state, blobs);
   return [...calls.values()]
     .sort((a, b) => a.order - b.order)
     .map((call) => ({

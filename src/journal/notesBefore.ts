@@ -1,9 +1,9 @@
 import { isOnWayTo } from "../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key on the way to a checkpoint that were not taken back, oldest first. */
-export function notesBefore(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {
+export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
   const before = index.notes.filter(
     (note) =>
       note.record.key === key &&

@@ -1,9 +1,9 @@
 import { isBelow } from "../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key that a rollback to a checkpoint has to take back, newest first; lines that were left included. */
-export function notesBelow(index: LogIndex, target: CheckpointPoint, key: string): readonly NoteRecord[] {
+export function notesBelow(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
   const below = index.notes.filter(
     (note) =>
       note.record.key === key &&

@@ -1,4 +1,4 @@
-import type { CheckpointPoint, LogIndex } from "../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
 import { isBelow } from "../checkpoint/fold/lineage.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
@@ -28,7 +28,7 @@ export interface RollbackPlan {
  * @param isTakenBack whether a participant takes back what the calls of a tool do, ended or not. Default: none does.
  */
 export function planRollback(
-  index: LogIndex,
+  index: LogProjection,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
   hasInverse: (tool: string) => boolean,

@@ -10,11 +10,16 @@ import { encodeValue } from "../checkpoint/values/valueCodec.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
-import { isolate } from "../internal/isolate.ts";
-import { someText } from "../internal/options/optionSchemas.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
+import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { assertStorableHistory, type PointOptions, pointSchema, setPoint } from "./move/setExecutionPoint.ts";
+import {
+  assertStorableHistory,
+  type ExecutionPointOptions,
+  executionPointSchema,
+  setExecutionPoint,
+} from "./move/setExecutionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
 import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
@@ -25,16 +30,16 @@ import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
 import type { CreateCheckpointOptions, NewNote, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
-import type { RunSession } from "./record/RunRecorder.ts";
-import type { RunSessions } from "./record/RunRecorders.ts";
+import type { RunRecorder } from "./record/RunRecorder.ts";
+import type { RunRecorders } from "./record/RunRecorders.ts";
 
 /** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {
   readonly #context: AgentContext;
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunSessions;
+  readonly #sessions: RunRecorders;
 
-  constructor(context: AgentContext, setup: PersistenceSetup, sessions: RunSessions) {
+  constructor(context: AgentContext, setup: PersistenceSetup, sessions: RunRecorders) {
     this.#context = context;
     this.#setup = setup;
     this.#sessions = sessions;
@@ -73,7 +78,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {
-    checkSchema(someText, checkpointId, "checkpoint id");
+    checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     return this.#rollBack(checkpointId, options);
   }
 
@@ -87,11 +92,11 @@ export class BoundPersistence implements RunPersistence {
     readonly input: NoInfer<Input>;
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved> {
-    checkSchema(pointSchema, options, "execution point");
+    checkSchema(executionPointSchema, options, "execution point");
     const { agentContext: context = this.#context, messageHistory } = options;
     const { run } = this.#at(context);
     const node = run.graph.resolve(options.nodeId);
-    const input = isolate(options.input);
+    const input = frozenCopy(options.input);
     await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
     encodeValue(input, `the input of node "${node}"`);
     assertStorableHistory(messageHistory);
@@ -126,7 +131,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   /** @throws ExecutionMovedError when the context is closed. */
-  #at(context: AgentContext): { readonly run: AgentRun; readonly session: RunSession } {
+  #at(context: AgentContext): { readonly run: AgentRun; readonly session: RunRecorder } {
     void context.signal;
     const run = runOf(context);
     return { run, session: this.#sessions.of(run) };
@@ -148,7 +153,7 @@ export class BoundPersistence implements RunPersistence {
       ]);
     }
     // Checked, and kept as it is: a schema that changes its value changes it once, when the node runs.
-    const input = isolate(options.lastInput);
+    const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
     await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
     return { node, input };
@@ -195,13 +200,13 @@ export class BoundPersistence implements RunPersistence {
 
   async #point(
     context: AgentContext,
-    point: Pick<PointOptions, "node" | "input" | "move" | "messageHistory">,
+    point: Pick<ExecutionPointOptions, "node" | "input" | "move" | "messageHistory">,
     historyFrom?: (log: AgentLog) => readonly Message[],
   ): Promise<void> {
     const { run, session } = this.#at(context);
     await this.#move(context, (log) => {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
-      return setPoint({
+      return setExecutionPoint({
         ...point,
         setup: this.#setup,
         log,
@@ -212,12 +217,12 @@ export class BoundPersistence implements RunPersistence {
     });
   }
 
-  async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunSession>): Promise<void> {
+  async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunRecorder>): Promise<void> {
     const { run, session } = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     await run.move(asking === undefined ? {} : { except: asking }, async () => {
       session.closed = true;
-      if (asking !== undefined) session.noteMoved(asking);
+      if (asking !== undefined) session.recordMoved(asking);
       const log = await session.journal.readAll();
       // What the line that is left recorded since its checkpoint is not on the next one.
       session.journal.writer.forget();

@@ -2,32 +2,32 @@ import { z } from "zod";
 import type { Node } from "../agent/strategy/Node.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { stateAt } from "../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../checkpoint/fold/AgentState.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { encodeValue } from "../checkpoint/values/valueCodec.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
-import { atLeast, someText } from "../internal/options/optionSchemas.ts";
+import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./waiting/answerRequests.ts";
-import { assertStorableHistory, pointSchema } from "./move/setExecutionPoint.ts";
+import { assertStorableHistory, executionPointSchema } from "./move/setExecutionPoint.ts";
 import type { CheckpointValidation } from "./read/CheckpointValidation.ts";
 import { callsInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { inverseInDoubt } from "./doubt/inverseInDoubt.ts";
-import { goOnFromHead } from "./move/continueFromHead.ts";
+import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
-import { openWhenFree } from "./run/openWhenFree.ts";
+import { openWithRetry } from "./run/openWithRetry.ts";
 import { pendingInputs } from "./waiting/pendingInputs.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
 import type { RollbackOptions } from "./RunPersistence.ts";
-import { settleFromOutside } from "./doubt/settleFromOutside.ts";
+import { resolveManually } from "./doubt/resolveManually.ts";
 import type { ToolCallInDoubt } from "./doubt/ToolCallInDoubt.ts";
 import { checkSettlement, type ToolCallSettlement } from "./doubt/ToolCallSettlement.ts";
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
@@ -36,7 +36,7 @@ const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage: its owner learns of a stop with its next renewal. */
 const defaultCancelTimeoutMs = 30_000;
 
-const cancelSchema = z.object({ reason: z.string().optional(), timeoutMs: atLeast(0) });
+const cancelSchema = z.object({ reason: z.string().optional(), timeoutMs: numberFrom(0) });
 
 /**
  * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
@@ -62,7 +62,7 @@ export class DurableAgent {
     checkpointId: string,
     options?: Omit<RollbackOptions, "agentContext">,
   ): Promise<RollbackReport> {
-    checkSchema(someText, checkpointId, "checkpoint id");
+    checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     return this.#rollBack(checkpointId, options);
   }
 
@@ -97,7 +97,7 @@ export class DurableAgent {
     readonly input: unknown;
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<void> {
-    checkSchema(pointSchema, options, "execution point");
+    checkSchema(executionPointSchema, options, "execution point");
     const { graph } = this.#setup;
     const node = graph.resolve(options.nodeId);
     const { input } = options;
@@ -106,7 +106,7 @@ export class DurableAgent {
     assertStorableHistory(options.messageHistory);
     await using journal = await this.#setup.openJournal(this.agentId);
     const log = await finishRollback(this.#setup, journal);
-    await goOnFromHead(journal, log, {
+    await continueFromHead(journal, log, {
       to: { node, input },
       messages: options.messageHistory,
       move: "execution_point",
@@ -128,7 +128,7 @@ export class DurableAgent {
     readonly Message[]
   > {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
-    const state = log.index.latest && stateAt(log.index, log.index.latest, { originals: original });
+    const state = log.index.latest && foldTo(log.index, log.index.latest, { originals: original });
     if (!state) return [];
     const reader = log.reader(state);
     return state.history.map(({ message }) => reader.message(message));
@@ -153,7 +153,7 @@ export class DurableAgent {
    * @param checkpointId default: the newest.
    */
   async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
-    checkSchema(someText.optional(), checkpointId, "checkpoint id");
+    checkSchema(nonEmptyString.optional(), checkpointId, "checkpoint id");
     return validateCheckpoint(this.#setup, this.agentId, checkpointId);
   }
 
@@ -182,7 +182,7 @@ export class DurableAgent {
   async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
     const checked = checkSettlement(settlement, toolCallId);
     await using journal = await this.#setup.openJournal(this.agentId);
-    await settleFromOutside(journal, toolCallId, checked);
+    await resolveManually(journal, toolCallId, checked);
   }
 
   /** What the agent waits for; nothing unless it waits. Reads only, also while the agent runs. */
@@ -204,8 +204,8 @@ export class DurableAgent {
     answer: unknown,
     { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
-    checkSchema(atLeast(0), timeoutMs, "timeoutMs of an answer");
-    await using journal = await openWhenFree(this.#setup, this.agentId, timeoutMs);
+    checkSchema(numberFrom(0), timeoutMs, "timeoutMs of an answer");
+    await using journal = await openWithRetry(this.#setup, this.agentId, timeoutMs);
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
     await answerRequests(this.#setup, journal, stored, { [requestId]: answer });
@@ -248,7 +248,7 @@ export class DurableAgent {
     findCheckpoint(this.agentId, (await journal.readAll()).index, checkpointId);
     const log = await finishRollback(this.#setup, journal);
     const target = findCheckpoint(this.agentId, log.index, checkpointId);
-    await goOnFromHead(journal, log, {
+    await continueFromHead(journal, log, {
       messages: messagesAt(log, target),
       move: "rollback",
       pauseReason: "messages rolled back",

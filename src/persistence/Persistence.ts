@@ -7,10 +7,10 @@ import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/feature/RunRequest.ts";
 import type { RunResult } from "../agent/feature/RunResult.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
-import { askTriggers } from "./record/saveIfDue.ts";
+import { dueTrigger } from "./record/saveIfDue.ts";
 import { DurableRun } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { assertAllAskedFor } from "./calls/discardReplay.ts";
+import { assertReplayComplete } from "./calls/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { journalToolCall } from "./calls/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
@@ -21,7 +21,7 @@ import { recordFailure } from "./run/recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { pruneAfterRun } from "./retention/pruneAfterRun.ts";
-import { RunSessions } from "./record/RunRecorders.ts";
+import { RunRecorders } from "./record/RunRecorders.ts";
 import { waitForInput } from "./waiting/waitForInput.ts";
 
 /** Makes an agent durable: `agent.install(Persistence, { storage })`. */
@@ -29,7 +29,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   key: "Persistence",
   install(pipeline, config) {
     const setup = new PersistenceSetup(config, pipeline);
-    const sessions = new RunSessions();
+    const sessions = new RunRecorders();
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
@@ -63,7 +63,7 @@ export function withPersistence<Result>(
   return action(persistence(context), context);
 }
 
-function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessions: RunSessions): void {
+function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessions: RunRecorders): void {
   pipeline.onStrategyStarting(async ({ run, next }) => {
     await noteEnvironment(setup.environment, run.state);
     await sessions.of(run).begin(run, next);
@@ -72,14 +72,14 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessio
   pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);
-    assertAllAskedFor(sessions.of(run), nodeId, [base, ordinal]);
+    assertReplayComplete(sessions.of(run), nodeId, [base, ordinal]);
     if (setup.trimming) await trimHistory(setup, run);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
     const session = sessions.of(run);
     const due =
       next.nodeId === "finish"
         ? undefined
-        : askTriggers(setup, session, { kind: "node_completed", nodeId, left: next.left }, run);
+        : dueTrigger(setup, session, { kind: "node_completed", nodeId, left: next.left }, run);
     await session.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
@@ -89,7 +89,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessio
 
 async function runDurably(
   setup: PersistenceSetup,
-  sessions: RunSessions,
+  sessions: RunRecorders,
   request: RunRequest,
   next: (request: RunRequest) => Promise<RunResult<unknown>>,
 ): Promise<RunResult<unknown>> {

@@ -4,14 +4,14 @@ import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { someFunction, someSignal } from "../internal/options/optionSchemas.ts";
+import { functionSchema, abortSignalSchema } from "../internal/options/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { DurableAgent } from "./DurableAgent.ts";
-import type { UntimedEvent } from "./events/PersistenceEvent.ts";
+import type { EventBody } from "./events/PersistenceEvent.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
-import type { RunSessions } from "./record/RunRecorders.ts";
+import type { RunRecorders } from "./record/RunRecorders.ts";
 
 /** A run that has not ended and that no process carries on; or an agent that may have one and cannot be read. */
 export type UnfinishedRun =
@@ -48,16 +48,16 @@ export interface UnfinishedOptions {
 
 const unfinishedSchema = z.object({
   includeFailed: z.boolean().optional(),
-  only: someFunction().optional(),
-  signal: someSignal.optional(),
+  only: functionSchema().optional(),
+  signal: abortSignalSchema.optional(),
 });
 
 /** What `install(Persistence)` adds to an agent definition. */
 export class PersistenceFeature {
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunSessions;
+  readonly #sessions: RunRecorders;
 
-  constructor(setup: PersistenceSetup, sessions: RunSessions) {
+  constructor(setup: PersistenceSetup, sessions: RunRecorders) {
     this.#setup = setup;
     this.#sessions = sessions;
   }
@@ -79,7 +79,7 @@ export class PersistenceFeature {
   }
 
   /** Tells whoever listens (`onEvent`), for what is built upon this feature. */
-  tell(event: UntimedEvent): void {
+  tell(event: EventBody): void {
     this.#setup.tell(event);
   }
 

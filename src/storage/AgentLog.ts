@@ -1,15 +1,15 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { emptyState, stateAt, type AgentState } from "../checkpoint/fold/AgentState.ts";
+import { emptyState, foldTo, type AgentState } from "../checkpoint/fold/AgentState.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { checkpointData } from "../checkpoint/data/checkpointData.ts";
-import { LogIndex, type CheckpointPoint } from "../checkpoint/fold/LogIndex.ts";
+import { LogProjection, type CheckpointPoint } from "../checkpoint/fold/LogProjection.ts";
 import type { Entry } from "../checkpoint/format/Entry.ts";
-import { effectiveEntries, pruningIn } from "../checkpoint/pruning/effectiveEntries.ts";
+import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import { addValueReferences } from "../checkpoint/fold/blobReferences.ts";
-import { recordDefect } from "../checkpoint/format/recordDefect.ts";
+import { validateRecord } from "../checkpoint/format/validateRecord.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import { SlotReader, type BlobTexts } from "../checkpoint/fold/SlotReader.ts";
-import type { Slot } from "../checkpoint/values/valueCodec.ts";
+import { ValueReader, type BlobTexts } from "../checkpoint/fold/ValueReader.ts";
+import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
 import { stateReferences } from "../checkpoint/fold/stateReferences.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
@@ -20,11 +20,11 @@ import { withLastCheckpoint } from "./withLastCheckpoint.ts";
 /** One agent's log as read: indexed, with the blobs that it refers to. */
 export class AgentLog {
   readonly agentId: string;
-  readonly index: LogIndex;
+  readonly index: LogProjection;
   readonly blobs: BlobTexts;
   readonly #checksums: ReadonlyMap<number, string>;
 
-  private constructor(agentId: string, index: LogIndex, blobs: BlobTexts, checksums: ReadonlyMap<number, string>) {
+  private constructor(agentId: string, index: LogProjection, blobs: BlobTexts, checksums: ReadonlyMap<number, string>) {
     this.agentId = agentId;
     this.index = index;
     this.blobs = blobs;
@@ -55,7 +55,7 @@ export class AgentLog {
 
   /** For values that stand alone: nothing is read but the blobs they are in. */
   static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
-    return new AgentLog(agentId, new LogIndex(), await fetchBlobs(log, agentId, references), new Map());
+    return new AgentLog(agentId, new LogProjection(), await fetchBlobs(log, agentId, references), new Map());
   }
 
   /** Reads what the head needs, and no blob besides: from the newest snapshot where that is enough, else everything. */
@@ -64,10 +64,10 @@ export class AgentLog {
     agentId: string,
   ): Promise<{ readonly log: AgentLog; readonly state: AgentState | undefined }> {
     let read = await readEntries(log, agentId, { sinceSnapshot: true });
-    let state = stateAt(read.index);
+    let state = foldTo(read.index);
     if (!state && read.index.position > 0) {
       read = await readEntries(log, agentId, {});
-      state = stateAt(read.index);
+      state = foldTo(read.index);
     }
     const blobs = await fetchBlobs(log, agentId, state ? stateReferences(state) : new Map());
     return { log: new AgentLog(agentId, read.index, blobs, read.checksums), state };
@@ -75,7 +75,7 @@ export class AgentLog {
 
   /** Whether the line to a checkpoint is within what was read. */
   reaches(point: CheckpointPoint): boolean {
-    return stateAt(this.index, point) !== undefined;
+    return foldTo(this.index, point) !== undefined;
   }
 
   data(point: CheckpointPoint): AgentCheckpointData {
@@ -83,17 +83,17 @@ export class AgentLog {
   }
 
   /** A stored value that refers to nothing but a blob. */
-  readValue(slot: Slot): unknown {
-    return new SlotReader(emptyState, this.blobs).read(slot);
+  readValue(slot: StoredValue): unknown {
+    return new ValueReader(emptyState, this.blobs).read(slot);
   }
 
-  reader(state: AgentState): SlotReader {
-    return new SlotReader(state, this.blobs);
+  reader(state: AgentState): ValueReader {
+    return new ValueReader(state, this.blobs);
   }
 }
 
 interface ReadEntries {
-  readonly index: LogIndex;
+  readonly index: LogProjection;
   readonly checksums: ReadonlyMap<number, string>;
 }
 
@@ -122,9 +122,9 @@ async function indexEntries(...[log, agentId, options, visit]: ReadArguments): P
   }
   // What was pruned is told by a record that counts for everything before it.
   if (options.sinceSnapshot && pruningIn(stored)) return indexEntries(log, agentId, {}, visit);
-  const index = new LogIndex();
+  const index = new LogProjection();
   const checksums = new Map<number, string>();
-  for (const entry of effectiveEntries(stored)) {
+  for (const entry of liveEntries(stored)) {
     // What stands before a snapshot in its append counts from there: its versions are checked with those that follow.
     assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
     index.add(entry);
@@ -135,7 +135,7 @@ async function indexEntries(...[log, agentId, options, visit]: ReadArguments): P
 }
 
 function assertSound(entry: Entry, nextVersion?: number): void {
-  const defect = recordDefect(entry, nextVersion);
+  const defect = validateRecord(entry, nextVersion);
   if (defect !== undefined) throw new UnreadableValueError(defect);
 }
 

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
-import { defaultInlineThresholdBytes, SlotWriter } from "../checkpoint/slots/SlotWriter.ts";
+import { defaultInlineThresholdBytes, ValueWriter } from "../checkpoint/slots/ValueWriter.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { atLeast, withMethods } from "../internal/options/optionSchemas.ts";
+import { numberFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
@@ -29,9 +29,9 @@ export interface LogProviderOptions {
 }
 
 const optionsSchema: z.ZodType<LogProviderOptions> = z.object({
-  inlineThresholdBytes: atLeast(0).optional(),
-  compressThresholdBytes: atLeast(0).optional(),
-  sha256: withMethods<Sha256>("base64url", "hex").optional(),
+  inlineThresholdBytes: numberFrom(0).optional(),
+  compressThresholdBytes: numberFrom(0).optional(),
+  sha256: objectWithMethods<Sha256>("base64url", "hex").optional(),
 });
 
 /** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
@@ -42,7 +42,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   readonly #sha256: Sha256 | undefined;
 
   constructor(log: RecordLog, options: LogProviderOptions = {}) {
-    checkSchema(withMethods<RecordLog>("open", "read", "list", "owner"), log, "log of a storage");
+    checkSchema(objectWithMethods<RecordLog>("open", "read", "list", "owner"), log, "log of a storage");
     checkSchema(optionsSchema, options, "options of a storage");
     this.log = log;
     this.inlineThresholdBytes = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
@@ -78,7 +78,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     const owned = await this.log.open(agentId, processOwner());
     try {
       const { index, blobs } = await AgentLog.read(this.log, agentId);
-      const writer = new SlotWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
+      const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
       const uploads = writer.takeUploads();
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);

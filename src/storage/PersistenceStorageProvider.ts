@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { wholeFrom } from "../internal/options/optionSchemas.ts";
+import { integerFrom } from "../internal/options/optionSchemas.ts";
 
 /** Which checkpoints to read. */
 export interface CheckpointFilter {
@@ -16,7 +16,7 @@ export interface CheckpointFilter {
 const filterSchema: z.ZodType<CheckpointFilter> = z.object({
   nodeId: z.string().optional(),
   afterVersion: z.number().optional(),
-  limit: wholeFrom(0).optional(),
+  limit: integerFrom(0).optional(),
 });
 
 /**

@@ -1,4 +1,4 @@
-import type { BlobUpload } from "../checkpoint/slots/SlotWriter.ts";
+import type { BlobUpload } from "../checkpoint/slots/ValueWriter.ts";
 import { gzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";
 

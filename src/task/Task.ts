@@ -21,4 +21,4 @@ export type Task = {
 }[TaskStatus];
 
 /** A task in one status. */
-export type TaskIn<Status extends TaskStatus> = Extract<Task, { readonly status: Status }>;
+export type TaskWithStatus<Status extends TaskStatus> = Extract<Task, { readonly status: Status }>;

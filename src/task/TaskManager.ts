@@ -9,19 +9,19 @@ import { TaskNotFoundError } from "../errors/task/TaskNotFoundError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Journal } from "../journal/Journal.ts";
-import { changedFiles } from "../persistence/run/endFacts.ts";
+import { changedFiles } from "../persistence/run/completionData.ts";
 import { endRecords, type RunEnd } from "../persistence/run/endRecords.ts";
-import { openStopped } from "../persistence/run/openWhenFree.ts";
+import { stopAndOpen } from "../persistence/run/openWithRetry.ts";
 import { describeError } from "../persistence/run/recordFailure.ts";
 import { runRecord } from "../persistence/record/startRecorder.ts";
 import { isResumable } from "./isResumable.ts";
 import { isUnreadable } from "./stored/isUnreadable.ts";
-import { movedTask } from "./stored/movedTask.ts";
+import { applyTransition } from "./stored/applyTransition.ts";
 import { newTaskSchema, type NewTask } from "./NewTask.ts";
 import { readTask } from "./stored/readTask.ts";
-import { startableTasks, type StartableTask } from "./worker/startableTasks.ts";
+import { claimableTasks, type ClaimableTask } from "./worker/claimableTasks.ts";
 import { storedTask, taskOfSummary } from "./stored/storedTask.ts";
-import type { Task, TaskIn } from "./Task.ts";
+import type { Task, TaskWithStatus } from "./Task.ts";
 import { TaskLogs } from "./stored/TaskLogs.ts";
 import { taskManagerSchemas } from "./taskManagerSchemas.ts";
 import type { InterruptTaskOptions, PauseTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
@@ -29,7 +29,7 @@ import type { InterruptTaskOptions, PauseTaskOptions, TaskFilter, TaskManagerOpt
 const defaultStopTimeoutMs = 30_000;
 
 /** How the run of a task is stopped. */
-type StopOptions = Parameters<typeof openStopped>[2];
+type StopOptions = Parameters<typeof stopAndOpen>[2];
 
 /**
  * Creates tasks, and moves them as `STATE_TRANSITIONS` allows. A task is the agent it drives: its run moves it by itself,
@@ -51,7 +51,7 @@ export class TaskManager {
    *
    * @throws InvalidInputError, which names the fields; TaskExistsError when the id is taken; NotSerializableError.
    */
-  async create(task: NewTask): Promise<TaskIn<"queued">> {
+  async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
     await using journal = await this.#logs.openJournal(taskId);
     if (journal.life.run || journal.life.task) throw new TaskExistsError(taskId);
@@ -59,7 +59,7 @@ export class TaskManager {
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     journal.append([taskRecord(given), run, queued]);
     await journal.durable();
-    const created = storedTask(taskId, journal.life) as TaskIn<"queued">;
+    const created = storedTask(taskId, journal.life) as TaskWithStatus<"queued">;
     return readTask(this.#logs.log, created);
   }
 
@@ -98,8 +98,8 @@ export class TaskManager {
   }
 
   /** What a worker may take now: first what an ended process left in progress, then the queue by priority and age. */
-  startable(): AsyncGenerator<StartableTask> {
-    return startableTasks(this.#logs);
+  claimable(): AsyncGenerator<ClaimableTask> {
+    return claimableTasks(this.#logs);
   }
 
   /** The clock that it was given. */
@@ -115,12 +115,12 @@ export class TaskManager {
   }
 
   /** For a task that is not driven by a run: it is in progress from now on. A worker that finds it so resumes it. */
-  async start(taskId: string): Promise<TaskIn<"in_progress">> {
+  async start(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
 
   /** Stops a task until it is resumed; one that runs is aborted first. */
-  async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskIn<"paused">> {
+  async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskWithStatus<"paused">> {
     checkSchema(taskManagerSchemas.pause, { reason, options }, "pause of a task");
     const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
     const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
@@ -128,12 +128,12 @@ export class TaskManager {
   }
 
   /** Lets a paused or waiting task go on: a worker that finds it in progress resumes it. */
-  async resume(taskId: string): Promise<TaskIn<"in_progress">> {
+  async resume(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
 
   /** For a task that is not driven by a run: it waits for something outside. */
-  async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskIn<"waiting">> {
+  async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
     const until = timeoutAt === undefined ? {} : { until: Date.parse(timeoutAt) };
@@ -144,7 +144,7 @@ export class TaskManager {
   async complete(
     taskId: string,
     end: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
-  ): Promise<TaskIn<"completed">> {
+  ): Promise<TaskWithStatus<"completed">> {
     checkSchema(taskManagerSchemas.complete, end, "end of a task");
     const { output, verificationResults } = end;
     return this.#end(taskId, "completed", undefined, async ({ writer, life }) => {
@@ -165,14 +165,18 @@ export class TaskManager {
     taskId: string,
     error: unknown,
     options: { readonly recoverable?: boolean | undefined } = {},
-  ): Promise<TaskIn<"failed">> {
+  ): Promise<TaskWithStatus<"failed">> {
     checkSchema(taskManagerSchemas.fail, options, "options of a failure");
     const forGood = (options.recoverable ?? true) ? {} : { recoverable: false as const };
     return this.#change(taskId, { status: "failed", error: describeError(error), ...forGood });
   }
 
   /** Ends a task for good; one that runs is aborted first. What it did stands, and stays revertible. */
-  async cancel(taskId: string, reason?: string, options: InterruptTaskOptions = {}): Promise<TaskIn<"cancelled">> {
+  async cancel(
+    taskId: string,
+    reason?: string,
+    options: InterruptTaskOptions = {},
+  ): Promise<TaskWithStatus<"cancelled">> {
     checkSchema(taskManagerSchemas.cancel, { reason, options }, "cancellation");
     const { timeoutMs = defaultStopTimeoutMs } = options;
     const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
@@ -180,7 +184,7 @@ export class TaskManager {
   }
 
   /** Queues a failed task again: its run goes on from where it failed. Refused when it is not recoverable. */
-  async retry(taskId: string): Promise<TaskIn<"queued">> {
+  async retry(taskId: string): Promise<TaskWithStatus<"queued">> {
     return this.#change(taskId, { status: "queued" });
   }
 
@@ -189,7 +193,7 @@ export class TaskManager {
     taskId: string,
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
     stop?: StopOptions,
-  ): Promise<TaskIn<Status>> {
+  ): Promise<TaskWithStatus<Status>> {
     return this.#move(taskId, change.status, stop, async ({ life, clock }) =>
       statusRecords(life, { ...change, at: clock.now() }),
     );
@@ -201,7 +205,7 @@ export class TaskManager {
     status: Status,
     stop: StopOptions | undefined,
     endOf: (journal: Journal) => Promise<RunEnd & { readonly status: Status }>,
-  ): Promise<TaskIn<Status>> {
+  ): Promise<TaskWithStatus<Status>> {
     return this.#move(taskId, status, stop, async (journal) => {
       const { log, state } = journal.head ?? {};
       if (!log || !state) throw new TaskNotFoundError(taskId);
@@ -214,14 +218,14 @@ export class TaskManager {
     to: Status,
     stop: StopOptions | undefined,
     recordsOf: (journal: Journal) => Promise<readonly AgentRecord[]>,
-  ): Promise<TaskIn<Status>> {
+  ): Promise<TaskWithStatus<Status>> {
     const logs = this.#logs;
-    await using journal = await (stop ? openStopped(logs, taskId, stop) : logs.openJournal(taskId));
+    await using journal = await (stop ? stopAndOpen(logs, taskId, stop) : logs.openJournal(taskId));
     const { life, generation } = journal;
     const before = storedTask(taskId, life);
     if (!before) throw new TaskNotFoundError(taskId);
     const records = await recordsOf(journal);
-    const moved = movedTask({ before, life, generation, records, to });
+    const moved = applyTransition({ before, life, generation, records, to });
     journal.append(records);
     await journal.durable();
     return readTask(logs.log, moved);

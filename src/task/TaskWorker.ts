@@ -10,17 +10,17 @@ import { warn } from "../internal/warn.ts";
 import type { FileReservations, HeldReservation } from "./worker/FileReservations.ts";
 import { persistence } from "../persistence/Persistence.ts";
 import { InProcessReservations } from "./worker/InProcessReservations.ts";
-import { LeftTasks } from "./worker/LeftTasks.ts";
+import { TaskBackoff } from "./worker/TaskBackoff.ts";
 import { runTask } from "./worker/runTask.ts";
-import type { StartableTask } from "./worker/startableTasks.ts";
+import type { ClaimableTask } from "./worker/claimableTasks.ts";
 import { stopTask } from "./stopTask.ts";
-import { takenTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
+import { claimedTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
 import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
 
 /** One call of `run`. */
 interface Shift {
   readonly stop: AbortSignal;
-  readonly left: LeftTasks;
+  readonly left: TaskBackoff;
 }
 
 /**
@@ -60,7 +60,7 @@ export class TaskWorker implements AsyncDisposable {
     checkSchema(workSchema, options, "options of run()");
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
-    const shift = { stop, left: new LeftTasks(this.#options.tasks.clock, pollMs) };
+    const shift = { stop, left: new TaskBackoff(this.#options.tasks.clock, pollMs) };
     try {
       while (!stop.aborted) {
         await this.#take(shift);
@@ -85,7 +85,7 @@ export class TaskWorker implements AsyncDisposable {
   async #take(shift: Shift): Promise<void> {
     const { stop, left } = shift;
     if (this.#isFull || this.#hasFailed) return;
-    for await (const task of this.#options.tasks.startable()) {
+    for await (const task of this.#options.tasks.claimable()) {
       if (stop.aborted || this.#isFull || this.#hasFailed) return;
       const agent = this.#agentOf(task);
       if (!agent) await this.#skip(task);
@@ -95,7 +95,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  #start(task: StartableTask, agent: AIAgent<never, unknown>, files: HeldReservation, shift: Shift): void {
+  #start(task: ClaimableTask, agent: AIAgent<never, unknown>, files: HeldReservation, shift: Shift): void {
     const { taskId } = task;
     const work = this.#work(task, agent, shift)
       .catch((error: unknown) => void this.#failures.push(error))
@@ -113,7 +113,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  async #work(task: StartableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
+  async #work(task: ClaimableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
     const { tasks, verify } = this.#options;
     try {
       const outcome = await runTask({
@@ -132,7 +132,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  async #settle({ taskId, updatedAt }: StartableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
+  async #settle({ taskId, updatedAt }: ClaimableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
     if (outcome.outcome !== "interrupted") left.remove(taskId);
     else if (!stop.aborted) {
       const now = await this.#options.tasks.get(taskId).catch(() => undefined);
@@ -142,19 +142,19 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /** A task that its agent does not have was deleted meanwhile. @throws OtherStorageError when it is still there. */
-  async #assertGone({ taskId, taskName }: StartableTask): Promise<void> {
+  async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId)) throw new OtherStorageError(taskId, taskName);
   }
 
   /** Told once, so that a name that nobody knows is not waited for in silence. */
-  async #skip(task: StartableTask): Promise<void> {
+  async #skip(task: ClaimableTask): Promise<void> {
     if (this.#skipped.has(task.taskId)) return;
     this.#skipped.add(task.taskId);
-    await this.#tell({ ...takenTask(task), outcome: "skipped" });
+    await this.#tell({ ...claimedTask(task), outcome: "skipped" });
   }
 
   /** `undefined` while somebody else holds one of its files. */
-  async #reserve(task: StartableTask, shift: Shift): Promise<HeldReservation | undefined> {
+  async #reserve(task: ClaimableTask, shift: Shift): Promise<HeldReservation | undefined> {
     const { taskId, reserves } = task;
     if (reserves.length === 0) return { release: async () => {} };
     try {
@@ -166,7 +166,7 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /** What cannot be reserved by anybody is no reason to try again and again; a storage that fails is, after a while. */
-  async #refuse(task: StartableTask, error: unknown, shift: Shift): Promise<void> {
+  async #refuse(task: ClaimableTask, error: unknown, shift: Shift): Promise<void> {
     try {
       await this.#settle(task, await stopTask(this.#options.tasks, task, error), shift);
     } catch (failed) {
@@ -205,7 +205,7 @@ export class TaskWorker implements AsyncDisposable {
     return this.#running.size >= this.#concurrency;
   }
 
-  #agentOf({ taskName }: StartableTask): AIAgent<never, unknown> | undefined {
+  #agentOf({ taskName }: ClaimableTask): AIAgent<never, unknown> | undefined {
     const { agents } = this.#options;
     if (agents instanceof AIAgent) return agents;
     return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
 import {
-  atLeast,
-  expected,
-  someFunction,
-  someSignal,
-  wholeFrom,
-  withMethods,
+  numberFrom,
+  customSchema,
+  functionSchema,
+  abortSignalSchema,
+  integerFrom,
+  objectWithMethods,
 } from "../internal/options/optionSchemas.ts";
 import type { FileReservations } from "./worker/FileReservations.ts";
 import { recoverySchema, type RecoveryHandlers } from "./recovery/RecoverOptions.ts";
@@ -53,14 +53,17 @@ function isAgents(value: unknown): boolean {
 /** What a worker may be given. */
 export const workerSchema: z.ZodType = z
   .object({
-    tasks: withMethods<TaskManager>("startable", "get"),
-    agents: expected("an agent, or an object with an agent for each task name", isAgents),
-    concurrency: wholeFrom(1).optional(),
-    verify: someFunction().optional(),
-    reservations: withMethods<FileReservations>("acquire").optional(),
-    onOutcome: someFunction().optional(),
+    tasks: objectWithMethods<TaskManager>("claimable", "get"),
+    agents: customSchema("an agent, or an object with an agent for each task name", isAgents),
+    concurrency: integerFrom(1).optional(),
+    verify: functionSchema().optional(),
+    reservations: objectWithMethods<FileReservations>("acquire").optional(),
+    onOutcome: functionSchema().optional(),
   })
   .and(recoverySchema);
 
 /** What `run` of a worker may be given. */
-export const workSchema: z.ZodType = z.object({ signal: someSignal.optional(), pollMs: atLeast(0).optional() });
+export const workSchema: z.ZodType = z.object({
+  signal: abortSignalSchema.optional(),
+  pollMs: numberFrom(0).optional(),
+});

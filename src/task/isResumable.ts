@@ -3,7 +3,7 @@ import type { StateData } from "../checkpoint/status/StateData.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { OwnerState } from "../storage/RecordLog.ts";
 import type { Task } from "./Task.ts";
-import { standingTaskSchema } from "./transition.ts";
+import { standingTaskSchema } from "./transitionTask.ts";
 
 const questionSchema = z.object({
   task: standingTaskSchema,

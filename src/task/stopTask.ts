@@ -5,9 +5,9 @@ import { StatusChangedError } from "../errors/run/StatusChangedError.ts";
 import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
 import { StorageError } from "../errors/storage/StorageError.ts";
 import { isUnreadable } from "./stored/isUnreadable.ts";
-import type { StartableTask } from "./worker/startableTasks.ts";
+import type { ClaimableTask } from "./worker/claimableTasks.ts";
 import type { TaskManager } from "./TaskManager.ts";
-import { takenTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
+import { claimedTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
 
 const instructions =
   "Put right what is named, or give the worker an onEnvironmentMismatch that chooses; then resume the task.";
@@ -18,15 +18,15 @@ const instructions =
  *
  * @throws AgentBusyError, StatusChangedError when somebody else was faster.
  */
-export async function stopTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
-  if (isOutside(error)) return { ...takenTask(task), outcome: "interrupted", error };
+export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
+  if (isOutside(error)) return { ...claimedTask(task), outcome: "interrupted", error };
   const isUnsettled = error instanceof EnvironmentMismatchError || error instanceof RecoveryRefusedError;
   try {
     return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
   } catch (unrecorded) {
-    if (isOutside(unrecorded)) return { ...takenTask(task), outcome: "interrupted", error: unrecorded };
+    if (isOutside(unrecorded)) return { ...claimedTask(task), outcome: "interrupted", error: unrecorded };
     if (!isUnreadable(unrecorded)) throw unrecorded;
-    return { ...takenTask(task), outcome: "interrupted", error };
+    return { ...claimedTask(task), outcome: "interrupted", error };
   }
 }
 
@@ -36,20 +36,20 @@ function isOutside(error: unknown): boolean {
 }
 
 /** A run records its own failure once it has begun; what kept a task from beginning is recorded here. */
-async function failTask(tasks: TaskManager, task: StartableTask, error: unknown): Promise<TaskOutcome> {
+async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
   if (status === "queued") await tasks.start(taskId);
   if (status === "queued" || status === "in_progress" || status === "waiting") await tasks.fail(taskId, error);
-  return { ...takenTask(task), outcome: "failed", error };
+  return { ...claimedTask(task), outcome: "failed", error };
 }
 
 /** Pauses a task that cannot go on before somebody has settled something. */
-async function holdTask(tasks: TaskManager, task: StartableTask, error: Error): Promise<TaskOutcome> {
+async function holdTask(tasks: TaskManager, task: ClaimableTask, error: Error): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
   if (status !== task.status) throw new StatusChangedError(taskId, status, [task.status]);
   if (status !== "in_progress") await tasks.start(taskId);
   await tasks.pause(taskId, error.message, { resumeInstructions: instructions, interrupt: false });
-  return { ...takenTask(task), outcome: "paused", error };
+  return { ...claimedTask(task), outcome: "paused", error };
 }

@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
-import { atLeast, someClock, someFunction, wholeFrom } from "../internal/options/optionSchemas.ts";
+import { numberFrom, clockSchema, functionSchema, integerFrom } from "../internal/options/optionSchemas.ts";
 
-const timeoutMs = atLeast(0).optional();
+const timeoutMs = numberFrom(0).optional();
 
 /** What the verbs of a `TaskManager` may be given. */
 export const taskManagerSchemas = {
   options: z.object({
-    clock: someClock.optional(),
-    onEvent: someFunction().optional(),
-    onListenerError: someFunction().optional(),
+    clock: clockSchema.optional(),
+    onEvent: functionSchema().optional(),
+    onListenerError: functionSchema().optional(),
   }) as z.ZodType,
   filter: z.object({
     status: z.enum(TaskStatus).optional(),
-    limit: wholeFrom(0).optional(),
-    page: wholeFrom(1).optional(),
+    limit: integerFrom(0).optional(),
+    page: integerFrom(1).optional(),
   }) as z.ZodType,
   pause: z.object({
     reason: z.string(),

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { someFunction, someText, wholeFrom, withMethods } from "../internal/options/optionSchemas.ts";
-import { Turns } from "../internal/Turns.ts";
+import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { Mutex } from "../internal/Mutex.ts";
 import type {
   DescribedStep,
-  ParticipantHost,
+  ParticipantContext,
   ParticipantPlan,
   ParticipantRequest,
   RollbackParticipant,
@@ -40,7 +40,7 @@ export interface WorkspaceOptions {
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
-   * Makes the content when `onConflict` answers `merge`; a conflict that it does not settle refuses the rollback. Default:
+   * Makes the content when `onConflict` answers `mergeThreeWay`; a conflict that it does not settle refuses the rollback. Default:
    * clean merges, and nobody is asked.
    */
   readonly conflictResolver?: ConflictResolver | undefined;
@@ -56,12 +56,12 @@ export interface WorkspaceOptions {
 }
 
 const optionsSchema = z.object({
-  root: someText,
-  onConflict: someFunction().optional(),
-  conflictResolver: withMethods<ConflictResolver>("resolve").optional(),
-  maximumFileBytes: wholeFrom(0).optional(),
+  root: nonEmptyString,
+  onConflict: functionSchema().optional(),
+  conflictResolver: objectWithMethods<ConflictResolver>("resolve").optional(),
+  maximumFileBytes: integerFrom(0).optional(),
   ignore: z.array(z.string()).optional(),
-  maximumFiles: wholeFrom(0).optional(),
+  maximumFiles: integerFrom(0).optional(),
 });
 
 /** What `capture` would look at. */
@@ -94,16 +94,16 @@ export class Workspace implements RollbackParticipant {
   /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. */
   readonly tools: readonly AnyTool[];
   /**
-   * What `recover(agent, { participants: [workspace.recovery] })` needs to bring required files back that somebody changed or
-   * deleted: `use_checkpoint`, `merge` and `restore`, as far as the agent's log has the contents. They become what the run
-   * that goes on needs: what the agent left. `merge` brings together what the agent and somebody else made of the file that
+   * What `recoverTask(agent, { participants: [workspace.recovery] })` needs to bring required files back that somebody changed or
+   * deleted: `use_checkpoint`, `mergeThreeWay` and `restore`, as far as the agent's log has the contents. They become what the run
+   * that goes on needs: what the agent left. `mergeThreeWay` brings together what the agent and somebody else made of the file that
    * the agent first changed. What is replaced is not kept.
    */
   readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
   readonly #restore: FileRestore;
   readonly #capture: FileCapture;
-  #host: ParticipantHost | undefined;
+  #host: ParticipantContext | undefined;
 
   /** @throws InvalidInputError */
   constructor(options: WorkspaceOptions) {
@@ -120,7 +120,7 @@ export class Workspace implements RollbackParticipant {
       resolver: conflictResolver,
       host: () => this.#attached(),
     });
-    this.tools = fileTools(this.#files, new Turns());
+    this.tools = fileTools(this.#files, new Mutex());
   }
 
   /** The folder, as an absolute path. */
@@ -180,7 +180,7 @@ export class Workspace implements RollbackParticipant {
     }));
   }
 
-  attach(host: ParticipantHost): void {
+  onInstall(host: ParticipantContext): void {
     this.#host = host;
   }
 
@@ -196,7 +196,7 @@ export class Workspace implements RollbackParticipant {
     return describeRestoreStep(restoreStepOf(step));
   }
 
-  #attached(): ParticipantHost {
+  #attached(): ParticipantContext {
     if (this.#host) return this.#host;
     throw new TypeError("This workspace is no participant of an agent: install(Persistence, { participants }).");
   }

@@ -276,7 +276,7 @@ describe("tools.execute", () => {
   });
 
   it("says which message and which of its parts asked", async () => {
-    const asked: ToolCallEvent["asked"][] = [];
+    const asked: ToolCallEvent["origin"][] = [];
     const message = await inNode(
       async (context) => {
         const answer = await context.llm.request();
@@ -285,7 +285,7 @@ describe("tools.execute", () => {
       },
       {
         turns: [{ text: "let me see", toolCalls: [{ toolName: "double", input: { n: 1 } }] }],
-        aroundToolCall: (event, next) => (asked.push(event.asked), next(event)),
+        aroundToolCall: (event, next) => (asked.push(event.origin), next(event)),
       },
     );
     expect(asked).toEqual([{ kind: "model", message, index: 1 }]);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
 import { importCheckpoint } from "../../src/checkpoint/data/importCheckpoint.ts";
-import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
-import { SlotWriter } from "../../src/checkpoint/slots/SlotWriter.ts";
+import { LogProjection } from "../../src/checkpoint/fold/LogProjection.ts";
+import { ValueWriter } from "../../src/checkpoint/slots/ValueWriter.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
 
 /** The index of a log made of checkpoints, as for a provider of three methods. */
-function imported(all: readonly AgentCheckpointData[]): LogIndex {
-  const index = new LogIndex();
-  const writer = new SlotWriter({ sha256: nodeSha256, inlineThresholdBytes: Infinity });
+function imported(all: readonly AgentCheckpointData[]): LogProjection {
+  const index = new LogProjection();
+  const writer = new ValueWriter({ sha256: nodeSha256, inlineThresholdBytes: Infinity });
   for (const [at, data] of all.entries()) {
     const records = importCheckpoint(data, index, new Map(), writer);
     index.add({ position: at + 1, generation: 1, id: data.checkpointId, records, checksum: "", prev: "" });

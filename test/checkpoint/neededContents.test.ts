@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LogIndex } from "../../src/checkpoint/fold/LogIndex.ts";
+import { LogProjection } from "../../src/checkpoint/fold/LogProjection.ts";
 import { neededContents } from "../../src/checkpoint/pruning/neededContents.ts";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
 import type { NoteRecord } from "../../src/checkpoint/records/NoteRecord.ts";
@@ -93,8 +93,8 @@ function needed(records: readonly AgentRecord[], texts: ReadonlyMap<string, stri
   return neededContents(indexOf(records), [], new Set([1, 2, 4]), texts);
 }
 
-function indexOf(records: readonly AgentRecord[]): LogIndex {
-  const index = new LogIndex();
+function indexOf(records: readonly AgentRecord[]): LogProjection {
+  const index = new LogProjection();
   const all = [{ kind: "run", run: "r", at: 0 } as AgentRecord, lane(1), checkpoint(1), ...records];
   index.add({ position: 1, generation: 1, id: "1-1", checksum: "", prev: "", records: all });
   return index;

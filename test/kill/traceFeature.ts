@@ -20,13 +20,13 @@ export const TraceFeature: AgentFeature<TraceConfig, undefined> = {
       trace.add({ kind: "node", iteration: run.state.iteration, node: nodeId }),
     );
     pipeline.onNodeCompleted(saved);
-    pipeline.onToolCallStarting(({ toolCallId, tool, asked }) =>
+    pipeline.onToolCallStarting(({ toolCallId, tool, origin }) =>
       trace.add({
         kind: "asked",
         call: toolCallId,
         tool: tool.name,
         effect: tool.effect ?? "irreversible",
-        by: asked.kind,
+        by: origin.kind,
       }),
     );
     pipeline.onToolCallCompleted(({ toolCallId }) => trace.add({ kind: "ended", call: toolCallId }));

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
@@ -23,10 +24,11 @@ describe("docs/errors.md and src/errors", () => {
 });
 
 function definedErrors(): string[] {
-  const files = readdirSync(`${repository}src/errors`).filter((file) => file !== "AgentPersistenceError.ts");
+  const files = readdirSync(`${repository}src/errors`, { recursive: true, encoding: "utf8" });
   return files.flatMap((file) => {
+    if (!file.endsWith("Error.ts") || file === "AgentPersistenceError.ts") return [];
     const text = readFileSync(`${repository}src/errors/${file}`, "utf8");
     const code = /readonly code = "([a-z_]+)"/.exec(text)?.[1];
-    return code === undefined ? [] : [`${code} ${file.replace(/\.ts$/, "")}`];
+    return code === undefined ? [] : [`${code} ${basename(file, ".ts")}`];
   });
 }

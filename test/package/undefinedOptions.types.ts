@@ -50,8 +50,8 @@ noneIsExact<NonNullable<Parameters<root.DurableAgent["answer"]>[2]>>();
 noneIsExact<NonNullable<Parameters<root.DurableAgent["cancel"]>[1]>>();
 noneIsExact<Parameters<AgentContext["llm"]["configure"]>[0]>();
 noneIsExact<NonNullable<Parameters<AgentContext["llm"]["request"]>[0]>>();
-noneIsExact<NonNullable<Parameters<typeof root.interval>[0]>>();
-noneIsExact<NonNullable<Parameters<typeof root.contextDelta>[0]>>();
+noneIsExact<NonNullable<Parameters<typeof root.triggers.interval>[0]>>();
+noneIsExact<NonNullable<Parameters<typeof root.triggers.contextDelta>[0]>>();
 
 noneIsExact<FileProviderOptions>();
 noneIsExact<FileRecordLogOptions>();

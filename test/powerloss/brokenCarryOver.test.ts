@@ -1,12 +1,12 @@
 import { expect, it, vi } from "vitest";
-import type * as carryOver from "../../src/storage/file/own/carryOver.ts";
+import type * as carryOver from "../../src/storage/file/own/copyTail.ts";
 import { caughtInCrashes } from "./caught.ts";
 import { storeScenarios } from "./storeScenarios.ts";
 
 type CarryOver = typeof carryOver;
 
 /** The last line of an owner that died is referred to instead of copied: it may never have been synced. */
-vi.mock("../../src/storage/file/own/carryOver.ts", async (original) => {
+vi.mock("../../src/storage/file/own/copyTail.ts", async (original) => {
   const real = await original<CarryOver>();
   const takeOver: CarryOver["takeOver"] = (image, last) => {
     const { newest, dropped } = image;

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { BlobCell } from "../../src/checkpoint/values/BlobCell.ts";
-import { SlotWriter } from "../../src/checkpoint/slots/SlotWriter.ts";
+import { ValueWriter } from "../../src/checkpoint/slots/ValueWriter.ts";
 import { CorruptBlobError } from "../../src/errors/storage/CorruptBlobError.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryBlobStore.ts";
@@ -13,7 +13,7 @@ const store = () => new MemoryBlobStore(async () => nodeSha256);
 
 async function stored(text: string, compressThresholdBytes?: number) {
   const blobs = store();
-  const writer = new SlotWriter({ sha256: nodeSha256, inlineThresholdBytes: 16 });
+  const writer = new ValueWriter({ sha256: nodeSha256, inlineThresholdBytes: 16 });
   const { $blob: cell } = writer.value(text, "a value") as { readonly $blob: BlobCell };
   await putBlobs(blobs, "a", 1, writer.takeUploads(), compressThresholdBytes);
   return { blobs, cell };

@@ -268,7 +268,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     const { agent, tasks, status } = await setup({ taskId: "t" });
     await tasks.start("t");
     await tasks.pause("t", "?");
-    const late = agent((input) => input).resume({ agentId: "t", onlyIf: ["queued", "in_progress"] });
+    const late = agent((input) => input).resume({ agentId: "t", ifStatus: ["queued", "in_progress"] });
     await expect(late).rejects.toMatchObject({ code: "status_changed", status: "paused" });
     expect(await status("t")).toBe("paused");
   });
@@ -307,8 +307,8 @@ describe.each(logStorages)("$name: a worker", (storage) => {
       },
     });
     let looked = 0;
-    const list = tasks.startable.bind(tasks);
-    tasks.startable = () => {
+    const list = tasks.claimable.bind(tasks);
+    tasks.claimable = () => {
       looked++;
       return list();
     };

@@ -9,8 +9,8 @@ import {
 } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import {
-  recover,
-  recoverAll,
+  recoverTask,
+  recoverTasks,
   recoveryOptions,
   type RecoveryOption,
   type RecoveryOutcome,
@@ -55,7 +55,7 @@ describe.each(storages)("$name: recover", (storage) => {
     const told: PersistenceEvent[] = [];
     const agent = requiringAgent(opened(), environment, { fault, onEvent: (event) => void told.push(event) });
     const before = await persistence(agent).agent().getLatestCheckpoint();
-    const report = await recover(agent, { agentId: "a" });
+    const report = await recoverTask(agent, { agentId: "a" });
     expect(report).toMatchObject({
       agentId: "a",
       checkpointId: before?.checkpointId,
@@ -101,7 +101,7 @@ describe.each(logStorages)("$name: recover a finished agent", (storage) => {
   it("gives back its result, and asks nothing about an environment that it does not need", async () => {
     const { opened, agent, end } = await finished();
     const before = await recordsOf(opened());
-    const report = await recover(agent(), { confirm: "always", onConfirm: () => false });
+    const report = await recoverTask(agent(), { confirm: "always", onConfirm: () => false });
     expect(report).toMatchObject({
       finished: true,
       checkpointId: end?.checkpointId,
@@ -126,7 +126,7 @@ describe.each(logStorages)("$name: recover a finished agent", (storage) => {
     await agent().run("first");
     await expect(agent().run("second")).rejects.toBeInstanceOf(Stopped);
     fault.repair();
-    const { finished, checkpointId, result } = await recover(agent());
+    const { finished, checkpointId, result } = await recoverTask(agent());
     expect({ finished, checkpointId, result }).toMatchObject({
       finished: false,
       checkpointId: undefined,
@@ -152,7 +152,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     const agent = await changed(opened);
     const before = await recordsOf(opened());
     const { able, applied } = participant(["use_checkpoint", "restore"]);
-    await expect(recover(agent, { participants: [able] })).rejects.toMatchObject({
+    await expect(recoverTask(agent, { participants: [able] })).rejects.toMatchObject({
       code: "environment_mismatch",
       agentId: "a",
       mismatches: [
@@ -170,7 +170,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     const { able, applied } = participant(["use_checkpoint", "merge", "restore", "rebase"], [upstream]);
     const asked: unknown[] = [];
     const choices = ["merge", "restore", "rebase"] as const;
-    const report = await recover(agent, {
+    const report = await recoverTask(agent, {
       participants: [able],
       onEnvironmentMismatch: (mismatch, options) => {
         expect([applied, options]).toEqual([[], recoveryOptions[mismatch.kind]]);
@@ -188,7 +188,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
 
   it("leaves things as they are without anybody's help", async () => {
     const agent = await changed(await storage.open());
-    const report = await recover(agent, {
+    const report = await recoverTask(agent, {
       onEnvironmentMismatch: ({ kind }) => (kind === "file_deleted" ? "skip" : "use_current"),
     });
     expect(report.result).toMatchObject({ status: "completed" });
@@ -202,7 +202,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     const opened = await storage.open();
     const agent = await changed(opened);
     const before = await recordsOf(opened());
-    const refused = recover(agent, { onEnvironmentMismatch: () => choice as RecoveryOption });
+    const refused = recoverTask(agent, { onEnvironmentMismatch: () => choice as RecoveryOption });
     await expect(refused).rejects.toMatchObject({ code: "recovery_refused" });
     await expect(refused).rejects.toThrow(message);
     expect(await recordsOf(opened())).toEqual(before);
@@ -233,7 +233,7 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
     const { agent, environment } = await stopped();
     if (mismatch) environment.versions.set("node", "18");
     const shown: AgentCheckpointData[] = [];
-    await recover(agent, {
+    await recoverTask(agent, {
       ...(confirm && { confirm }),
       onEnvironmentMismatch: () => "ignore",
       onConfirm: ({ checkpoint }) => shown.push(checkpoint) > 0,
@@ -244,15 +244,15 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
   it("that is refused leaves the agent as it is, and needs somebody to ask", async () => {
     const { agent, storage } = await stopped();
     const before = await recordsOf(storage);
-    await expect(recover(agent, { confirm: "always", onConfirm: () => false })).rejects.toMatchObject({
+    await expect(recoverTask(agent, { confirm: "always", onConfirm: () => false })).rejects.toMatchObject({
       code: "recovery_refused",
     });
-    await expect(recover(agent, { confirm: "always" })).rejects.toMatchObject({
+    await expect(recoverTask(agent, { confirm: "always" })).rejects.toMatchObject({
       code: "invalid_input",
       problems: [{ path: "onConfirm" }],
     });
     expect(await recordsOf(storage)).toEqual(before);
-    expect((await recover(agent)).result).toMatchObject({ status: "completed" });
+    expect((await recoverTask(agent)).result).toMatchObject({ status: "completed" });
   });
 });
 
@@ -324,7 +324,7 @@ describe("a damaged agent", () => {
     for (const name of await readdir(join(directory, "tasks")))
       if (name.startsWith("three")) await rm(join(directory, "tasks", name, "blobs"), { recursive: true });
     const outcomes: RecoveryOutcome<string>[] = [];
-    for await (const outcome of recoverAll(requiringAgent(storage(), environment, { fault }))) outcomes.push(outcome);
+    for await (const outcome of recoverTasks(requiringAgent(storage(), environment, { fault }))) outcomes.push(outcome);
     expect(outcomes.map(({ agentId }) => agentId)).toEqual(ids);
     expect(outcomes[0]).toMatchObject({ report: { result: { status: "completed" } } });
     expect(outcomes[1]).toMatchObject({

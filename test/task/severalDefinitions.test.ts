@@ -6,7 +6,7 @@ import {
   type AgentFilter,
   type LogPersistenceStorageProvider,
 } from "agent-persistence";
-import { recoverAll, TaskManager, type RecoverAllOptions } from "agent-persistence/task";
+import { recoverTasks, TaskManager, type RecoverAllOptions } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -35,7 +35,7 @@ async function interrupt(storage: LogPersistenceStorageProvider, toolName: strin
 
 async function recovered(agent: AIAgent<string, string>, options?: RecoverAllOptions) {
   const outcomes: [string, unknown][] = [];
-  for await (const outcome of recoverAll(agent, options))
+  for await (const outcome of recoverTasks(agent, options))
     outcomes.push([
       outcome.agentId,
       "error" in outcome ? (outcome.error as { readonly code: string }).code : outcome.report.result?.status,

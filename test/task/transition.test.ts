@@ -1,10 +1,10 @@
 import { InvalidInputError, TransitionNotAllowedError } from "agent-persistence";
 import {
-  allowedMoves,
+  allowedTransitions,
   isResumable,
   STATE_TRANSITIONS,
   TaskStatus,
-  transition,
+  transitionTask,
   type StateData,
   type Task,
 } from "agent-persistence/task";
@@ -35,10 +35,10 @@ describe("the moves of a task", () => {
     const task = exampleTask(from);
     const move = { to, at, data: exampleData[to] };
     if (allowed === "y") {
-      expect(transition(task, move)).toEqual({ ...task, status: to, updatedAt: at, data: exampleData[to] });
+      expect(transitionTask(task, move)).toEqual({ ...task, status: to, updatedAt: at, data: exampleData[to] });
       return;
     }
-    const refused = errorOf(() => transition(task, move));
+    const refused = errorOf(() => transitionTask(task, move));
     expect(refused).toBeInstanceOf(TransitionNotAllowedError);
     expect(refused).toMatchObject({
       code: "transition_not_allowed",
@@ -52,8 +52,8 @@ describe("the moves of a task", () => {
 
   it("end with a failure that is not recoverable", () => {
     const task = { ...exampleTask("failed"), data: { ...exampleData.failed, recoverable: false } } as Task;
-    expect(allowedMoves(task)).toEqual([]);
-    expect(() => transition(task, { to: "queued", at, data: exampleData.queued })).toThrow("It has ended for good");
+    expect(allowedTransitions(task)).toEqual([]);
+    expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow("It has ended for good");
   });
 });
 
@@ -95,7 +95,7 @@ describe("the data of a status", () => {
     ({ to, field, value }) => {
       const { [field]: _left, ...rest } = exampleData[to] as unknown as Record<string, unknown>;
       const data = (value === undefined ? rest : { ...rest, [field]: value }) as never;
-      const refused = errorOf(() => transition(exampleTask(predecessor(to) ?? "queued"), { to, at, data }));
+      const refused = errorOf(() => transitionTask(exampleTask(predecessor(to) ?? "queued"), { to, at, data }));
       expect(refused).toBeInstanceOf(InvalidInputError);
       expect(refused.message).toContain(to);
       expect((refused as InvalidInputError).problems.map(({ path }) => path.split(".")[0])).toEqual([field]);
@@ -104,7 +104,7 @@ describe("the data of a status", () => {
 
   it("holds no field of another status", () => {
     const data = { ...exampleData.cancelled, pauseReason: "?" };
-    expect(() => transition(exampleTask("queued"), { to: "cancelled", at, data })).toThrow("pauseReason");
+    expect(() => transitionTask(exampleTask("queued"), { to: "cancelled", at, data })).toThrow("pauseReason");
   });
 });
 

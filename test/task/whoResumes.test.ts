@@ -1,5 +1,5 @@
 import { printEvents, strategy, type AgentContext, type PersistenceEvent } from "agent-persistence";
-import { recover, TaskManager } from "agent-persistence/task";
+import { recoverTask, TaskManager } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { logStorages } from "../persistence/support/storages.ts";
@@ -38,7 +38,7 @@ describe.each(logStorages)("$name: who resumes a task", (storage) => {
       told.push(event);
       return print(event);
     };
-    await recover(durableAgent(reporting(fault), opened(), { onEvent }), { agentId: "t" });
+    await recoverTask(durableAgent(reporting(fault), opened(), { onEvent }), { agentId: "t" });
     const kinds = told.map(({ kind }) => kind);
     const notice = told.find(({ kind }) => kind === "recovery_notice");
     expect(notice).toMatchObject({

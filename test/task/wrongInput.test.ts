@@ -1,13 +1,13 @@
 import { AIAgent, InMemoryPersistenceStorageProvider } from "agent-persistence";
 import {
-  allowedMoves,
+  allowedTransitions,
   findOverlaps,
   isResumable,
   RetentionSchedule,
   TaskManager,
   TaskWorker,
-  recover,
-  transition,
+  recoverTask,
+  transitionTask,
 } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -31,13 +31,13 @@ const move = { to: "cancelled", at: cancelled.cancelledAt, data: cancelled } as 
 it.each<readonly [string, string, () => unknown]>([
   ["a manager without options", "", () => new TaskManager(wrong(undefined))],
   ["a clock that is none", "clock", () => new TaskManager({ storage, clock: wrong({}) })],
-  ["a transition of no task", "task", () => transition(wrong(undefined), move)],
-  ["a transition of something else", "task.taskId", () => transition(wrong({ status: "queued", data: {} }), move)],
-  ["a transition nowhere", "to", () => transition(exampleTask("queued"), wrong({ ...move, to: "done" }))],
-  ["a transition at no time", "at", () => transition(exampleTask("queued"), { ...move, at: "today" })],
-  ["moves of no task", "", () => allowedMoves(wrong(undefined))],
-  ["moves of a status that is none", "status", () => allowedMoves(wrong({ status: "done", data: {} }))],
-  ["moves of a task without data", "data", () => allowedMoves(wrong({ status: "failed" }))],
+  ["a transition of no task", "task", () => transitionTask(wrong(undefined), move)],
+  ["a transition of something else", "task.taskId", () => transitionTask(wrong({ status: "queued", data: {} }), move)],
+  ["a transition nowhere", "to", () => transitionTask(exampleTask("queued"), wrong({ ...move, to: "done" }))],
+  ["a transition at no time", "at", () => transitionTask(exampleTask("queued"), { ...move, at: "today" })],
+  ["moves of no task", "", () => allowedTransitions(wrong(undefined))],
+  ["moves of a status that is none", "status", () => allowedTransitions(wrong({ status: "done", data: {} }))],
+  ["moves of a task without data", "data", () => allowedTransitions(wrong({ status: "failed" }))],
   ["a question about no task", "task", () => isResumable(wrong(undefined))],
   ["a question about a status that is none", "task.status", () => isResumable(wrong({ status: "done", data: {} }))],
   ["an owner in no state", "owner", () => isResumable(exampleTask("in_progress"), wrong("dead"))],
@@ -89,8 +89,8 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
     ["a list of a status that is none", "status", (manager) => manager.list({ status: wrong("done") }).next()],
     ["a list of no length", "limit", (manager) => manager.list({ limit: Number.NaN }).next()],
     ["a page that is none", "page", (manager) => manager.list({ page: 0 }).next()],
-    ["a recovery whose options are text", "", () => recover(agent, wrong("t"))],
-    ["a confirmation that is none", "confirm", () => recover(agent, { confirm: wrong("maybe") })],
+    ["a recovery whose options are text", "", () => recoverTask(agent, wrong("t"))],
+    ["a confirmation that is none", "confirm", () => recoverTask(agent, { confirm: wrong("maybe") })],
     [
       "a poll at no time",
       "pollMs",

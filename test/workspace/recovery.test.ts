@@ -8,7 +8,7 @@ import {
   type AgentContext,
   type PersistenceStorageProvider,
 } from "agent-persistence";
-import { nodeEnvironment, recover, type RecoverOptions, type RecoveryOption } from "agent-persistence/task";
+import { nodeEnvironment, recoverTask, type RecoverOptions, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { ConflictResolver, Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
@@ -89,7 +89,7 @@ class Project {
     more: Partial<RecoverOptions> = {},
   ) {
     const { agent, workspace } = this.build(options);
-    return recover(agent, {
+    return recoverTask(agent, {
       participants: [workspace.recovery],
       ...(choose && { onEnvironmentMismatch: () => choose }),
       ...more,
@@ -208,11 +208,11 @@ describe("recovery of files", () => {
     project.write("doc.md", stale);
     const { agent, saved } = project.build();
     const elsewhere = new Workspace({ root: temporaryFolder() });
-    await expect(recover(agent, { participants: [elsewhere.recovery] })).rejects.toMatchObject({
+    await expect(recoverTask(agent, { participants: [elsewhere.recovery] })).rejects.toMatchObject({
       mismatches: [{ options: ["use_current", "abort"] }],
     });
     const apart = new Workspace({ root: project.root });
-    await expect(recover(agent, { participants: [apart.recovery] })).rejects.toBeInstanceOf(TypeError);
+    await expect(recoverTask(agent, { participants: [apart.recovery] })).rejects.toBeInstanceOf(TypeError);
     expect((await saved.getLatestCheckpoint())?.nodeId).toBe("second");
   });
 });

@@ -1,6 +1,6 @@
 import { AIAgent, type AIAgentConfig } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
-import { Drift, merge, OptimisticLock, Reservations, Workspace } from "agent-persistence/workspace";
+import { Drift, mergeThreeWay, OptimisticLock, Reservations, Workspace } from "agent-persistence/workspace";
 import { expect, it } from "vitest";
 
 /** Whatever JavaScript may hand over, the types notwithstanding. */
@@ -38,8 +38,12 @@ it.each<readonly [string, string, () => unknown]>([
   ["a look at no file", "path", () => lock.acquire(wrong(undefined))],
   ["a commit to no file", "path", () => lock.checkAndCommit(wrong(5), "x")],
   ["a commit of nothing", "content", () => lock.checkAndCommit("a", wrong({ text: "x" }))],
-  ["a merge of no text", "base", () => merge(wrong(undefined), "a", "b")],
-  ["line endings that are none", "options.lineEndings", () => merge("c", "a", "b", { lineEndings: wrong("crlf") })],
+  ["a merge of no text", "base", () => mergeThreeWay(wrong(undefined), "a", "b")],
+  [
+    "line endings that are none",
+    "options.lineEndings",
+    () => mergeThreeWay("c", "a", "b", { lineEndings: wrong("crlf") }),
+  ],
   ["a reservation of no list", "files", () => reservations.acquire(wrong("a"), { owner: "o" })],
   [
     "a reservation of no path",

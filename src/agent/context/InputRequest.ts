@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { someSchema } from "../../internal/options/optionSchemas.ts";
+import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 
 /** What a node asks of somebody outside the run. */
@@ -22,7 +22,7 @@ export interface InputRequest<Answer = unknown> {
 export const inputRequestSchema: z.ZodType = z.object({
   id: z.string().optional(),
   prompt: z.string(),
-  schema: someSchema,
+  schema: zodSchema,
   waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
   expiresAt: z.date().optional(),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { someSchema, someText } from "../../internal/options/optionSchemas.ts";
+import { zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 
 /** The name and type of one value in the storage of a run. */
 export interface StorageKey<in out Value> {
@@ -8,7 +8,7 @@ export interface StorageKey<in out Value> {
   readonly schema: z.ZodType<Value>;
 }
 
-const keySchema = z.object({ name: someText, schema: someSchema });
+const keySchema = z.object({ name: nonEmptyString, schema: zodSchema });
 
 /**
  * Defines a storage key. The schema is checked when a value is set, and again when a restored one is first read.

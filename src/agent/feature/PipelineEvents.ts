@@ -36,7 +36,7 @@ export interface ToolCallEvent {
   /** Of the node, or of the tool call in which this one was asked for (`callOf` tells). */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
-  readonly asked: CallOrigin;
+  readonly origin: CallOrigin;
 }
 
 /** What `aroundInputRequest` sees. */

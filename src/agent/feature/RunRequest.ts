@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { someFunction, someSignal, someText } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { AIAgent } from "../AIAgent.ts";
 import type { RunStart } from "./RunStart.ts";
 
@@ -36,7 +36,7 @@ export interface ResumeOptions {
    * Resumes only if the agent has one of these statuses once it is owned, else rejects with StatusChangedError: for whoever
    * chose it from a list, which may be out of date. Default: any.
    */
-  readonly onlyIf?: readonly TaskStatus[] | undefined;
+  readonly ifStatus?: readonly TaskStatus[] | undefined;
   /**
    * Looks at the output before the end of the run is recorded; what it gives is kept in the data of its status. When it
    * rejects, so does the run, and resuming goes on from before its last node. Default: nothing is verified.
@@ -47,19 +47,19 @@ export interface ResumeOptions {
 }
 
 export const runOptionsSchema: z.ZodType<RunOptions> = z.object({
-  runId: someText.optional(),
-  signal: someSignal.optional(),
+  runId: nonEmptyString.optional(),
+  signal: abortSignalSchema.optional(),
   history: z.enum(["fresh", "continue"]).optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
 });
 
 export const resumeOptionsSchema: z.ZodType<ResumeOptions> = z
   .object({
-    checkpointId: someText.optional(),
+    checkpointId: nonEmptyString.optional(),
     answers: z.record(z.string(), z.unknown()).optional(),
-    onlyIf: z.array(z.enum(TaskStatus)).optional(),
-    verify: someFunction<ResumeOptions["verify"]>().optional(),
-    signal: someSignal.optional(),
+    ifStatus: z.array(z.enum(TaskStatus)).optional(),
+    verify: functionSchema<ResumeOptions["verify"]>().optional(),
+    signal: abortSignalSchema.optional(),
   })
   .refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
     path: ["checkpointId"],

@@ -10,7 +10,7 @@ import type { RunStart } from "../feature/RunStart.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
-import { Visit } from "../visit/Visit.ts";
+import { NodeExecution } from "../visit/NodeExecution.ts";
 
 /** A run while it goes on. Where it is and what it knows is replaced as a whole by a move. */
 export class ActiveRun implements AgentRun {
@@ -24,7 +24,7 @@ export class ActiveRun implements AgentRun {
   #visitBase: number;
   #visitOrdinal: number;
   #visits = 0;
-  #visit: Visit | undefined;
+  #visit: NodeExecution | undefined;
   #next: RunStart | undefined;
   /** A move under way; fulfilled when it has ended, either way. */
   #moving: Promise<void> | undefined;
@@ -85,13 +85,13 @@ export class ActiveRun implements AgentRun {
   }
 
   /** Begins a visit. @throws IterationLimitError when the run may visit no more nodes. */
-  enter(nodeId: string, input: unknown): Visit {
+  enter(nodeId: string, input: unknown): NodeExecution {
     const { maxIterations } = this.definition;
     // A move takes back the iteration count, so that circles of moves are found only by counting visits as well.
     if (Math.max(this.#state.iteration, this.#visits) >= maxIterations)
       throw new IterationLimitError(maxIterations, nodeId);
     this.#visits++;
-    this.#visit = new Visit(this, nodeId, input, { base: this.#visitBase, ordinal: this.#visitOrdinal++ });
+    this.#visit = new NodeExecution(this, nodeId, input, { base: this.#visitBase, ordinal: this.#visitOrdinal++ });
     return this.#visit;
   }
 

@@ -1,8 +1,8 @@
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "../strategy/advance.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
-import type { Wait } from "../visit/Visit.ts";
+import type { Wait } from "../visit/NodeExecution.ts";
 import { visitNode } from "./visitNode.ts";
 
 /** Visits one node after the other until the strategy ends, or waits; resolves to its output, or to what it waits for. */
@@ -42,7 +42,7 @@ export async function runStrategy(run: ActiveRun): Promise<{ readonly output: un
 
 /** The first step from where the run begins, or goes on after a move. */
 function firstStep({ graph, position }: ActiveRun): NextStep {
-  const input = isolate(position.input);
+  const input = frozenCopy(position.input);
   if (position.nodeId === "start") return advance(graph, "start", input);
   if (position.nodeId === "finish") return { nodeId: "finish", input, entered: [], left: [], crossings: [] };
   const nodeId = graph.resolve(position.nodeId);

@@ -1,5 +1,5 @@
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { advance } from "../strategy/advance.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
@@ -7,7 +7,7 @@ import type { NextStep } from "../strategy/NextStep.ts";
 import { NodeContext } from "../visit/NodeContext.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";
 import { isRunMoved } from "../context/RunMoved.ts";
-import type { Visit, Wait } from "../visit/Visit.ts";
+import type { NodeExecution, Wait } from "../visit/NodeExecution.ts";
 
 type Event = PipelineEvents["nodeStarting"];
 
@@ -36,7 +36,7 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
 }
 
 /** Runs the body and waits for whatever it began, or until all that is left waits itself; after an abort no longer than the grace. */
-async function settle(visit: Visit, event: Event): Promise<Outcome | Wait> {
+async function settle(visit: NodeExecution, event: Event): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(bodyAndFlights(visit, event));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
   if (visit.failure) return { failed: true, ...visit.failure };
@@ -44,7 +44,7 @@ async function settle(visit: Visit, event: Event): Promise<Outcome | Wait> {
   return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
 }
 
-async function bodyAndFlights(visit: Visit, event: Event): Promise<Outcome> {
+async function bodyAndFlights(visit: NodeExecution, event: Event): Promise<Outcome> {
   const outcome = await runBody(visit, event).then(
     (output): Outcome => ({ failed: false, output }),
     (error: unknown): Outcome => ({ failed: true, error }),
@@ -54,7 +54,7 @@ async function bodyAndFlights(visit: Visit, event: Event): Promise<Outcome> {
   return outcome;
 }
 
-async function runBody(visit: Visit, event: Event): Promise<unknown> {
+async function runBody(visit: NodeExecution, event: Event): Promise<unknown> {
   const { pipeline, graph } = visit.run;
   const { nodeId } = event;
   const leaf = graph.leaf(nodeId);
@@ -67,7 +67,7 @@ async function runBody(visit: Visit, event: Event): Promise<unknown> {
     throw new TypeError(
       `The node "${nodeId}" returned the result of a move, but the run has not moved during this visit.`,
     );
-  return isolate(await checkSchemaAsync(leaf.output, output, `output of node "${nodeId}"`));
+  return frozenCopy(await checkSchemaAsync(leaf.output, output, `output of node "${nodeId}"`));
 }
 
 async function afterMove(run: ActiveRun, event: Event, outcome: Outcome): Promise<undefined> {

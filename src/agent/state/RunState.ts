@@ -1,6 +1,6 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
 import { TypedStorage } from "./TypedStorage.ts";
 
@@ -57,7 +57,7 @@ export class RunState {
   }
 
   configure(change: Partial<RunSettings>): void {
-    this.#settings = isolate({ ...this.#settings, ...change });
+    this.#settings = frozenCopy({ ...this.#settings, ...change });
   }
 
   setProgress(percent: number, summary?: string): void {
@@ -73,7 +73,7 @@ export class RunState {
     const { decision: text, reason = "" }: Partial<Decision> = Object(decision) as Partial<Decision>;
     if (typeof text !== "string" || typeof reason !== "string")
       throw new TypeError(`A decision is { decision, reason? } of text, found ${typeof text} and ${typeof reason}.`);
-    this.#decisions.push(isolate(decision));
+    this.#decisions.push(frozenCopy(decision));
   }
 
   /** Decisions recorded since the last call. */
@@ -88,7 +88,7 @@ export class RunState {
     const freshFiles = files.filter((file) => !known.files?.includes(file));
     const freshNames = Object.entries(environment).some(([name, wanted]) => known.environment?.[name] !== wanted);
     if (freshFiles.length === 0 && !freshNames) return;
-    this.#requirements = isolate({
+    this.#requirements = frozenCopy({
       ...known,
       files: [...new Set([...(known.files ?? []), ...freshFiles])],
       environment: { ...known.environment, ...environment },
@@ -102,7 +102,7 @@ export class RunState {
     const same =
       paths.length === Object.keys(hashes).length && paths.every((path) => hashes[path] === found.hashes[path]);
     if (same && workingDirectory === found.workingDirectory) return;
-    this.#requirements = isolate({ ...this.#requirements, ...found });
+    this.#requirements = frozenCopy({ ...this.#requirements, ...found });
   }
 }
 

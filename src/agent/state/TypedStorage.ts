@@ -1,5 +1,5 @@
-import { isolate } from "../../internal/isolate.ts";
-import { lend } from "../../internal/lend.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { copyMutableParts } from "../../internal/copyMutableParts.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentStorage } from "../context/AgentContext.ts";
 import type { StorageKey } from "../context/StorageKey.ts";
@@ -37,7 +37,7 @@ export class TypedStorage implements AgentStorage {
     if (!this.#values.has(key.name)) return undefined;
     if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
     // The schema has just made or accepted this value.
-    return lend(this.#values.get(key.name)) as Value;
+    return copyMutableParts(this.#values.get(key.name)) as Value;
   }
 
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
@@ -65,7 +65,7 @@ export class TypedStorage implements AgentStorage {
   }
 
   #check<Value>(key: StorageKey<Value>, value: unknown, what: string): void {
-    this.#values.set(key.name, isolate(checkSchema(key.schema, value, `${what} of storage key "${key.name}"`)));
+    this.#values.set(key.name, frozenCopy(checkSchema(key.schema, value, `${what} of storage key "${key.name}"`)));
     this.#checkedBy.set(key.name, key.schema);
   }
 }

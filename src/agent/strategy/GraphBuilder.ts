@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { DuplicateNodeError } from "../../errors/agent/DuplicateNodeError.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
-import { someSchema } from "../../internal/options/optionSchemas.ts";
+import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
 import { isStrategy, planOf } from "./StrategyPlans.ts";
 
@@ -112,7 +112,7 @@ export class GraphBuilder {
 
   #checkSchemas(schemas: Schemas, of: string): void {
     for (const [key, schema] of Object.entries({ input: schemas.input, output: schemas.output }))
-      if (schema !== undefined && !someSchema.safeParse(schema).success)
+      if (schema !== undefined && !zodSchema.safeParse(schema).success)
         this.#refuse(`"${key}" of ${of} is no zod schema.`);
   }
 

@@ -1,7 +1,7 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import type { inputOf, Node, NodeOutput, outputOf } from "./Node.ts";
-import { rememberPlan } from "./StrategyPlans.ts";
+import { registerPlan } from "./StrategyPlans.ts";
 import type { z } from "zod";
 
 /** A finished graph: what an agent runs, or a subgraph of another. */
@@ -38,7 +38,7 @@ export function strategy<Input, Output>(
   const [schemas, build] = rest.length === 1 ? [{}, rest[0]] : rest;
   // The phantom members exist for the compiler alone.
   const built = Object.freeze({ name }) as Strategy<Input, Output>;
-  rememberPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));
+  registerPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));
   return built;
 }
 

@@ -3,7 +3,7 @@ import type { GraphPlan } from "./GraphPlan.ts";
 const plans = new WeakMap<object, GraphPlan>();
 
 /** Ties a plan to the strategy that stands for it. */
-export function rememberPlan(strategy: object, plan: GraphPlan): void {
+export function registerPlan(strategy: object, plan: GraphPlan): void {
   plans.set(strategy, plan);
 }
 

@@ -1,4 +1,4 @@
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -35,7 +35,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown): Ne
     if (target?.kind === "leaf") return stepTo(path, value, crossings);
     if (target) {
       value = checkSchema(target.graph.input, value, `input of subgraph "${path}"`);
-      crossings.push({ kind: "entered", path, value: isolate(value) });
+      crossings.push({ kind: "entered", path, value: frozenCopy(value) });
       within.push(edge.to);
       at = "start";
       continue;
@@ -48,7 +48,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown): Ne
     );
     const outer = within.pop();
     if (outer === undefined) return stepTo("finish", value, crossings);
-    crossings.push({ kind: "left", path: left, value: isolate(value) });
+    crossings.push({ kind: "left", path: left, value: frozenCopy(value) });
     at = outer;
   }
   throw new InvalidStrategyError(
@@ -60,5 +60,5 @@ export function advance(graph: StrategyGraph, from: string, output: unknown): Ne
 function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]): NextStep {
   const paths = (kind: Crossing["kind"]) =>
     crossings.filter((crossing) => crossing.kind === kind).map(({ path }) => path);
-  return { nodeId, input: isolate(input), entered: paths("entered"), left: paths("left"), crossings };
+  return { nodeId, input: frozenCopy(input), entered: paths("entered"), left: paths("left"), crossings };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { someFunction, someSchema, someText } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 
@@ -75,15 +75,15 @@ declare const argumentsOf: unique symbol;
 export type AnyTool = Tool<never, unknown, never>;
 
 export const toolSchema: z.ZodType = z.object({
-  name: someText,
+  name: nonEmptyString,
   description: z.string(),
-  inputSchema: someSchema,
+  inputSchema: zodSchema,
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
   dangerous: z.boolean().optional(),
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
-  execute: someFunction(),
-  probe: someFunction().optional(),
+  execute: functionSchema(),
+  probe: functionSchema().optional(),
 });
 
 /** Defines a tool; its types follow from the schema and from what `execute` returns. @throws InvalidInputError */

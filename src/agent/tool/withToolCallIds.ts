@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 
 /**
  * An answer with our tool-call ids; the id that stood there stays beside as the provider's. The message itself,
@@ -14,7 +14,7 @@ export function withToolCallIds(
   idAt: (index: number) => string,
   keeps: (id: string) => boolean,
 ): AssistantMessage {
-  if (typeof message.content === "string") return isolate(message);
+  if (typeof message.content === "string") return frozenCopy(message);
   const seen = new Set<string>();
   let changed = false;
   const content = message.content.map((part, index): ContentPart => {
@@ -25,11 +25,11 @@ export function withToolCallIds(
     changed = true;
     return { ...part, toolCallId: idAt(index), providerToolCallId: part.providerToolCallId ?? part.toolCallId };
   });
-  return isolate(changed ? { ...message, content } : message);
+  return frozenCopy(changed ? { ...message, content } : message);
 }
 
 /** Where the history holds `message`, it holds `issued` from now on: the same message with the ids its calls really have. */
-export function showToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
+export function replaceToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;
   const shown = history.messages.findLastIndex((other) => other === message || callIdsOf(other) === ids);

@@ -1,5 +1,5 @@
 import { isToolCallIdOf, requestIdAt, toolCallIdAt } from "../../checkpoint/toolCallId.ts";
-import type { Visit } from "./Visit.ts";
+import type { NodeExecution } from "./NodeExecution.ts";
 
 /** What is asked for: a model's answer, a call from node code, or the execution of a message from elsewhere. */
 type PlaceKind = "m" | "c" | "x";
@@ -9,12 +9,12 @@ type PlaceKind = "m" | "c" | "x";
  * order, so that the same code gets the same ids when it runs again, however its calls overlap.
  */
 export class CallScope {
-  readonly visit: Visit;
+  readonly visit: NodeExecution;
   /** The tool call the context was made for, with its signal. Absent: the node's own context. */
   readonly call: ScopeCall | undefined;
   readonly #ordinals: Record<PlaceKind | "r", number> = { m: 0, c: 0, x: 0, r: 0 };
 
-  constructor(visit: Visit, call?: ScopeCall) {
+  constructor(visit: NodeExecution, call?: ScopeCall) {
     this.visit = visit;
     this.call = call;
   }
@@ -24,7 +24,7 @@ export class CallScope {
   }
 
   /** The number of the next thing asked for. */
-  take(kind: PlaceKind | "r"): number {
+  nextOrdinal(kind: PlaceKind | "r"): number {
     return this.#ordinals[kind]++;
   }
 

@@ -15,11 +15,11 @@ import { NodeInput } from "./NodeInput.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 import { ToolCaller } from "./ToolCaller.ts";
-import type { Visit } from "./Visit.ts";
+import type { NodeExecution } from "./NodeExecution.ts";
 
 /** The context of a node, or of a tool call within it. Every member, and what it gave out before, is closed by a move. */
 export class NodeContext implements AgentContext {
-  readonly #visit: Visit;
+  readonly #visit: NodeExecution;
   readonly #scope: CallScope;
   // Made when they are asked for: every step of a run has a context of its own.
   #llm: AgentLlm | undefined;
@@ -28,7 +28,7 @@ export class NodeContext implements AgentContext {
   #input: NodeInput | undefined;
 
   /** @param call the tool call it is made for; absent: it is the node's own. */
-  constructor(visit: Visit, call?: ScopeCall) {
+  constructor(visit: NodeExecution, call?: ScopeCall) {
     this.#visit = visit;
     this.#scope = new CallScope(visit, call);
     bindContext(this, {
@@ -97,7 +97,7 @@ export class NodeContext implements AgentContext {
     return new NodeTools(this.#scope, caller);
   }
 
-  get #open(): Visit {
+  get #open(): NodeExecution {
     this.#visit.assertOpen();
     return this.#visit;
   }
@@ -105,9 +105,9 @@ export class NodeContext implements AgentContext {
 
 /** The storage of a run as one context sees it: closed when the run has left its node. */
 export class GuardedStorage implements AgentStorage {
-  readonly #visit: Visit;
+  readonly #visit: NodeExecution;
 
-  constructor(visit: Visit) {
+  constructor(visit: NodeExecution) {
     this.#visit = visit;
   }
 

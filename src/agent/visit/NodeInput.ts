@@ -25,7 +25,7 @@ export class NodeInput {
     // Refused where the node can still catch it.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
-    const place = id === undefined ? { ordinal: this.#scope.take("r") } : { id };
+    const place = id === undefined ? { ordinal: this.#scope.nextOrdinal("r") } : { id };
     const requestId = this.#scope.requestIdAt(place);
     if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
     const event: InputRequestEvent = {
@@ -36,7 +36,7 @@ export class NodeInput {
       context: this.#context,
       visit: visit.at,
     };
-    const answer = await visit.launch({ id: requestId, within: this.#scope.call?.toolCallId }, (signal) =>
+    const answer = await visit.start({ id: requestId, within: this.#scope.call?.toolCallId }, (signal) =>
       pipeline.inputRequest(event, (accepted) => visit.hold(accepted, signal)),
     );
     // The schema of the request made it.

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentContext, AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
@@ -54,8 +54,8 @@ export class NodeLlm implements AgentLlm {
   async request(options: RequestOptions = {}): Promise<AssistantMessage> {
     const { visit } = this.#scope;
     visit.assertOpen();
-    const event = this.#event(options, this.#scope.take("m"));
-    return visit.launch({ within: this.#scope.call?.toolCallId }, (signal) => this.#perform(event, signal));
+    const event = this.#event(options, this.#scope.nextOrdinal("m"));
+    return visit.start({ within: this.#scope.call?.toolCallId }, (signal) => this.#perform(event, signal));
   }
 
   get #state() {
@@ -113,6 +113,6 @@ export class NodeLlm implements AgentLlm {
   }
 
   #issueIds(message: AssistantMessage, ordinal: number, keeps: (id: string) => boolean): AssistantMessage {
-    return withToolCallIds(isolate(message), (index) => this.#scope.idAt("m", ordinal, index), keeps);
+    return withToolCallIds(frozenCopy(message), (index) => this.#scope.idAt("m", ordinal, index), keeps);
   }
 }

@@ -1,10 +1,10 @@
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { AgentTools } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import { isToolFailure } from "../tool/isToolFailure.ts";
-import { showToolCallIds, withToolCallIds } from "../tool/withToolCallIds.ts";
+import { replaceToolCallIds, withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { Tool } from "../tool/Tool.ts";
 import type { ToolCaller } from "./ToolCaller.ts";
 
@@ -23,13 +23,13 @@ export class NodeTools implements AgentTools {
 
   async call<Arguments, Output>(tool: Tool<Arguments, Output, never>, input: NoInfer<Arguments>): Promise<Output> {
     this.#scope.visit.assertOpen();
-    const ordinal = this.#scope.take("c");
+    const ordinal = this.#scope.nextOrdinal("c");
     const toolCallId = this.#scope.idAt("c", ordinal, 0);
     const outcome = await this.#caller.call({
       toolCallId,
       tool,
-      input: isolate(input),
-      asked: { kind: "node", ordinal },
+      input: frozenCopy(input),
+      origin: { kind: "node", ordinal },
     });
     if (outcome.refused) throw outcome.refused;
     // The tool's own `execute` gave it, now or before a crash.
@@ -39,7 +39,7 @@ export class NodeTools implements AgentTools {
   async execute(message: AssistantMessage): Promise<ToolMessage> {
     this.#scope.visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
-    const asked = this.#issueIds(message, this.#scope.take("x"));
+    const asked = this.#issueIds(message, this.#scope.nextOrdinal("x"));
     const parts = typeof asked.content === "string" ? [] : asked.content;
     const settled = await Promise.allSettled(
       parts.flatMap((part, index) => (part.type === "tool-call" ? [this.#answer(asked, part, index)] : [])),
@@ -48,7 +48,7 @@ export class NodeTools implements AgentTools {
       if (result.status === "rejected") throw result.reason;
       return result.value;
     });
-    return isolate({ role: "tool", content });
+    return frozenCopy({ role: "tool", content });
   }
 
   /** A message from elsewhere gets ids of this line, and the history shows them. */
@@ -58,7 +58,7 @@ export class NodeTools implements AgentTools {
       (index) => this.#scope.idAt("x", ordinal, index),
       (id) => this.#scope.issued(id),
     );
-    showToolCallIds(this.#scope.visit.state.history, message, issued);
+    replaceToolCallIds(this.#scope.visit.state.history, message, issued);
     return issued;
   }
 
@@ -67,8 +67,8 @@ export class NodeTools implements AgentTools {
     const tool = tools.get(part.toolName);
     if (!tool) return resultOf(part, noSuchTool(part.toolName, [...tools.keys()]), true);
     try {
-      const asked = { kind: "model", message, index } as const;
-      const outcome = await this.#caller.call({ toolCallId: part.toolCallId, tool, input: part.input, asked });
+      const origin = { kind: "model", message, index } as const;
+      const outcome = await this.#caller.call({ toolCallId: part.toolCallId, tool, input: part.input, origin });
       return outcome.refused ? resultOf(part, outcome.refused.message, true) : resultOf(part, outcome.output);
     } catch (error) {
       if (isToolFailure(error)) return resultOf(part, error.reason, true);

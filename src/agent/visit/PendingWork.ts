@@ -24,7 +24,7 @@ interface Flight {
  * The tool calls and requests in flight during one visit of a node. Whoever waits for one can be let go before it ends,
  * since a tool that ignores its signal must not hold up a rollback.
  */
-export class Flights {
+export class PendingWork {
   readonly #flights = new Set<Flight>();
   /** Made with the first flight: most nodes launch none. */
   #released: Promise<never> | undefined;
@@ -39,7 +39,7 @@ export class Flights {
   }
 
   /** Begins work at once; settles as the work does, or when it is let go. */
-  launch<Result>({ id, within }: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  start<Result>({ id, within }: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
     const flight: Flight = { id, within, controller, ended: Promise.resolve(), abandoned: false };
     this.#flights.add(flight);
@@ -93,7 +93,7 @@ export class Flights {
   }
 
   /** Rejects what was launched for those who wait for it, and stops waiting for what was aborted. */
-  letGo(reason: unknown): void {
+  detach(reason: unknown): void {
     for (const flight of this.#flights) flight.abandoned = flight.controller.signal.aborted;
     this.#release(reason);
   }

@@ -1,7 +1,7 @@
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
@@ -32,14 +32,11 @@ export class ToolCaller {
 
   /** Rejects with ToolFailedError when the tool failed, with ToolOutcomeUnknownError when that is not known, and with what a feature threw, which fails the run. */
   call(planned: PlannedCall): Promise<CallOutcome> {
-    return this.#scope.visit.launch(
-      { id: planned.toolCallId, within: this.#scope.call?.toolCallId },
-      async (signal) => {
-        const parsed = await tryParse(planned.tool, planned.input);
-        if (parsed instanceof InvalidInputError) return { refused: parsed };
-        return { output: await this.#perform(planned, parsed.input, signal) };
-      },
-    );
+    return this.#scope.visit.start({ id: planned.toolCallId, within: this.#scope.call?.toolCallId }, async (signal) => {
+      const parsed = await tryParse(planned.tool, planned.input);
+      if (parsed instanceof InvalidInputError) return { refused: parsed };
+      return { output: await this.#perform(planned, parsed.input, signal) };
+    });
   }
 
   async #perform(planned: PlannedCall, parsed: unknown, signal: AbortSignal): Promise<unknown> {
@@ -48,7 +45,7 @@ export class ToolCaller {
     await visit.tell("toolCallStarting", event);
     let output: unknown;
     try {
-      output = isolate(
+      output = frozenCopy(
         await visit.run.pipeline.toolCall(event, (accepted) => this.#run(accepted, event, parsed, signal)),
       );
     } catch (error) {

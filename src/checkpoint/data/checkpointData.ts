@@ -1,6 +1,6 @@
-import { type AgentState, stateAt } from "../fold/AgentState.ts";
-import type { CheckpointPoint, LogIndex } from "../fold/LogIndex.ts";
-import { type BlobTexts, SlotReader } from "../fold/SlotReader.ts";
+import { type AgentState, foldTo } from "../fold/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
+import { type BlobTexts, ValueReader } from "../fold/ValueReader.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
@@ -13,7 +13,7 @@ import { checkpointToolCall } from "./toolCalls.ts";
  */
 export function checkpointData(
   agentId: string,
-  index: LogIndex,
+  index: LogProjection,
   point: CheckpointPoint,
   checksum: string,
   blobs: BlobTexts,
@@ -69,19 +69,19 @@ export function checkpointData(
   }) as unknown as AgentCheckpointData;
 }
 
-function isFirstOfRun(index: LogIndex, { parent, runId }: CheckpointPoint): boolean {
+function isFirstOfRun(index: LogProjection, { parent, runId }: CheckpointPoint): boolean {
   return parent === undefined || index.checkpoints.get(parent)?.runId !== runId;
 }
 
 interface Opened {
   readonly state: AgentState;
-  readonly reader: SlotReader;
+  readonly reader: ValueReader;
 }
 
-function open(index: LogIndex, point: CheckpointPoint, blobs: BlobTexts): Opened {
-  const state = stateAt(index, point);
+function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): Opened {
+  const state = foldTo(index, point);
   if (!state) throw new RangeError(`Checkpoint ${point.id} begins before what was read.`);
-  return { state, reader: new SlotReader(state, blobs) };
+  return { state, reader: new ValueReader(state, blobs) };
 }
 
 function settingsOf(opened: () => Opened): Record<string, () => unknown> {
@@ -96,7 +96,7 @@ function settingsOf(opened: () => Opened): Record<string, () => unknown> {
   };
 }
 
-function toolCallsSince(index: LogIndex, point: CheckpointPoint, { state, reader }: Opened): unknown {
+function toolCallsSince(index: LogProjection, point: CheckpointPoint, { state, reader }: Opened): unknown {
   const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
   const calls = [...state.calls.values()].filter(
     (call) => call.outcome && call.order > from && call.order < point.order,
@@ -104,7 +104,7 @@ function toolCallsSince(index: LogIndex, point: CheckpointPoint, { state, reader
   return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
 }
 
-function fileChangesSince(index: LogIndex, point: CheckpointPoint, { reader }: Opened): FileChanges {
+function fileChangesSince(index: LogProjection, point: CheckpointPoint, { reader }: Opened): FileChanges {
   const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
   const notes = index.notes.filter(
     ({ record, order }) =>

@@ -1,15 +1,15 @@
 import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
-import { emptyState, firstVisitOf, stateAt, visitAt, type AgentState } from "../fold/AgentState.ts";
+import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../fold/AgentState.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
-import type { CheckpointPoint, LogIndex } from "../fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./checkpointData.ts";
-import { SlotReader, type BlobTexts } from "../fold/SlotReader.ts";
-import type { SlotWriter } from "../slots/SlotWriter.ts";
+import { ValueReader, type BlobTexts } from "../fold/ValueReader.ts";
+import type { ValueWriter } from "../slots/ValueWriter.ts";
 
 /**
  * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that
@@ -19,13 +19,13 @@ import type { SlotWriter } from "../slots/SlotWriter.ts";
  */
 export function importCheckpoint(
   data: AgentCheckpointData,
-  index: LogIndex,
+  index: LogProjection,
   blobs: BlobTexts,
-  writer: SlotWriter,
+  writer: ValueWriter,
 ): AgentRecord[] {
   assertNew(data, index);
   const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
-  const state = parent && stateAt(index, parent);
+  const state = parent && foldTo(index, parent);
   const newRun = parent === undefined || parent.runId !== data.runId;
   const goesOn = parent !== undefined && !newRun && index.latest === parent && staysOnLine(parent, data);
   const lane = goesOn ? parent.record.lane : index.nextLane;
@@ -35,7 +35,7 @@ export function importCheckpoint(
     ...(newRun ? [runRecord(data, writer)] : reopening(parent, data, index)),
     ...(goesOn ? [] : [laneRecord(lane, parent?.version, newRun)]),
     ...revertRecords(data, target),
-    ...changesFrom(before, data, lane, new SlotReader(before ?? emptyState, blobs), index.nextNumber, writer),
+    ...changesFrom(before, data, lane, new ValueReader(before ?? emptyState, blobs), index.nextNumber, writer),
     ...callRecords(data.toolCalls, lane, parent ? visitAt(parent) : firstVisitOf(lane), writer),
     checkpointRecord(data, lane, writer),
     ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
@@ -47,14 +47,14 @@ function staysOnLine(parent: CheckpointPoint, { move }: AgentCheckpointData): bo
   return parent.record.status === undefined && move === undefined;
 }
 
-function runRecord(data: AgentCheckpointData, writer: SlotWriter): AgentRecord {
+function runRecord(data: AgentCheckpointData, writer: ValueWriter): AgentRecord {
   const known = "runInput" in data;
   const input = writer.value(known ? data.runInput : data.lastInput, "the input of the run");
   return { kind: "run", run: data.runId, input, at: Date.parse(data.createdAt), ...(!known && { assumed: true }) };
 }
 
 /** A run that had ended, or that another had followed, goes on: it was rolled back. */
-function reopening(parent: CheckpointPoint, { runId }: AgentCheckpointData, index: LogIndex): AgentRecord[] {
+function reopening(parent: CheckpointPoint, { runId }: AgentCheckpointData, index: LogProjection): AgentRecord[] {
   const run = index.runRecords.get(runId);
   if (run === undefined || (index.run?.run === runId && index.unfinished)) return [];
   const kept = parent.record.status === undefined ? parent.version : parent.version - 1;
@@ -69,7 +69,7 @@ function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
   return (revertedToolCallIds?.length ?? 0) > 0;
 }
 
-function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogIndex): void {
+function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {
   if (index.byId(checkpointId))
     throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
   if (version < index.nextVersion) {
@@ -85,9 +85,9 @@ function changesFrom(
   state: AgentState | undefined,
   data: AgentCheckpointData,
   lane: number,
-  reader: SlotReader,
+  reader: ValueReader,
   nextNumber: number,
-  writer: SlotWriter,
+  writer: ValueWriter,
 ): AgentRecord[] {
   const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));
   const history = new MessageHistory(entries, nextNumber);
@@ -133,7 +133,7 @@ function changesFrom(
 function storageChanges(
   state: AgentState | undefined,
   data: AgentCheckpointData,
-  reader: SlotReader,
+  reader: ValueReader,
 ): Map<string, { readonly value: unknown } | undefined> {
   const changes = new Map<string, { readonly value: unknown } | undefined>();
   const before = new Map([...(state?.storage ?? [])].map(([key, slot]) => [key, reader.read(slot)]));
@@ -147,7 +147,7 @@ function callRecords(
   calls: readonly CheckpointToolCall[],
   lane: number,
   visit: Visit,
-  writer: SlotWriter,
+  writer: ValueWriter,
 ): AgentRecord[] {
   return calls.map((call, ordinal) => {
     const base = {
@@ -177,7 +177,7 @@ function revertRecords({ revertedToolCallIds: calls = [] }: AgentCheckpointData,
   ];
 }
 
-function checkpointRecord(data: AgentCheckpointData, lane: number, writer: SlotWriter): AgentRecord {
+function checkpointRecord(data: AgentCheckpointData, lane: number, writer: ValueWriter): AgentRecord {
   return {
     kind: "checkpoint",
     lane,

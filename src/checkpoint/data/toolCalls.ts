@@ -1,6 +1,6 @@
 import type { CheckpointToolCall } from "./AgentCheckpointData.ts";
 import type { AgentState, RecordedCall } from "../fold/AgentState.ts";
-import type { SlotReader } from "../fold/SlotReader.ts";
+import type { ValueReader } from "../fold/ValueReader.ts";
 
 /** What is known of a recorded call, whether its intent or only its outcome was written. */
 export function callFacts(call: RecordedCall): {
@@ -15,7 +15,7 @@ export function callFacts(call: RecordedCall): {
 }
 
 /** The input of a recorded call as the model or the caller wrote it: its own, or that of the answer which asked for it. */
-export function callInput(call: RecordedCall, state: AgentState, reader: SlotReader): unknown {
+export function callInput(call: RecordedCall, state: AgentState, reader: ValueReader): unknown {
   const own = call.intent ?? call.outcome;
   if (own && "input" in own) return reader.read(own.input);
   for (const answer of state.answers.values()) {
@@ -33,7 +33,7 @@ export function callInput(call: RecordedCall, state: AgentState, reader: SlotRea
 export function checkpointToolCall(
   call: RecordedCall,
   state: AgentState,
-  reader: SlotReader,
+  reader: ValueReader,
 ): CheckpointToolCall | undefined {
   const { outcome } = call;
   if (!outcome || outcome.unstarted || outcome.retry || outcome.suspended) return undefined;

@@ -1,4 +1,4 @@
-import type { CheckpointPoint, LaneStart, LogIndex } from "./LogIndex.ts";
+import type { CheckpointPoint, LaneStart, LogProjection } from "./LogProjection.ts";
 import { applyEdit, type StoredMessage } from "../messages/storedHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
@@ -7,7 +7,7 @@ import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callR
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "../records/lineRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /** A tool call as a line knows it. */
 export interface RecordedCall {
@@ -35,7 +35,7 @@ export interface AgentState {
   /** Absent while a run has no checkpoint yet. */
   readonly checkpoint: CheckpointPoint | undefined;
   readonly history: readonly StoredMessage[];
-  readonly storage: ReadonlyMap<string, Slot>;
+  readonly storage: ReadonlyMap<string, StoredValue>;
   readonly settings: SettingsRecord | undefined;
   readonly requirements: RequirementsRecord | undefined;
   readonly structure: StructureRecord | undefined;
@@ -93,8 +93,8 @@ export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" 
  * With `originals` the history is as if nothing had been trimmed; the index must reach back to the start for that.
  * `undefined` when the line begins before what was read, so that the log must be read from its start.
  */
-export function stateAt(
-  index: LogIndex,
+export function foldTo(
+  index: LogProjection,
   point?: CheckpointPoint,
   { originals = false }: { readonly originals?: boolean } = {},
 ): AgentState | undefined {
@@ -114,7 +114,7 @@ interface Segment {
 }
 
 /** The pieces of lanes that lead to a point, oldest first; nothing before a lane that keeps nothing. */
-function lineTo(index: LogIndex, lane: number, upTo: number): Segment[] | undefined {
+function lineTo(index: LogProjection, lane: number, upTo: number): Segment[] | undefined {
   const start = index.lanes.get(lane);
   if (start === undefined) return upTo === Infinity && lane === 0 ? [] : undefined;
   const snapshot = index.snapshot?.record.checkpoint.lane === lane;
@@ -129,11 +129,11 @@ function lineTo(index: LogIndex, lane: number, upTo: number): Segment[] | undefi
 }
 
 class Folding {
-  readonly #index: LogIndex;
+  readonly #index: LogProjection;
   readonly #lane: number;
   readonly #originals: boolean;
   #history: StoredMessage[] = [];
-  #storage = new Map<string, Slot>();
+  #storage = new Map<string, StoredValue>();
   #settings: SettingsRecord | undefined;
   #requirements: RequirementsRecord | undefined;
   #structure: StructureRecord | undefined;
@@ -143,7 +143,7 @@ class Folding {
   #calls = new Map<string, RecordedCall>();
   #notes: NoteRecord[] = [];
 
-  constructor(index: LogIndex, lane: number, originals: boolean) {
+  constructor(index: LogProjection, lane: number, originals: boolean) {
     this.#originals = originals;
     this.#index = index;
     this.#lane = lane;
@@ -159,7 +159,7 @@ class Folding {
   }
 
   /** The newest checkpoint of this run on this line. */
-  lastCheckpoint(index: LogIndex): CheckpointPoint | undefined {
+  lastCheckpoint(index: LogProjection): CheckpointPoint | undefined {
     const { latest } = index;
     return latest?.record.lane === this.#lane ? latest : undefined;
   }

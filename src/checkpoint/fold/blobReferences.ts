@@ -2,8 +2,8 @@ import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
-import type { StoredResult } from "./SlotReader.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import type { StoredResult } from "./ValueReader.ts";
 
 const none: readonly BlobCell[] = [];
 
@@ -19,7 +19,7 @@ export function packsIn(record: AgentRecord): readonly Pack[] {
 }
 
 /** Adds the blob that a value is in, and those that the results of a tool message are in. */
-export function addBlobReference(slot: Slot, into: Map<string, BlobCell>): void {
+export function addBlobReference(slot: StoredValue, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsOf(slot)) into.set(cell[0], cell);
 }
 
@@ -33,7 +33,7 @@ export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
   return found;
 }
 
-function blobCellsOf(slot: Slot): readonly BlobCell[] {
+function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   if (typeof slot !== "object" || slot === null) return none;
   const key = envelopeKeyOf(slot);
   if (key === "$blob") {
@@ -57,7 +57,7 @@ export function addAllBlobs(record: AgentRecord, into: Map<string, number>): voi
 }
 
 /** The values in a record. */
-function slotsOf(record: AgentRecord): readonly Slot[] {
+function slotsOf(record: AgentRecord): readonly StoredValue[] {
   switch (record.kind) {
     case "message":
     case "answer":
@@ -94,11 +94,16 @@ function slotsOf(record: AgentRecord): readonly Slot[] {
   }
 }
 
-function slotsOfLargeCheckpoint({ input, files, verification = [], branches = [] }: CheckpointRecord): readonly Slot[] {
+function slotsOfLargeCheckpoint({
+  input,
+  files,
+  verification = [],
+  branches = [],
+}: CheckpointRecord): readonly StoredValue[] {
   return [input, files, ...verification, ...branches.flatMap((branch) => [branch.input, branch.output])];
 }
 
-function slotsOfRequest(record: AgentRecord): readonly Slot[] {
+function slotsOfRequest(record: AgentRecord): readonly StoredValue[] {
   if (record.kind === "request") return [record.prompt, record.schema];
   return record.kind === "reply" ? [record.answer] : [];
 }

@@ -1,15 +1,15 @@
 import type { AgentState } from "./AgentState.ts";
-import type { LogIndex } from "./LogIndex.ts";
+import type { LogProjection } from "./LogProjection.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
 
 /** The requests that an agent waits for and that nobody has answered; none unless it waits. */
-export function openRequests({ life }: LogIndex, state: AgentState): readonly RequestRecord[] {
+export function openRequests({ life }: LogProjection, state: AgentState): readonly RequestRecord[] {
   const { status, record } = life.standing ?? {};
   if (status !== "waiting") return [];
   return (record?.requests ?? []).flatMap((id) => state.requests.get(id)?.record ?? []);
 }
 
 /** Whether an agent waits as it did when it last ran: nobody has answered anything since. */
-export function waits(index: LogIndex, state: AgentState): boolean {
+export function waits(index: LogProjection, state: AgentState): boolean {
   return openRequests(index, state).length > 0 && !index.life.standing?.record?.answered;
 }

@@ -1,8 +1,8 @@
 import { answerKey, nextVisitOf, type AgentState } from "./AgentState.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "./blobReferences.ts";
-import type { StoredResult } from "./SlotReader.ts";
-import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
+import type { StoredResult } from "./ValueReader.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
 /** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
 export function stateReferences(state: AgentState): BlobCells {
@@ -26,7 +26,7 @@ export function stateReferences(state: AgentState): BlobCells {
 }
 
 /** The values that a slot stands for on its line. A reference to a message is met with the history. */
-function resolve(slot: Slot, { answers, calls }: AgentState): readonly Slot[] {
+function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") {
     const [base, ordinal, request, within] = (slot as { readonly $answer: readonly [number, number, number, string?] })

@@ -1,9 +1,9 @@
 import type { HistoryChange } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { SlotWriter } from "../slots/SlotWriter.ts";
+import type { ValueWriter } from "../slots/ValueWriter.ts";
 
 /** The records that say how a history changed. @throws NotSerializableError */
-export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: SlotWriter): AgentRecord[] {
+export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: ValueWriter): AgentRecord[] {
   return changes.flatMap((change): AgentRecord[] => {
     if (change.kind === "append") {
       return change.messages.map(({ number, message }) => ({
@@ -34,7 +34,7 @@ export function historyRecords(changes: readonly HistoryChange[], lane: number, 
 export function storageRecords(
   changes: ReadonlyMap<string, { readonly value: unknown } | undefined>,
   lane: number,
-  writer: SlotWriter,
+  writer: ValueWriter,
 ): AgentRecord[] {
   return [...changes].map(([key, change]): AgentRecord => {
     if (change === undefined) return { kind: "storage", lane, key };

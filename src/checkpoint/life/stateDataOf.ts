@@ -1,4 +1,4 @@
-import type { AgentLife } from "./AgentLife.ts";
+import type { StatusState } from "./StatusState.ts";
 import type { StateData } from "../status/StateData.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 
@@ -6,13 +6,13 @@ import type { TaskStatus } from "../status/TaskStatus.ts";
  * The data of the status that an agent has, with values in their stored form: what its summary says. While it is in
  * progress only what does not move with each step; {@link inProgressData} has the rest.
  */
-export function stateDataOf(agentId: string, life: AgentLife): unknown {
+export function stateDataOf(agentId: string, life: StatusState): unknown {
   const status = life.standing?.status;
   return status === undefined ? {} : dataOf[status](life, agentId);
 }
 
 /** All data of an agent that is in progress. @param agentName how it is called when no sub-agent runs. */
-export function inProgressData(life: AgentLife, agentName: string): StateData["in_progress"] {
+export function inProgressData(life: StatusState, agentName: string): StateData["in_progress"] {
   const { standing, checkpoint, startedAt = 0 } = life;
   return {
     currentAgent: life.task?.name ?? agentName,
@@ -24,7 +24,7 @@ export function inProgressData(life: AgentLife, agentName: string): StateData["i
   };
 }
 
-type DataOf<Status extends TaskStatus> = (life: AgentLife, agentId: string) => StateData[Status];
+type DataOf<Status extends TaskStatus> = (life: StatusState, agentId: string) => StateData[Status];
 
 const queuedData: DataOf<"queued"> = ({ task, run, createdAt }, taskId) => ({
   taskId,
@@ -35,7 +35,7 @@ const queuedData: DataOf<"queued"> = ({ task, run, createdAt }, taskId) => ({
   ...(task?.reserves && { reserves: task.reserves }),
 });
 
-const startedData = ({ startedAt }: AgentLife): Pick<StateData["in_progress"], "startedAt"> => ({
+const startedData = ({ startedAt }: StatusState): Pick<StateData["in_progress"], "startedAt"> => ({
   startedAt: iso(startedAt),
 });
 
@@ -73,7 +73,7 @@ const cancelledData: DataOf<"cancelled"> = ({ standing, checkpoint }) => ({
   ...(checkpoint?.record.reason !== undefined && { reason: checkpoint.record.reason }),
 });
 
-const dataOf: Readonly<Record<TaskStatus, (life: AgentLife, agentId: string) => unknown>> = {
+const dataOf: Readonly<Record<TaskStatus, (life: StatusState, agentId: string) => unknown>> = {
   queued: queuedData,
   in_progress: startedData,
   paused: pausedData,

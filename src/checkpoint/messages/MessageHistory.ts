@@ -1,4 +1,4 @@
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Message } from "./Message.ts";
 import type { HistoryEdit } from "./storedHistory.ts";
 
@@ -138,7 +138,7 @@ export class MessageHistory {
   }
 
   #number(message: Message): NumberedMessage {
-    return { number: this.#next++, message: isolate(message) };
+    return { number: this.#next++, message: frozenCopy(message) };
   }
 
   #noteAppended(): void {

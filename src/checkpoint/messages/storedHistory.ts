@@ -1,9 +1,9 @@
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /** A message in its stored form. */
 export interface StoredMessage {
   readonly number: number;
-  readonly message: Slot;
+  readonly message: StoredValue;
 }
 
 /** Numbered messages leave, others come in before one of those that stay, or at the end. Ranges are inclusive. */

@@ -1,10 +1,10 @@
 import { answerKey, visitAt, withRecord, type RecordedCall } from "../fold/AgentState.ts";
-import type { LogIndex } from "../fold/LogIndex.ts";
+import type { LogProjection } from "../fold/LogProjection.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { StoredResult } from "../fold/SlotReader.ts";
+import type { StoredResult } from "../fold/ValueReader.ts";
 import { callFacts } from "../data/toolCalls.ts";
-import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
 /** Which recorded answers and calls are still needed. */
 export interface NeededCalls {
@@ -21,7 +21,7 @@ type CallOnLane = RecordedCall & { readonly lane: number };
  * @param kept versions of kept checkpoints.
  */
 export function neededCalls(
-  index: LogIndex,
+  index: LogProjection,
   restated: readonly AgentRecord[],
   kept: ReadonlySet<number>,
   hasInverse: (tool: string) => boolean,
@@ -47,7 +47,7 @@ export function neededCalls(
   };
 }
 
-function callsOf(index: LogIndex): readonly CallOnLane[] {
+function callsOf(index: LogProjection): readonly CallOnLane[] {
   const calls = new Map<string, CallOnLane>();
   for (const [lane, records] of index.laneRecords) {
     for (const { record, order } of records) {
@@ -61,7 +61,7 @@ function callsOf(index: LogIndex): readonly CallOnLane[] {
 
 /** One that was taken back is shown by the kept checkpoints after it, and by nothing else. */
 function hasEffect(
-  index: LogIndex,
+  index: LogProjection,
   call: CallOnLane,
   kept: ReadonlySet<number>,
   hasInverse: (tool: string) => boolean,
@@ -78,7 +78,7 @@ function hasEffect(
 }
 
 /** The visits of kept checkpoints that were made within one, and of the head. */
-function visitsThatRunAgain(index: LogIndex, kept: ReadonlySet<number>): ReadonlySet<number> {
+function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): ReadonlySet<number> {
   const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []);
   const within = points.filter((point) => point.record.visit !== undefined || point === index.latest);
   return new Set([...within.map((point) => visitAt(point)[0]), ...[...index.lanes.keys()].map((lane) => -lane)]);
@@ -93,13 +93,13 @@ function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean
   return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
 }
 
-function referringSlots(record: AgentRecord): readonly Slot[] {
+function referringSlots(record: AgentRecord): readonly StoredValue[] {
   if (record.kind === "message") return [record.message];
   if (record.kind === "edit") return record.insert.map(({ message }) => message);
   return record.kind === "checkpoint" ? [record.input] : [];
 }
 
-function addReferences(slot: Slot, answers: Set<string>, calls: Set<string>): void {
+function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") {
     const [base, ordinal, request, within] = (slot as { readonly $answer: [number, number, number, string?] }).$answer;

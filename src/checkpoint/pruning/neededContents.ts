@@ -1,9 +1,9 @@
 import { fileChangesIn, fileNoteKey, type FileChange } from "../data/FileChange.ts";
-import type { LogIndex, NotePoint } from "../fold/LogIndex.ts";
+import type { LogProjection, NotePoint } from "../fold/LogProjection.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { RestatedEntry } from "../records/pruningRecords.ts";
-import type { BlobTexts } from "../fold/SlotReader.ts";
-import { envelopeKeyOf, type Slot } from "../values/valueCodec.ts";
+import type { BlobTexts } from "../fold/ValueReader.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
 const hashes = /[0-9a-f]{64}/g;
 
@@ -18,7 +18,7 @@ const hashes = /[0-9a-f]{64}/g;
  * @returns `undefined` when a note cannot be read: then nothing is known to be superfluous.
  */
 export function neededContents(
-  index: LogIndex,
+  index: LogProjection,
   restated: readonly RestatedEntry[],
   kept: ReadonlySet<number>,
   texts: BlobTexts,
@@ -41,7 +41,7 @@ export function neededContents(
 }
 
 /** Each note that was not taken back, with the version of the next kept checkpoint on its lane, in their order. */
-function* standingNotes(index: LogIndex, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
+function* standingNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
   for (const { version, order, record } of [...index.checkpoints.values()].reverse())
     if (kept.has(version)) ahead.set(record.lane, [...(ahead.get(record.lane) ?? []), { version, order }]);
@@ -59,7 +59,7 @@ function contentsOf({ key, packs = [] }: NoteRecord, text: string): readonly str
 }
 
 /** A value as JSON text in its stored form. */
-function textOf(value: Slot, texts: BlobTexts): string | undefined {
+function textOf(value: StoredValue, texts: BlobTexts): string | undefined {
   if (envelopeKeyOf(value) !== "$blob") return JSON.stringify(value) ?? "";
   const text = texts.get((value as { readonly $blob: readonly [string] }).$blob[0]);
   return typeof text === "string" ? text : undefined;

@@ -1,4 +1,4 @@
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
@@ -12,7 +12,7 @@ export interface CheckpointRecord {
   readonly id?: string;
   readonly at: number;
   readonly node: string;
-  readonly input: Slot;
+  readonly input: StoredValue;
   readonly inputType?: string;
   /** `input` is the output of `node`, whose edges threw or did not match: only they are evaluated again. */
   readonly unresolved?: true;
@@ -25,9 +25,9 @@ export interface CheckpointRecord {
   /** Why it was cancelled. */
   readonly reason?: string;
   /** What became of the output's verification. Absent: none was asked for. */
-  readonly verification?: readonly Slot[];
+  readonly verification?: readonly StoredValue[];
   /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
-  readonly files?: Slot;
+  readonly files?: StoredValue;
   readonly move?: "rollback" | "execution_point" | "branch";
   /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;
@@ -37,9 +37,9 @@ export interface CheckpointRecord {
   readonly branches?: readonly {
     readonly path: string;
     readonly node: string;
-    readonly input: Slot;
+    readonly input: StoredValue;
     readonly lane: number;
     readonly status: string;
-    readonly output?: Slot;
+    readonly output?: StoredValue;
   }[];
 }

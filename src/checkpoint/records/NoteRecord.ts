@@ -1,5 +1,5 @@
 import type { Pack } from "../values/BlobCell.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
  * What a feature keeps on a line beside the agent's own state, such as the files it changed. A participant takes it into
@@ -12,7 +12,7 @@ export interface NoteRecord {
   readonly key: string;
   /** The tool call in which it was noted; absent: node code noted it. */
   readonly call?: string;
-  readonly value: Slot;
+  readonly value: StoredValue;
   /** Contents that the value names by hash and that the log did not have before. Absent: none. */
   readonly packs?: readonly Pack[];
 }

@@ -1,4 +1,4 @@
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /** What a model answered in a visit. */
@@ -12,7 +12,7 @@ export interface AnswerRecord {
   /** A digest of what was asked: model, parameters, tools, and how the visit had changed the history. */
   readonly asked?: string;
   readonly node: string;
-  readonly message: Slot;
+  readonly message: StoredValue;
 }
 
 /** A tool call is about to have its effect. `input` is absent when it stands in the answer that asked for the call. */
@@ -24,7 +24,7 @@ export interface IntentRecord {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  readonly input?: Slot;
+  readonly input?: StoredValue;
   /** For a call made by code: which of the visit. */
   readonly ordinal?: number;
   /** The tool call in which it was made; absent: the node itself made it. */
@@ -42,7 +42,7 @@ export interface OutcomeRecord {
   readonly lane: number;
   readonly visit: Visit;
   readonly call: string;
-  readonly output?: Slot;
+  readonly output?: StoredValue;
   readonly error?: { readonly message: string };
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
@@ -59,7 +59,7 @@ export interface OutcomeRecord {
   readonly tool?: string;
   readonly effect?: string;
   readonly node?: string;
-  readonly input?: Slot;
+  readonly input?: StoredValue;
   readonly ordinal?: number;
   readonly within?: string;
   readonly inverse?: true;

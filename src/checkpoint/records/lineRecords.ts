@@ -1,4 +1,4 @@
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
  * A line of history begins, as the state at checkpoint `from`: all of it, only its messages, or nothing of it.
@@ -15,7 +15,7 @@ export interface MessageRecord {
   readonly kind: "message";
   readonly lane: number;
   readonly number: number;
-  readonly message: Slot;
+  readonly message: StoredValue;
 }
 
 /** Numbered messages leave, others come in before number `before`, or at the end. */
@@ -23,7 +23,7 @@ export interface EditRecord {
   readonly kind: "edit";
   readonly lane: number;
   readonly remove: readonly (readonly [number, number])[];
-  readonly insert: readonly { readonly number: number; readonly message: Slot }[];
+  readonly insert: readonly { readonly number: number; readonly message: StoredValue }[];
   readonly before?: number;
   /** What leaves was shortened, and what comes in stands for it: whoever wants the originals passes over this edit. */
   readonly trim?: true;
@@ -34,14 +34,14 @@ export interface StorageRecord {
   readonly kind: "storage";
   readonly lane: number;
   readonly key: string;
-  readonly value?: Slot;
+  readonly value?: StoredValue;
 }
 
 export interface SettingsRecord {
   readonly kind: "settings";
   readonly lane: number;
   readonly model: string;
-  readonly parameters?: Slot;
+  readonly parameters?: StoredValue;
   readonly tools: readonly string[];
 }
 
@@ -70,5 +70,5 @@ export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;
   readonly fingerprint: string;
-  readonly structure?: Slot;
+  readonly structure?: StoredValue;
 }

@@ -1,5 +1,5 @@
 import type { PrunedGap } from "../../internal/prunedGaps.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import type { AgentRecord } from "./AgentRecord.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
@@ -48,8 +48,8 @@ export interface SnapshotRecord {
   };
   readonly nextNumber: number;
   readonly nextLane: number;
-  readonly history: readonly { readonly number: number; readonly message: Slot }[];
-  readonly storage: Readonly<Record<string, Slot>>;
+  readonly history: readonly { readonly number: number; readonly message: StoredValue }[];
+  readonly storage: Readonly<Record<string, StoredValue>>;
   readonly settings?: SettingsRecord;
   readonly requirements?: RequirementsRecord;
   readonly structure?: StructureRecord;

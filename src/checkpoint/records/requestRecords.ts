@@ -1,5 +1,5 @@
 import type { WaitingFor } from "../status/TaskStatus.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
@@ -16,9 +16,9 @@ export interface RequestRecord {
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
-  readonly prompt: Slot;
+  readonly prompt: StoredValue;
   /** JSON Schema of the answer. */
-  readonly schema: Slot;
+  readonly schema: StoredValue;
   readonly waitingFor: WaitingFor;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
@@ -32,6 +32,6 @@ export interface ReplyRecord {
   readonly lane: number;
   readonly request: string;
   readonly at: number;
-  readonly answer?: Slot;
+  readonly answer?: StoredValue;
   readonly expired?: true;
 }

@@ -1,5 +1,5 @@
 import type { Pack } from "../values/BlobCell.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /** A rollback begins: `calls` are reverted in this order; `closed` are all calls below the target, reverted or not. */
 export interface RollbackRecord {
@@ -15,7 +15,7 @@ export interface RollbackRecord {
 export interface PlannedSteps {
   readonly key: string;
   /** A list, in the order in which the steps are taken. */
-  readonly steps: Slot;
+  readonly steps: StoredValue;
   /** Contents that the steps name by hash and that the log did not have before. Absent: none. */
   readonly packs?: readonly Pack[];
 }

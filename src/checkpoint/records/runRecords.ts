@@ -1,6 +1,6 @@
 import type { FileReservation } from "../status/FileReservation.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
-import type { Slot } from "../values/valueCodec.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 /** The agent was created as a task. The run that it is for stands beside it; it is queued. */
 export interface TaskRecord {
@@ -17,7 +17,7 @@ export interface TaskRecord {
 export interface RunRecord {
   readonly kind: "run";
   readonly run: string;
-  readonly input: Slot;
+  readonly input: StoredValue;
   readonly at: number;
   /** The input is not known: that of its first checkpoint stands in its place. */
   readonly assumed?: true;

@@ -1,5 +1,5 @@
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
-import { encodeValue, type Slot } from "./valueCodec.ts";
+import { encodeValue, type StoredValue } from "./valueCodec.ts";
 
 /** Whether two values would be restored alike, whatever the order of their keys. What cannot be stored is like nothing. */
 export function isSameValue(a: unknown, b: unknown): boolean {
@@ -10,14 +10,14 @@ export function isSameValue(a: unknown, b: unknown): boolean {
 /** A value as text, the same whatever the order of its keys; `undefined` for what cannot be stored. */
 export function canonicalText(value: unknown): string | undefined {
   try {
-    return JSON.stringify(encodeValue(value, "a value"), (_key, part: Slot) => sorted(part));
+    return JSON.stringify(encodeValue(value, "a value"), (_key, part: StoredValue) => sorted(part));
   } catch (error) {
     if (error instanceof NotSerializableError) return undefined;
     throw error;
   }
 }
 
-function sorted(part: Slot): Slot {
+function sorted(part: StoredValue): StoredValue {
   if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
   return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

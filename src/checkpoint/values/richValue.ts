@@ -4,7 +4,7 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
-import { ownDefect } from "./ownDefect.ts";
+import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 
 /**
@@ -77,7 +77,7 @@ function escape(value: unknown, walk: Walk, path: string, depth: number): unknow
 }
 
 function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
-  const defect = ownDefect(value);
+  const defect = unsupportedShape(value);
   if (defect !== undefined) throw new NotSerializableError(walk.subject, path, defect);
   if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,12 +1,12 @@
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { ownDefect } from "./ownDefect.ts";
+import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
 /** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
-export type Slot = unknown;
+export type StoredValue = unknown;
 
 /** The keys that mean something when they are the only key of a stored object. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
@@ -19,7 +19,7 @@ const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "
  * @returns a detached copy, or the value itself where it is a frozen part of nothing that can change.
  * @throws NotSerializableError
  */
-export function encodeValue(value: unknown, subject: string): Slot {
+export function encodeValue(value: unknown, subject: string): StoredValue {
   const walk: Walk = { subject, rich: false, ancestors: new Set(), path: [] };
   const copy = copyPlain(value, walk);
   if (walk.rich) return { $rich: richToJson(value, subject) };
@@ -27,7 +27,7 @@ export function encodeValue(value: unknown, subject: string): Slot {
 }
 
 /** The value of a stored form. References and blobs are resolved by the caller, who knows what they refer to. */
-export function decodeValue(slot: Slot): unknown {
+export function decodeValue(slot: StoredValue): unknown {
   const key = envelopeKeyOf(slot);
   if (key === undefined) return slot;
   const content = (slot as Record<string, unknown>)[key];
@@ -37,7 +37,7 @@ export function decodeValue(slot: Slot): unknown {
 }
 
 /** The one key of an envelope; `undefined` for a value that stands for itself. */
-export function envelopeKeyOf(slot: Slot): string | undefined {
+export function envelopeKeyOf(slot: StoredValue): string | undefined {
   if (typeof slot !== "object" || slot === null || Array.isArray(slot)) return undefined;
   let only: string | undefined;
   for (const key of Object.keys(slot)) {
@@ -89,13 +89,13 @@ function copyObject(value: object, walk: Walk): unknown {
       Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
     else copy[key] = item;
   }
-  const defect = ownDefect(value);
+  const defect = unsupportedShape(value);
   if (defect !== undefined) refuse(walk, defect);
   return copy;
 }
 
 function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
-  const defect = ownDefect(value);
+  const defect = unsupportedShape(value);
   if (defect !== undefined) refuse(walk, defect);
   const copy: unknown[] = [];
   for (let at = 0; at < value.length; at++) {

@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
 /** What is not as it was, for people, and what can be done about it. */
-export interface UnsettledMismatch {
+export interface UnresolvedMismatch {
   readonly kind: string;
   /** The file or folder that it is about. Absent: it is about none. */
   readonly path?: string;
@@ -14,9 +14,9 @@ export class EnvironmentMismatchError extends AgentPersistenceError {
   readonly code = "environment_mismatch";
   readonly agentId: string;
   readonly checkpointId: string;
-  readonly mismatches: readonly UnsettledMismatch[];
+  readonly mismatches: readonly UnresolvedMismatch[];
 
-  constructor(agentId: string, checkpointId: string, mismatches: readonly UnsettledMismatch[]) {
+  constructor(agentId: string, checkpointId: string, mismatches: readonly UnresolvedMismatch[]) {
     const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
     super(
       `Agent ${JSON.stringify(agentId)} cannot go on from checkpoint ${checkpointId} before this is settled: ` +

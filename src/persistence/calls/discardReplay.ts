@@ -3,7 +3,7 @@ import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
  * A node that runs again asks for something else than was recorded. Where its first try had no effect it goes on as if for
@@ -11,8 +11,8 @@ import type { RunSession } from "../record/RunRecorder.ts";
  *
  * @throws ReplayDivergedError when effects are at stake.
  */
-export function goOnAfresh(
-  { recording }: RunSession,
+export function discardReplay(
+  { recording }: RunRecorder,
   { agentId, nodeId }: Pick<AgentContext, "agentId" | "nodeId">,
   visit: Visit,
   difference: { readonly recorded: string; readonly found: string },
@@ -28,7 +28,11 @@ export function goOnAfresh(
  *
  * @throws ReplayDivergedError
  */
-export function assertAllAskedFor({ recording, journal: { agentId } }: RunSession, nodeId: string, visit: Visit): void {
+export function assertReplayComplete(
+  { recording, journal: { agentId } }: RunRecorder,
+  nodeId: string,
+  visit: Visit,
+): void {
   const effects = recording?.effectsOf(visit) ?? [];
   // What a call did within itself is asked for by that call alone.
   const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;

@@ -2,15 +2,15 @@ import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import { goOnAfresh } from "./discardReplay.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
+import { discardReplay } from "./discardReplay.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
  * A model request of a durable run: answered from the recording when the node runs again, else recorded. The answer is
  * not waited for here: it is durable before the first of its tool calls begins, or with the next checkpoint.
  */
 export async function journalModelRequest(
-  session: RunSession,
+  session: RunRecorder,
   event: ModelRequestEvent,
   next: (event: ModelRequestEvent) => Promise<AssistantMessage>,
 ): Promise<AssistantMessage> {
@@ -26,7 +26,7 @@ export async function journalModelRequest(
     return recorded.message;
   }
   if (recorded)
-    goOnAfresh(session, event.context, visit, { recorded: "another model request", found: "a model request" });
+    discardReplay(session, event.context, visit, { recorded: "another model request", found: "a model request" });
   const message = await next(event);
   if (session.closed) return message;
   const slot = journal.writer.value(message, "the answer of the model");

@@ -10,13 +10,13 @@ import { NotSerializableError } from "../../errors/storage/NotSerializableError.
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { saveWithinNode } from "../record/saveIfDue.ts";
-import { goOnAfresh } from "./discardReplay.ts";
+import { saveIfDue } from "../record/saveIfDue.ts";
+import { discardReplay } from "./discardReplay.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
-import { settleRecorded, type CallEnd } from "./settleRecorded.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { resolveOnReplay, type CallEnd } from "./resolveOnReplay.ts";
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
@@ -25,7 +25,7 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
  */
 export function journalToolCall(
-  session: RunSession,
+  session: RunRecorder,
   setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
@@ -43,7 +43,7 @@ export function journalToolCall(
 }
 
 async function replayOrPerform(
-  session: RunSession,
+  session: RunRecorder,
   setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
@@ -58,7 +58,7 @@ async function replayOrPerform(
     return perform(session, setup, { facts, event, next });
   }
   const end =
-    endOf(session, recorded) ?? (repeatable ? undefined : await settleRecorded(session, setup, recorded, event));
+    endOf(session, recorded) ?? (repeatable ? undefined : await resolveOnReplay(session, setup, recorded, event));
   if (end && !(end.outcome.lost && repeatable)) return replay(session, recorded.call, end, event);
   await saveBefore(session, setup, event);
   const known = { ...event, toolCallId: recorded.call };
@@ -70,15 +70,15 @@ async function replayOrPerform(
 }
 
 function saveBefore(
-  session: RunSession,
+  session: RunRecorder,
   setup: PersistenceSetup,
   { context, tool, input }: ToolCallEvent,
 ): Promise<void> {
-  return saveWithinNode(setup, session, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
+  return saveIfDue(setup, session, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
 /** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
-async function begin(session: RunSession, facts: IntentRecord): Promise<void> {
+async function begin(session: RunRecorder, facts: IntentRecord): Promise<void> {
   if (facts.effect === "none") return session.answersDurable;
   session.journal.append([facts]);
   return session.journal.durable();
@@ -92,15 +92,15 @@ interface Performance {
   readonly again?: boolean;
 }
 
-async function perform(session: RunSession, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
+async function perform(session: RunRecorder, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
   const { facts, event } = performance;
   const output = await runRecorded(session, performance);
   const { tool, input } = event;
-  await saveWithinNode(setup, session, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
+  await saveIfDue(setup, session, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
   return output;
 }
 
-async function runRecorded(session: RunSession, performance: Performance): Promise<unknown> {
+async function runRecorded(session: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event, next } = performance;
   session.inFlight.set(facts.call, facts);
   try {
@@ -114,7 +114,7 @@ async function runRecorded(session: RunSession, performance: Performance): Promi
 }
 
 /** A call that was cut short by an abort has no outcome: it may or may not have had its effect. */
-function recordError(session: RunSession, { facts, event, again }: Performance, error: unknown): void {
+function recordError(session: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
     recordEnd(
@@ -130,11 +130,11 @@ function recordError(session: RunSession, { facts, event, again }: Performance, 
 }
 
 /** @returns the output as everybody after gets it. */
-function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
+function recordOutcome(session: RunRecorder, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
   const { writer } = session.journal;
   const subject = `the output of tool "${event.tool.name}"`;
   try {
-    const output = isolate(given);
+    const output = frozenCopy(given);
     const slot = writer.value(output, subject);
     recordEnd(session, facts, { output: slot }, { ...shownCall(facts, event.input), status: "succeeded", output });
     writer.noteOutcome(facts.call, output);
@@ -156,11 +156,11 @@ function recordOutcome(session: RunSession, facts: IntentRecord, event: ToolCall
   }
 }
 
-function intentOf(session: RunSession, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
+function intentOf(session: RunRecorder, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
   const { writer } = session.journal;
-  const { asked, tool, input, context } = event;
+  const { origin, tool, input, context } = event;
   const within = callOf(context)?.toolCallId;
-  const inAnswer = asked.kind === "model" && writer.isAnswer(asked.message);
+  const inAnswer = origin.kind === "model" && writer.isAnswer(origin.message);
   return {
     kind: "intent",
     lane: session.lane,
@@ -171,32 +171,32 @@ function intentOf(session: RunSession, setup: PersistenceSetup, event: ToolCallE
     node: context.nodeId,
     ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
     ...(setup.registry.has(tool.name) && { inverse: true }),
-    ...(asked.kind === "node" && { ordinal: asked.ordinal }),
+    ...(origin.kind === "node" && { ordinal: origin.ordinal }),
     ...(within !== undefined && { within }),
   };
 }
 
 /** What is recorded of a call; `undefined` when nothing is, or something else and the visit goes on afresh. */
-function recordedCall(session: RunSession, event: ToolCallEvent): RecordedCall | undefined {
+function recordedCall(session: RunRecorder, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = session;
-  const { asked, tool, context, input } = event;
+  const { origin, tool, context, input } = event;
   const recorded =
-    asked.kind === "model"
+    origin.kind === "model"
       ? recording?.call(event.toolCallId)
-      : recording?.callAt(visitOf(event), asked.ordinal, callOf(context)?.toolCallId);
+      : recording?.callAt(visitOf(event), origin.ordinal, callOf(context)?.toolCallId);
   if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
   const before = callFacts(recorded).tool;
   const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
-  goOnAfresh(session, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
+  discardReplay(session, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
   return undefined;
 }
 
 /** `undefined` for a call in doubt, and for one that was settled to be made again. */
-function endOf({ recording }: RunSession, { call, outcome }: RecordedCall): CallEnd | undefined {
+function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): CallEnd | undefined {
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }
 
-function replay(session: RunSession, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
+function replay(session: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
   if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)

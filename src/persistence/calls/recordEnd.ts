@@ -1,10 +1,10 @@
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /** Appends how a call ended. A call without effect has no intent, so that its outcome says what an intent would have. */
 export function recordEnd(
-  session: RunSession,
+  session: RunRecorder,
   facts: IntentRecord,
   end: Partial<OutcomeRecord>,
   call?: CheckpointToolCall,

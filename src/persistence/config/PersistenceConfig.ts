@@ -1,11 +1,11 @@
 import type { Clock } from "../../internal/Clock.ts";
 import {
-  atLeast,
-  expected,
-  someClock,
-  someFunction,
-  someText,
-  withMethods,
+  numberFrom,
+  customSchema,
+  clockSchema,
+  functionSchema,
+  nonEmptyString,
+  objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
@@ -16,7 +16,7 @@ import type { ListenerErrorHandler } from "../events/notifyListener.ts";
 import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
-import { isAfterNode } from "../triggers/checkpointTriggers.ts";
+import { isAfterNode } from "../triggers/triggers.ts";
 import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
@@ -71,7 +71,7 @@ export interface PersistenceConfig {
   readonly trimming?: TrimmingPolicy | undefined;
   /**
    * What `context.require` is held against: the files' hashes and the working directory are recorded with each checkpoint,
-   * and `validateCheckpoint` and `recover` look at them. Default: nothing is recorded or looked at.
+   * and `validateCheckpoint` and `recoverTask` look at them. Default: nothing is recorded or looked at.
    */
   readonly environment?: Environment | undefined;
   /**
@@ -98,9 +98,9 @@ const takenNames = [
 
 const trigger = z
   .object({
-    name: someText,
+    name: nonEmptyString,
     priority: z.enum(["critical", "high", "normal"]),
-    isDue: someFunction(),
+    isDue: functionSchema(),
   })
   .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
     path: ["name"],
@@ -108,41 +108,44 @@ const trigger = z
   });
 
 const participant = z.object({
-  key: someText,
-  plan: someFunction(),
-  apply: someFunction(),
-  describe: someFunction(),
+  key: nonEmptyString,
+  plan: functionSchema(),
+  apply: functionSchema(),
+  describe: functionSchema(),
 });
 
 const environment = z.object({
   workingDirectory: z.string(),
-  hasDirectory: someFunction(),
-  hashOf: someFunction(),
-  lookUp: someFunction(),
+  hasDirectory: functionSchema(),
+  hashOf: functionSchema(),
+  lookUp: functionSchema(),
 });
 
 /** What `install(Persistence)` may be given. */
 export const persistenceConfigSchema: z.ZodType = z.object({
-  storage: withMethods<PersistenceStorageProvider>(
+  storage: objectWithMethods<PersistenceStorageProvider>(
     "getCheckpoints",
     "saveCheckpoint",
     "getLatestCheckpoint",
   ).optional(),
   enableAutomaticPersistence: z.boolean().optional(),
   triggers: z.array(trigger).optional(),
-  rollbackToolRegistry: expected("a RollbackToolRegistry", (value) => value instanceof RollbackToolRegistry).optional(),
+  rollbackToolRegistry: customSchema(
+    "a RollbackToolRegistry",
+    (value) => value instanceof RollbackToolRegistry,
+  ).optional(),
   participants: z.array(participant).optional(),
-  onToolCallInDoubt: expected(
+  onToolCallInDoubt: customSchema(
     '"ask", "retry" or a function',
     (value) => value === "ask" || value === "retry" || typeof value === "function",
   ).optional(),
   inverseRetry: inverseRetrySchema.optional(),
-  abortGraceMs: atLeast(0).optional(),
-  onEvent: someFunction().optional(),
-  onListenerError: someFunction().optional(),
-  maxCheckpointBytes: atLeast(1).optional(),
+  abortGraceMs: numberFrom(0).optional(),
+  onEvent: functionSchema().optional(),
+  onListenerError: functionSchema().optional(),
+  maxCheckpointBytes: numberFrom(1).optional(),
   trimming: trimmingPolicySchema.optional(),
   environment: environment.optional(),
   retention: retentionPolicySchema.optional(),
-  clock: someClock.optional(),
+  clock: clockSchema.optional(),
 });

@@ -1,8 +1,8 @@
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
-import { defaultInlineThresholdBytes } from "../../checkpoint/slots/SlotWriter.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { defaultInlineThresholdBytes } from "../../checkpoint/slots/ValueWriter.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
@@ -23,17 +23,17 @@ import { defaultCompressThresholdBytes } from "../../storage/putBlobs.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../environment/Environment.ts";
 import { AppendedEvents } from "../events/AppendedEvents.ts";
-import { type PersistenceListener, timedEvent, type UntimedEvent } from "../events/PersistenceEvent.ts";
-import { type ListenerErrorHandler, tellListener } from "../events/notifyListener.ts";
+import { type PersistenceListener, timedEvent, type EventBody } from "../events/PersistenceEvent.ts";
+import { type ListenerErrorHandler, notifyListener } from "../events/notifyListener.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
-import { participantHost } from "../rollback/participantHost.ts";
+import { participantContext } from "../rollback/participantContext.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
-import { afterNode } from "../triggers/checkpointTriggers.ts";
-import { AskedSchemas } from "./RequestSchemas.ts";
+import { triggers } from "../triggers/triggers.ts";
+import { RequestSchemas } from "./RequestSchemas.ts";
 import { type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
-import { SteadyTime } from "./SteadyTime.ts";
+import { CappedClock } from "./CappedClock.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
 const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
@@ -58,12 +58,12 @@ export class PersistenceSetup {
   readonly inverseRetry: InverseRetry;
   /** `undefined`: nothing is pruned but by call. */
   readonly retention: FullRetentionPolicy | undefined;
-  readonly time: SteadyTime;
+  readonly time: CappedClock;
   readonly clock: Clock;
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  readonly askedSchemas = new AskedSchemas();
+  readonly askedSchemas = new RequestSchemas();
   readonly #onEvent: PersistenceListener | undefined;
   readonly #onListenerError: ListenerErrorHandler | undefined;
   /** The agent that was asked for or run last. */
@@ -74,7 +74,7 @@ export class PersistenceSetup {
     this.provider = config.storage ?? new NoPersistenceStorageProvider();
     this.log = logOf(this.provider);
     this.automatic = config.enableAutomaticPersistence ?? true;
-    this.triggers = this.automatic ? (config.triggers ?? [afterNode()]) : [];
+    this.triggers = this.automatic ? (config.triggers ?? [triggers.afterNode()]) : [];
     this.environment = config.environment;
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
     this.participants = config.participants ?? [];
@@ -86,7 +86,7 @@ export class PersistenceSetup {
     this.retention = config.retention && fullRetention(config.retention);
     if (this.retention) assertPrunable(this.log, "Retention");
     this.clock = config.clock ?? systemClock;
-    this.time = new SteadyTime(this.clock);
+    this.time = new CappedClock(this.clock);
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
@@ -94,7 +94,7 @@ export class PersistenceSetup {
     this.#onListenerError = config.onListenerError;
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
-    for (const participant of this.participants) participant.attach?.(participantHost(this));
+    for (const participant of this.participants) participant.onInstall?.(participantContext(this));
   }
 
   sha256(): Promise<Sha256> {
@@ -120,9 +120,9 @@ export class PersistenceSetup {
   }
 
   /** Tells whoever listens. A listener that fails is reported and fails nothing. */
-  tell(event: UntimedEvent): void {
+  tell(event: EventBody): void {
     if (!this.#onEvent) return warnOfFailure(event);
-    tellListener(this.#onEvent, timedEvent(event, this.clock), this.#onListenerError);
+    notifyListener(this.#onEvent, timedEvent(event, this.clock), this.#onListenerError);
   }
 
   /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */
@@ -135,7 +135,7 @@ export class PersistenceSetup {
     return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
   }
 
-  #tellOf(agentId: string, generation: number, index: LogIndex): AppendListener {
+  #tellOf(agentId: string, generation: number, index: LogProjection): AppendListener {
     const events = new AppendedEvents(agentId, generation, index);
     return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
   }
@@ -164,7 +164,7 @@ function assertParticipants(participants: readonly RollbackParticipant[], log: R
 
 function wrongParticipants(expected: string): InvalidInputError {
   return new InvalidInputError("configuration of Persistence", [
-    { path: "participants", expected: `expected ${expected}` },
+    { path: "participants", expected: `customSchema ${expected}` },
   ]);
 }
 
@@ -178,7 +178,7 @@ function logOf(provider: PersistenceStorageProvider<never>): RecordLog {
 }
 
 /** What nobody listens for and has to be known all the same. */
-function warnOfFailure(event: UntimedEvent): void {
+function warnOfFailure(event: EventBody): void {
   const agent = `agent ${JSON.stringify(event.agentId)}`;
   if (event.kind === "trigger_failed")
     warn(event.kind, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);

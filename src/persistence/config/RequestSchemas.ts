@@ -7,7 +7,7 @@ const kept = 1_000;
  * The schemas of requests that nodes of this process made. They judge an answer that is given here as the node will; in
  * another process there is what JSON Schema can say.
  */
-export class AskedSchemas {
+export class RequestSchemas {
   readonly #schemas = new Map<string, z.ZodType>();
 
   add(agentId: string, requestId: string, schema: z.ZodType): void {

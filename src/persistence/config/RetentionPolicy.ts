@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { atLeast } from "../../internal/options/optionSchemas.ts";
+import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
 /** What is thrown away, and when. Agents that are queued, paused or waiting are never touched. */
 export interface RetentionPolicy {
@@ -24,9 +24,9 @@ export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: 
 export const defaultRetention: FullRetentionPolicy = { completedDays: 7, failedDays: 30, maxCheckpoints: 20 };
 
 export const retentionPolicySchema: z.ZodType<RetentionPolicy> = z.object({
-  completedDays: atLeast(0).optional(),
-  failedDays: atLeast(0).optional(),
-  maxCheckpoints: atLeast(2).optional(),
+  completedDays: numberFrom(0).optional(),
+  failedDays: numberFrom(0).optional(),
+  maxCheckpoints: numberFrom(2).optional(),
 });
 
 /** The policy with its defaults. @throws InvalidInputError when a number cannot be meant. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { someFunction, wholeFrom } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, integerFrom } from "../../internal/options/optionSchemas.ts";
 
-/** What a summariser is asked to shorten. */
+/** What a summarizer is asked to shorten. */
 export type OlderContent =
   | { readonly kind: "tool_output"; readonly toolName: string; readonly toolCallId: string; readonly output: unknown }
   /** Oldest first; the first may be the summary of even older ones. */
@@ -12,14 +12,14 @@ export type OlderContent =
  * Gives the text that stands for older content from now on. It is waited for at the end of a node. When it throws, what it
  * was given stays as it is and is given to it again at the end of the next node.
  */
-export type Summariser = (
+export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },
 ) => string | PromiseLike<string>;
 
 /** How a live history is kept short. What is taken out of it stays in the log. */
 export interface TrimmingPolicy {
-  /** How many of the newest tool outputs stay as they are; each older one is summarised once. Default 5. */
+  /** How many of the newest tool outputs stay as they are; each older one is summarized once. Default 5. */
   readonly toolOutputs?: number | undefined;
   /**
    * How many of the newest messages stay as they are; all older ones become one message of the user's role. System messages
@@ -27,11 +27,11 @@ export interface TrimmingPolicy {
    */
   readonly messages?: number | undefined;
   /** Default: a plain one that keeps the beginning of each text. */
-  readonly summarise?: Summariser | undefined;
+  readonly summarize?: Summarizer | undefined;
 }
 
 export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = z.object({
-  toolOutputs: wholeFrom(0).optional(),
-  messages: wholeFrom(0).optional(),
-  summarise: someFunction<Summariser>().optional(),
+  toolOutputs: integerFrom(0).optional(),
+  messages: integerFrom(0).optional(),
+  summarize: functionSchema<Summarizer>().optional(),
 });

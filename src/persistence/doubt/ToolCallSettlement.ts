@@ -1,5 +1,5 @@
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { Slot } from "../../checkpoint/values/valueCodec.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 
 /**
@@ -26,7 +26,7 @@ export function checkSettlement(given: unknown, toolCallId: string): ToolCallSet
 export function settledOutcome(
   settlement: ToolCallSettlement,
   settled: OutcomeRecord["settled"] & string,
-  write: (output: unknown) => Slot,
+  write: (output: unknown) => StoredValue,
 ): Partial<OutcomeRecord> {
   if (settlement === "retry") return { retry: true, settled };
   if (settlement === "unknown") return { unknown: true, settled };

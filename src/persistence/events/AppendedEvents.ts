@@ -1,8 +1,8 @@
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import type { EventCheckpoint, UntimedEvent } from "./PersistenceEvent.ts";
+import type { EventCheckpoint, EventBody } from "./PersistenceEvent.ts";
 
 /** What the appends of one journal tell. It follows which run they are about, which a checkpoint's record does not say. */
 export class AppendedEvents {
@@ -13,7 +13,7 @@ export class AppendedEvents {
   /** True between the record of a run and its first checkpoint. */
   #starts: boolean;
 
-  constructor(agentId: string, generation: number, index: LogIndex) {
+  constructor(agentId: string, generation: number, index: LogProjection) {
     this.#agentId = agentId;
     this.#generation = generation;
     this.#runId = index.run?.run ?? "";
@@ -22,12 +22,12 @@ export class AppendedEvents {
   }
 
   /** The events of an append that is durable. */
-  of(records: readonly AgentRecord[], summary: AgentSummary | undefined): UntimedEvent[] {
+  of(records: readonly AgentRecord[], summary: AgentSummary | undefined): EventBody[] {
     const events = records.flatMap((record) => this.#eventOf(record));
     return summary ? [...events, ...this.#statusEvent(summary)] : events;
   }
 
-  #eventOf(record: AgentRecord): UntimedEvent[] {
+  #eventOf(record: AgentRecord): EventBody[] {
     if (record.kind === "run") {
       this.#runId = record.run;
       this.#starts = true;
@@ -39,7 +39,7 @@ export class AppendedEvents {
     return [{ kind: "checkpoint_saved", ...this.#origin, trigger, ...eventCheckpoint(checkpointId, record) }];
   }
 
-  #statusEvent(summary: AgentSummary): UntimedEvent[] {
+  #statusEvent(summary: AgentSummary): EventBody[] {
     const previous = this.#status;
     const { status, data } = summary;
     this.#status = status;

@@ -89,7 +89,7 @@ export interface HistoryTrimmedEvent extends EventOrigin {
   readonly messages: number;
 }
 
-/** A summariser failed; what it was given stays in the history as it is. */
+/** A summarizer failed; what it was given stays in the history as it is. */
 export interface TrimmingFailedEvent extends EventOrigin {
   readonly kind: "trimming_failed";
   readonly runId: string;
@@ -159,11 +159,11 @@ export type PersistenceEvent =
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
 
 /** An event as it is reported from where it happens. */
-export type UntimedEvent = Untimed<PersistenceEvent>;
+export type EventBody = Untimed<PersistenceEvent>;
 type Untimed<Event> = Event extends PersistenceEvent ? Omit<Event, "at"> : never;
 
 /** An event with the time at which it is told. */
-export function timedEvent(event: UntimedEvent, clock: Clock): PersistenceEvent {
+export function timedEvent(event: EventBody, clock: Clock): PersistenceEvent {
   // The compiler does not add the two up for each kind.
   return { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
 }

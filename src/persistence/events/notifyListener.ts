@@ -6,7 +6,7 @@ import type { PersistenceEvent, PersistenceListener } from "./PersistenceEvent.t
 export type ListenerErrorHandler = (error: unknown, event: PersistenceEvent) => void | PromiseLike<void>;
 
 /** Tells a listener, at once and without waiting for it. What it throws is handed on and goes no further. */
-export function tellListener(
+export function notifyListener(
   listener: PersistenceListener,
   event: PersistenceEvent,
   onError: ListenerErrorHandler = warnOf,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
-import { atLeast, wholeFrom } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
 import { pause } from "../../internal/pause.ts";
 
 /** How often an inverse is tried before the rollback stops at it. */
@@ -12,8 +12,8 @@ export interface InverseRetry {
 }
 
 export const inverseRetrySchema: z.ZodType<InverseRetry> = z.object({
-  attempts: wholeFrom(1).optional(),
-  delayMs: atLeast(0).optional(),
+  attempts: integerFrom(1).optional(),
+  delayMs: numberFrom(0).optional(),
 });
 
 /** What came of the last attempt. */

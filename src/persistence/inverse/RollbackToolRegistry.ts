@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { expected } from "../../internal/options/optionSchemas.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
 
 /** A call that is being taken back, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
@@ -33,7 +33,7 @@ function isInverse(value: unknown): boolean {
 
 const registrationSchema = z.object({
   tool: toolSchema,
-  inverse: expected("a function or a tool", isInverse),
+  inverse: customSchema("a function or a tool", isInverse),
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
 });
 

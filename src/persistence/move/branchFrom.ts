@@ -1,5 +1,5 @@
 import { visitAt } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
@@ -7,7 +7,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
 /** A line that begins at a checkpoint, with a checkpoint of its own, so that the latest is always the head. */
-export interface LineFrom {
+export interface Branch {
   readonly lane: number;
   readonly run: RunRecord;
   readonly records: readonly AgentRecord[];
@@ -15,13 +15,13 @@ export interface LineFrom {
 }
 
 /** The records that go back to a checkpoint, or branch off from it: what runs next there runs next here. */
-export function lineFrom(
+export function branchFrom(
   target: CheckpointPoint,
   move: "rollback" | "branch",
   run: RunRecord,
   reopens: boolean,
   journal: Journal,
-): LineFrom {
+): Branch {
   const lane = journal.nextLane++;
   const version = journal.nextVersion++;
   const { node, input, inputType, unresolved, iteration, progress, summary, branches } = target.record;
@@ -53,7 +53,7 @@ export function lineFrom(
 /** The run that a line from a checkpoint belongs to: the checkpoint's own, which goes on if it had ended. */
 export function runAt(
   target: CheckpointPoint,
-  index: LogIndex,
+  index: LogProjection,
 ): { readonly run: RunRecord; readonly reopens: boolean } {
   const run = index.runRecords.get(target.runId) ?? {
     kind: "run",

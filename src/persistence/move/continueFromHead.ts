@@ -1,12 +1,12 @@
-import { stateAt, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo, type AgentState } from "../../checkpoint/fold/AgentState.ts";
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -14,7 +14,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import { runAt } from "./branchFrom.ts";
 
 /** How the agent is to go on. */
-export interface NewPoint {
+export interface ExecutionPoint {
   /** Absent: the node that runs next anyhow, with its input. */
   readonly to?: { readonly node: string; readonly input: unknown };
   /** `undefined`: those that there are. */
@@ -28,9 +28,9 @@ export interface NewPoint {
  *
  * @throws CheckpointNotFoundError when there is no head.
  */
-export async function goOnFromHead(journal: Journal, log: AgentLog, point: NewPoint): Promise<void> {
+export async function continueFromHead(journal: Journal, log: AgentLog, point: ExecutionPoint): Promise<void> {
   const head = log.index.latest;
-  const state = head && stateAt(log.index, head);
+  const state = head && foldTo(log.index, head);
   if (!head || !state) throw new CheckpointNotFoundError(journal.agentId, undefined, []);
   const { run, reopens } = runAt(head, log.index);
   const records = lineFromHead(journal, log.reader(state), { head, state }, point);
@@ -43,9 +43,9 @@ export async function goOnFromHead(journal: Journal, log: AgentLog, point: NewPo
 
 function lineFromHead(
   journal: Journal,
-  reader: SlotReader,
+  reader: ValueReader,
   { head, state }: { readonly head: CheckpointPoint; readonly state: AgentState },
-  point: NewPoint,
+  point: ExecutionPoint,
 ): readonly AgentRecord[] {
   const history = new MessageHistory(
     state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),

@@ -1,10 +1,14 @@
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import { isAncestor } from "../../checkpoint/fold/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
 
 /** The checkpoint of an id, or the latest. @throws CheckpointNotFoundError */
-export function findCheckpoint(agentId: string, index: LogIndex, checkpointId: string | undefined): CheckpointPoint {
+export function findCheckpoint(
+  agentId: string,
+  index: LogProjection,
+  checkpointId: string | undefined,
+): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : index.byId(checkpointId);
   if (!point)
     throw new CheckpointNotFoundError(
@@ -23,7 +27,7 @@ export function findCheckpoint(agentId: string, index: LogIndex, checkpointId: s
  */
 export function findRollbackTarget(
   agentId: string,
-  index: LogIndex,
+  index: LogProjection,
   checkpointId: string | undefined,
 ): CheckpointPoint {
   const head = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
@@ -40,7 +44,7 @@ export function findRollbackTarget(
 }
 
 /** The first checkpoint of the last run, on the way to the head or to where a rollback goes that was cut short. */
-export function firstOfRun(index: LogIndex): CheckpointPoint | undefined {
+export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
   let first: CheckpointPoint | undefined;
   let at = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
   while (at && at.runId === index.run?.run) {
@@ -50,6 +54,6 @@ export function firstOfRun(index: LogIndex): CheckpointPoint | undefined {
   return first;
 }
 
-function parentOf({ parent }: CheckpointPoint, index: LogIndex): CheckpointPoint | undefined {
+function parentOf({ parent }: CheckpointPoint, index: LogProjection): CheckpointPoint | undefined {
   return parent === undefined ? undefined : index.checkpoints.get(parent);
 }

@@ -6,31 +6,31 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { SlotWriter } from "../../checkpoint/slots/SlotWriter.ts";
-import { encodeValue, envelopeKeyOf, type Slot } from "../../checkpoint/values/valueCodec.ts";
-import { expected } from "../../internal/options/optionSchemas.ts";
+import type { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
+import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { RunSession } from "../record/RunRecorder.ts";
-import { leanStructure, structureRecord } from "../record/strategyRecord.ts";
+import { RunRecorder } from "../record/RunRecorder.ts";
+import { structureReference, structureRecord } from "../record/strategyRecord.ts";
 import { z } from "zod";
 
 /** What an execution point needs; which nodes there are is the graph's to know. */
-export const pointSchema: z.ZodType = z.object({
-  nodeId: expected("the path of a node, or what graph.node returned", isNodeLike),
+export const executionPointSchema: z.ZodType = z.object({
+  nodeId: customSchema("the path of a node, or what graph.node returned", isNodeLike),
 });
 
 function isNodeLike(value: unknown): boolean {
   return typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string";
 }
 
-export interface PointOptions {
+export interface ExecutionPointOptions {
   readonly setup: PersistenceSetup;
   /** The whole log, read after everything in flight has ended. */
   readonly log: AgentLog;
-  readonly session: RunSession;
+  readonly session: RunRecorder;
   readonly run: AgentRun;
   /** The path of the node that runs next. */
   readonly node: string;
@@ -41,7 +41,7 @@ export interface PointOptions {
 }
 
 /** Begins a line at another node with the state of this moment; no effect is taken back. Durable when it resolves. */
-export async function setPoint(options: PointOptions): Promise<RunSession> {
+export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
   const { setup, log, session, run, node, messageHistory, move } = options;
   const { journal } = session;
   const { state } = run;
@@ -51,7 +51,7 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
   );
   const lane = journal.nextLane++;
   const structure = structureRecord(setup.graph, lane, journal);
-  const unsaved = recordsForLane(session.takeUnsaved(run), lane, state.history, journal.writer);
+  const unsaved = recordsForLane(session.drainUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, session);
   const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
@@ -69,9 +69,9 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
     move,
     ...(standing.length > 0 && { standing }),
   };
-  journal.append([...laneStart(log, session, lane, leanStructure(structure, journal)), ...unsaved, checkpoint]);
+  journal.append([...laneStart(log, session, lane, structureReference(structure, journal)), ...unsaved, checkpoint]);
   await journal.durable();
-  return new RunSession({
+  return new RunRecorder({
     journal,
     lane,
     run: session.run,
@@ -96,14 +96,14 @@ export async function setPoint(options: PointOptions): Promise<RunSession> {
 }
 
 /** The new line begins from the checkpoint that the old one goes on from; where there is none, as the old one began. */
-function laneStart({ index }: AgentLog, session: RunSession, lane: number, structure: AgentRecord): AgentRecord[] {
+function laneStart({ index }: AgentLog, session: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   if (session.head) return [{ kind: "lane", lane, from: session.head.version, keep: "all" }];
   const begun = index.lanes.get(session.lane)?.record;
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
 /** The calls that had an effect, or may have had one, on a line since its checkpoint. */
-function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunSession): readonly string[] {
+function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder): readonly string[] {
   const after = head ? (index.checkpoints.get(head.version)?.order ?? -1) : -1;
   const since = loggedCalls(index, blobs).filter((call) => call.lane === lane && call.order > after);
   return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
@@ -132,10 +132,10 @@ export function recordsForLane(
   records: readonly AgentRecord[],
   lane: number,
   history: MessageHistory,
-  writer: SlotWriter,
+  writer: ValueWriter,
 ): AgentRecord[] {
   const messages = new Map(history.entries.map(({ number, message }) => [number, message]));
-  const byValue = <Entry extends { readonly number: number; readonly message: Slot }>(entry: Entry): Entry =>
+  const byValue = <Entry extends { readonly number: number; readonly message: StoredValue }>(entry: Entry): Entry =>
     refers(entry.message) ? { ...entry, message: valueOf(messages.get(entry.number), writer) } : entry;
   return records.map((record): AgentRecord => {
     if (record.kind === "message") return { ...byValue(record), lane };
@@ -144,12 +144,12 @@ export function recordsForLane(
   });
 }
 
-function refers(slot: Slot): boolean {
+function refers(slot: StoredValue): boolean {
   const key = envelopeKeyOf(slot);
   return key === "$answer" || key === "$outcomes";
 }
 
-function valueOf(message: Message | undefined, writer: SlotWriter): Slot {
+function valueOf(message: Message | undefined, writer: ValueWriter): StoredValue {
   return message ? writer.byValue(message, "a message") : null;
 }
 

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
-import { adopt } from "../../internal/isolate.ts";
-import { askProvider } from "../../storage/checkpoints/readCheckpoints.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import { askProvider } from "../../storage/checkpoints/readProviderCheckpoints.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import {
   filterCheckpoints,
@@ -18,7 +18,7 @@ export async function readCheckpoints(
   if (provider instanceof LogPersistenceStorageProvider) return provider.getCheckpoints(agentId, filter);
   // A provider of three methods may have a filter of its own; ours is applied here.
   const stored = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
-  return filterCheckpoints(stored, filter).map((data) => adopt(decodeCheckpoint(data)));
+  return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
 }
 
 /** The newest checkpoint of an agent from any provider, decoded; `undefined` when there is none. */
@@ -28,5 +28,5 @@ export async function readLatestCheckpoint(
 ): Promise<AgentCheckpointData | undefined> {
   if (provider instanceof LogPersistenceStorageProvider) return provider.getLatestCheckpoint(agentId);
   const latest = await askProvider("getLatestCheckpoint", agentId, () => provider.getLatestCheckpoint(agentId));
-  return latest && adopt(decodeCheckpoint(latest));
+  return latest && freezeInPlace(decodeCheckpoint(latest));
 }

@@ -6,7 +6,7 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
 import type { Environment } from "../environment/Environment.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
-import { judgeEnvironment, readEnvironment } from "../environment/judgeEnvironment.ts";
+import { compareEnvironment, readEnvironment } from "../environment/compareEnvironment.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { isDamage, readStored } from "./readStoredCheckpoint.ts";
 
@@ -58,7 +58,7 @@ async function lookAround(
   environment: Environment | undefined,
 ): Promise<Around> {
   if (environment === undefined) return notLookedAt("no environment is configured");
-  const mismatches = judgeEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment));
+  const mismatches = compareEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment));
   const about = (...kinds: readonly EnvironmentMismatch["kind"][]) =>
     checkOf(mismatches.filter(({ kind }) => kinds.includes(kind)).map(describeMismatch));
   const directory = about("working_directory_missing");

@@ -1,5 +1,5 @@
 import { isAncestor } from "../../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { CreateCheckpointOptions } from "../RunPersistence.ts";
 
@@ -15,7 +15,7 @@ export class NamedCheckpoints {
   }
 
   /** Those on the way to a checkpoint, of its run. */
-  static upTo(index: LogIndex, head: CheckpointPoint): NamedCheckpoints {
+  static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const asked = [...index.checkpoints.values()].filter(({ record }) => record.trigger === "asked_for");
     return new NamedCheckpoints(asked.filter((point) => point.runId === head.runId && isAncestor(index, point, head)));
   }

@@ -11,11 +11,11 @@ import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { NewNote } from "../RunPersistence.ts";
-import type { RecordedReplies } from "../replay/RecordedReplies.ts";
-import type { Recording } from "../replay/Replay.ts";
+import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
+import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../replay/RequestDigest.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
@@ -27,13 +27,13 @@ import { noteRecord } from "./noteRecord.ts";
 import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
 
 /** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
-export class RunSession {
+export class RunRecorder {
   readonly journal: Journal;
   readonly lane: number;
   readonly start: RunStart;
-  readonly recording: Recording | undefined;
+  readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
-  readonly replies: RecordedReplies | undefined;
+  readonly replies: RecordedAnswers | undefined;
   readonly run: RunRecord;
   /** Calls that moved the run, or that wait: they get no other outcome. */
   readonly movedCalls = new Set<string>();
@@ -67,7 +67,7 @@ export class RunSession {
   /** The checkpoint that was saved within the current visit, and what it says runs next. */
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
-  constructor(options: SessionOptions) {
+  constructor(options: RunRecorderOptions) {
     this.journal = options.journal;
     this.run = options.run;
     this.#structure = options.structure;
@@ -98,7 +98,7 @@ export class RunSession {
     if (this.#automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
     } else if (this.#opening.length > 0) {
-      this.#append(this.#takeUnsaved());
+      this.#append(this.#drainUnsaved());
       await journal.durable();
     }
     journal.running = true;
@@ -161,7 +161,7 @@ export class RunSession {
   note(note: NewNote, call: string | undefined): void {
     const { lane, journal } = this;
     journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
-    if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(isolate(note.value))];
+    if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(frozenCopy(note.value))];
   }
 
   /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
@@ -193,7 +193,7 @@ export class RunSession {
     this.#pending.push(...this.#writer.take(run.state, this.#node, check));
     const parent = this.head;
     const record = this.#record(run, plan, input);
-    const records = [...this.#takeUnsaved(), record];
+    const records = [...this.#drainUnsaved(), record];
     const snapshot =
       plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
     // Between two nodes nothing else goes on that could add to the append.
@@ -211,7 +211,7 @@ export class RunSession {
     const input = writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
     assertCheckpointFits(this.journal, plan, input, this.#unsaved, uploads);
     const record = { ...this.#record(run, plan, input), visit };
-    this.#append([...this.#takeUnsaved(), record]);
+    this.#append([...this.#drainUnsaved(), record]);
     await this.journal.durable();
     return record;
   }
@@ -226,7 +226,7 @@ export class RunSession {
   }
 
   /** A tool call asked for the move that ends this session: it has no outcome, and is not in doubt. */
-  noteMoved(call: string): void {
+  recordMoved(call: string): void {
     const facts = this.inFlight.get(call);
     if (!facts) return;
     this.movedCalls.add(call);
@@ -234,7 +234,7 @@ export class RunSession {
   }
 
   /** The run waits, and so do the calls that have not ended: none of them is in doubt. This session ends. */
-  suspendCalls(): AgentRecord[] {
+  suspendOpenCalls(): AgentRecord[] {
     this.closed = true;
     const calls = [...this.inFlight.values()];
     for (const { call } of calls) this.movedCalls.add(call);
@@ -248,9 +248,9 @@ export class RunSession {
   }
 
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
-  takeUnsaved(run: AgentRun): AgentRecord[] {
+  drainUnsaved(run: AgentRun): AgentRecord[] {
     this.takeChanges(run);
-    return this.#takeUnsaved();
+    return this.#drainUnsaved();
   }
 
   get #unsaved(): readonly AgentRecord[] {
@@ -288,7 +288,7 @@ export class RunSession {
     this.#bytesThen = this.journal.valueBytes;
   }
 
-  #takeUnsaved(): AgentRecord[] {
+  #drainUnsaved(): AgentRecord[] {
     const records = [...this.#opening, ...this.#pending];
     this.#opening = [];
     this.#pending = [];
@@ -301,16 +301,16 @@ function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep
 }
 
 /** Where a session begins: at a stored state, or with a new run. */
-export interface SessionOptions {
+export interface RunRecorderOptions {
   readonly journal: Journal;
   readonly run: RunRecord;
   readonly structure: StructureRecord;
   readonly lane: number;
   readonly automatic: boolean;
   readonly start: RunStart;
-  readonly recording: Recording | undefined;
+  readonly recording: Replay | undefined;
   /** Absent: nothing was asked before. */
-  readonly replies?: RecordedReplies;
+  readonly replies?: RecordedAnswers;
   /** Records that begin the run or the line; appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
   /** The decisions in a stored state; absent when the log does not have the state of `start`. */

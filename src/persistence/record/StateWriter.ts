@@ -4,7 +4,7 @@ import { historyRecords, storageRecords } from "../../checkpoint/format/changeRe
 import type { HistoryChange } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { SlotWriter } from "../../checkpoint/slots/SlotWriter.ts";
+import type { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
 
 /** What the log already has of a state. */
 export interface SavedState extends Pick<RunState, "settings" | "requirements"> {
@@ -16,7 +16,7 @@ export interface SavedState extends Pick<RunState, "settings" | "requirements"> 
  * that a refused save loses nothing.
  */
 export class StateWriter {
-  readonly #writer: SlotWriter;
+  readonly #writer: ValueWriter;
   readonly #lane: number;
   readonly #now: () => number;
   #history: HistoryChange[] = [];
@@ -28,7 +28,7 @@ export class StateWriter {
   readonly decisions: DecisionRecord[];
 
   /** @param saved what the log already has of the state; absent: nothing. */
-  constructor(writer: SlotWriter, lane: number, now: () => number, saved?: SavedState) {
+  constructor(writer: ValueWriter, lane: number, now: () => number, saved?: SavedState) {
     this.#writer = writer;
     this.#lane = lane;
     this.#now = now;

@@ -1,6 +1,6 @@
 import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { Slot } from "../../checkpoint/values/valueCodec.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { subjectOf, type CheckpointPlan } from "./checkpointRecord.ts";
@@ -14,7 +14,7 @@ import { subjectOf, type CheckpointPlan } from "./checkpointRecord.ts";
 export function assertCheckpointFits(
   { agentId, maxCheckpointBytes, writer }: Journal,
   plan: CheckpointPlan,
-  input: Slot,
+  input: StoredValue,
   records: readonly AgentRecord[],
   uploads: number,
 ): void {

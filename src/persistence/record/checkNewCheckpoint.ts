@@ -1,14 +1,14 @@
 import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { CreateCheckpointOptions } from "../RunPersistence.ts";
-import type { RunSession } from "./RunRecorder.ts";
+import type { RunRecorder } from "./RunRecorder.ts";
 
 /**
  * @throws InvalidInputError when an id or a version is none.
  * @throws CheckpointExistsError when it is taken.
  */
 export function checkNewCheckpoint(
-  { journal, named }: Pick<RunSession, "journal" | "named">,
+  { journal, named }: Pick<RunRecorder, "journal" | "named">,
   { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
 ): void {
   const { agentId, nextVersion, keeps } = journal;
@@ -37,7 +37,7 @@ export function checkNewCheckpoint(
 function problemOfId(id: string | undefined) {
   if (id === undefined) return undefined;
   if (id.length === 0 || id.length > 256)
-    return { path: "checkpointId", expected: `expected 1 to 256 characters, found ${id.length}` };
+    return { path: "checkpointId", expected: `customSchema 1 to 256 characters, found ${id.length}` };
   return /^\d+-\d+$/.test(id)
     ? { path: "checkpointId", expected: "the form <number>-<number> is given to checkpoints without an id" }
     : undefined;
@@ -46,5 +46,5 @@ function problemOfId(id: string | undefined) {
 function problemOfVersion(version: number) {
   return Number.isSafeInteger(version) && version >= 0
     ? undefined
-    : { path: "version", expected: `expected a whole number, 0 to have one assigned, found ${version}` };
+    : { path: "version", expected: `customSchema a whole number, 0 to have one assigned, found ${version}` };
 }

@@ -1,7 +1,7 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { EndFacts } from "../run/endFacts.ts";
+import type { CompletionData } from "../run/completionData.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
@@ -45,7 +45,7 @@ export interface CheckpointPlan {
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
-  readonly end?: EndFacts;
+  readonly end?: CompletionData;
   /** True where one visit has ended and another begins: a snapshot may stand here. */
   readonly boundary?: true;
 }

@@ -4,10 +4,10 @@ import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/Fil
 import { recoveryInfo } from "../../checkpoint/data/checkpointData.ts";
 import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { RunSession } from "./RunRecorder.ts";
+import type { RunRecorder } from "./RunRecorder.ts";
 
 export interface LiveCheckpoint {
-  readonly session: RunSession;
+  readonly session: RunRecorder;
   readonly run: AgentRun;
   readonly record: CheckpointRecord;
   readonly input: unknown;

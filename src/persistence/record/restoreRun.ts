@@ -1,17 +1,17 @@
 import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { RunStart } from "../../agent/feature/RunStart.ts";
 import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { RequirementsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
-import { adopt } from "../../internal/isolate.ts";
+import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
 export interface RestoreOptions {
   readonly agentId: string;
   readonly state: AgentState;
-  readonly reader: SlotReader;
-  readonly index: LogIndex;
+  readonly reader: ValueReader;
+  readonly index: LogProjection;
   /** The lane that the run goes on in: the state's own, or one that begins from it. */
   readonly lane: number;
   readonly runId: string;
@@ -47,7 +47,7 @@ export function restoreRun({
   };
 }
 
-function seedOf(state: AgentState, reader: SlotReader, nextMessage: number): RunStateSeed {
+function seedOf(state: AgentState, reader: ValueReader, nextMessage: number): RunStateSeed {
   const { checkpoint, settings, requirements, decisions } = state;
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
   const { progress, summary } = checkpoint?.record ?? {};
@@ -57,7 +57,7 @@ function seedOf(state: AgentState, reader: SlotReader, nextMessage: number): Run
     nextMessage,
     storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
     ...(settings && {
-      settings: adopt({
+      settings: freezeInPlace({
         model: settings.model,
         tools: settings.tools,
         ...(settings.parameters !== undefined && {

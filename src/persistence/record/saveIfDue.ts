@@ -5,7 +5,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
 import { dueTriggers } from "../triggers/dueTriggers.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { RunSession } from "./RunRecorder.ts";
+import type { RunRecorder } from "./RunRecorder.ts";
 
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
@@ -14,9 +14,9 @@ type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Mome
  *
  * @param run between two nodes, where what is new in its state counts as growth; absent within a node.
  */
-export function askTriggers(
+export function dueTrigger(
   setup: PersistenceSetup,
-  session: RunSession,
+  session: RunRecorder,
   happened: Happened,
   run?: AgentRun,
 ): CheckpointTrigger | undefined {
@@ -40,14 +40,14 @@ export function askTriggers(
  * Makes the checkpoint that is due in the middle of a node: it says that the node runs next, with its input; what was
  * recorded since is replayed. When it resolves the run may go on.
  */
-export async function saveWithinNode(
+export async function saveIfDue(
   setup: PersistenceSetup,
-  session: RunSession,
+  session: RunRecorder,
   context: AgentContext,
   happened: Happened,
 ): Promise<void> {
   if (setup.triggers.length === 0 || session.closed) return;
-  const trigger = askTriggers(setup, session, happened);
+  const trigger = dueTrigger(setup, session, happened);
   if (!trigger) return;
   const { nodeId } = happened;
   const run = runOf(context);

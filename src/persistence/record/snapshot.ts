@@ -1,5 +1,5 @@
 import type { RunState } from "../../agent/state/RunState.ts";
-import { lifeInSnapshot } from "../../checkpoint/life/AgentLife.ts";
+import { lifeInSnapshot } from "../../checkpoint/life/StatusState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/pruningRecords.ts";

@@ -6,16 +6,16 @@ import type { RunStart } from "../../agent/feature/RunStart.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { closingMessage } from "./closingMessage.ts";
+import { missingToolResults } from "./missingToolResults.ts";
 import { eventCheckpoint } from "../events/AppendedEvents.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { CheckpointRestoredEvent } from "../events/PersistenceEvent.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { RecordedReplies } from "../replay/RecordedReplies.ts";
-import { Recording } from "../replay/Replay.ts";
+import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
+import { Replay } from "../replay/Replay.ts";
 import { restoreRun } from "./restoreRun.ts";
-import { RunSession } from "./RunRecorder.ts";
-import { leanStructure, structureRecord } from "./strategyRecord.ts";
+import { RunRecorder } from "./RunRecorder.ts";
+import { structureReference, structureRecord } from "./strategyRecord.ts";
 
 /** A stored state with the log it was read from. */
 export interface StoredState {
@@ -50,7 +50,7 @@ export function newRun(
   journal: Journal,
   { run, input, keep, opening }: NewRun,
   before: StoredState | undefined,
-): RunSession {
+): RunRecorder {
   const lane = journal.nextLane++;
   const runId = run.run;
   const from = before?.state.checkpoint?.version;
@@ -73,7 +73,7 @@ export function newRun(
     visitOrdinal,
     runId,
   };
-  return new RunSession({
+  return new RunRecorder({
     journal,
     run,
     structure,
@@ -81,7 +81,7 @@ export function newRun(
     start,
     automatic: setup.automatic,
     recording: undefined,
-    opening: [...opening, laneRecord, leanStructure(structure, journal)],
+    opening: [...opening, laneRecord, structureReference(structure, journal)],
     head: undefined,
   });
 }
@@ -98,7 +98,7 @@ export function restoredRun(
     readonly head?: { readonly version: number; readonly id: string };
     readonly by: CheckpointRestoredEvent["by"];
   },
-): RunSession {
+): RunRecorder {
   const reader = log.reader(state);
   const { lane, run, opening } = options;
   const nextNumber = Math.max(journal.nextNumber, log.index.nextNumber);
@@ -119,7 +119,7 @@ export function restoredRun(
     setup.tell({ kind: "checkpoint_restored", ...origin, by: options.by, ...shown });
   }
   const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
-  return new RunSession({
+  return new RunRecorder({
     journal,
     run,
     lane,
@@ -128,8 +128,8 @@ export function restoredRun(
     head,
     structure: structureRecord(setup.graph, lane, journal),
     automatic: setup.automatic,
-    recording: new Recording(state, reader, log.index, nextVisitOf(state)),
-    replies: new RecordedReplies(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
+    recording: new Replay(state, reader, log.index, nextVisitOf(state)),
+    replies: new RecordedAnswers(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),
   });
 }
@@ -138,7 +138,7 @@ export function restoredRun(
 function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
-  const closing = closingMessage(
+  const closing = missingToolResults(
     messages.map(({ message }) => message),
     state.calls,
     reader,

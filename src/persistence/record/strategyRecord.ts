@@ -1,7 +1,7 @@
 import type { GraphStructure } from "../../agent/strategy/GraphStructure.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -23,7 +23,7 @@ export function structureRecord(
 }
 
 /** The same without what the log has already. */
-export function leanStructure(record: StructureRecord, journal: Journal): StructureRecord {
+export function structureReference(record: StructureRecord, journal: Journal): StructureRecord {
   if (!journal.structures.has(record.fingerprint)) {
     journal.structures.add(record.fingerprint);
     return record;
@@ -36,7 +36,7 @@ export async function assertStrategyFits(
   graph: StrategyGraph,
   agentId: string,
   state: AgentState,
-  reader: SlotReader,
+  reader: ValueReader,
   sha256: Sha256,
   readAll: () => Promise<AgentLog>,
 ): Promise<void> {

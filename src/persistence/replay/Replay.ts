@@ -2,14 +2,14 @@ import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { answerKey, type AgentState, type RecordedCall } from "../../checkpoint/fold/AgentState.ts";
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { SlotReader } from "../../checkpoint/fold/SlotReader.ts";
+import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */
-export interface RecordedAnswer {
+export interface RecordedModelAnswer {
   readonly message: AssistantMessage;
   readonly asked: string | undefined;
 }
@@ -18,8 +18,8 @@ export interface RecordedAnswer {
  * What the node that runs next did before: the answers and tool calls recorded on its line, given back in order when it
  * asks for them again.
  */
-export class Recording {
-  readonly #answers = new Map<string, RecordedAnswer & { readonly visit: Visit }>();
+export class Replay {
+  readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
   /** Calls made by code, by where they were made. */
   readonly #placed = new Map<string, RecordedCall>();
@@ -29,7 +29,7 @@ export class Recording {
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
 
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
-  constructor(state: AgentState, reader: SlotReader, index: LogIndex, from: Visit) {
+  constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
     for (const [key, { visit, message, asked }] of state.answers)
       if (again(visit)) this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked });
@@ -44,13 +44,13 @@ export class Recording {
     for (const note of state.notes) this.#addNote(note, reader);
   }
 
-  #addNote({ call = "", key, value }: NoteRecord, reader: SlotReader): void {
+  #addNote({ call = "", key, value }: NoteRecord, reader: ValueReader): void {
     if (!this.#calls.has(call)) return;
     const noted = this.#notes.get(call) ?? [];
     this.#notes.set(call, [...noted, { key, value: reader.read(value) }]);
   }
 
-  answer(visit: Visit, ordinal: number, within: string | undefined): RecordedAnswer | undefined {
+  answer(visit: Visit, ordinal: number, within: string | undefined): RecordedModelAnswer | undefined {
     return this.#answers.get(answerKey(visit, ordinal, within));
   }
 

@@ -1,15 +1,15 @@
 import { addAllBlobs } from "../../checkpoint/fold/blobReferences.ts";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
-import { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
-import { effectiveEntries, pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
-import { gapsAround } from "../../checkpoint/pruning/gapsAround.ts";
+import { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
+import { prunedRanges } from "../../checkpoint/pruning/prunedRanges.ts";
 import { neededContents } from "../../checkpoint/pruning/neededContents.ts";
-import { restate } from "../../checkpoint/pruning/restate.ts";
+import { rewriteKept } from "../../checkpoint/pruning/rewriteKept.ts";
 import { withoutPacks } from "../../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { PrunedRecord, RestatedEntry } from "../../checkpoint/records/pruningRecords.ts";
-import type { BlobTexts } from "../../checkpoint/fold/SlotReader.ts";
+import type { BlobTexts } from "../../checkpoint/fold/ValueReader.ts";
 import { firstOfRun } from "../move/findCheckpoint.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
@@ -59,15 +59,15 @@ export function planPruning(
   { agentId, entries: stored, noteTexts }: StoredAgent,
   options: PruningOptions,
 ): PruningPlan | undefined {
-  const entries = effectiveEntries(stored);
-  const index = new LogIndex();
+  const entries = liveEntries(stored);
+  const index = new LogProjection();
   for (const entry of entries) index.add(entry);
   const agent = retainable(index);
   const plan = agent && planRetention(agent, options.policy, options.now);
   if (!plan || plan.kind === "keep") return undefined;
   if (plan.kind === "drop")
     return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: sizeOf(entries) } };
-  const whole = restate(entries, index, plan.kept, options.hasInverse);
+  const whole = rewriteKept(entries, index, plan.kept, options.hasInverse);
   const needed = neededContents(index, whole, plan.kept, noteTexts);
   const restated = needed ? withoutPacks(whole, needed) : whole;
   const bytes = Math.max(0, sizeOf(entries) - sizeOf(restated));
@@ -78,7 +78,7 @@ export function planPruning(
 }
 
 /** `undefined` for an agent that must stay as it is: it has no status, or a rollback is under way that needs everything. */
-function retainable(index: LogIndex): RetainableAgent | undefined {
+function retainable(index: LogProjection): RetainableAgent | undefined {
   const { standing } = index.life;
   if (!standing || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
@@ -102,16 +102,16 @@ function changeTo(
   restated: readonly RestatedEntry[],
   nextNumber: number,
 ): NonNullable<PruningPlan["change"]> {
-  const { gaps, positions } = gapsAround(stored);
+  const { gaps, positions } = prunedRanges(stored);
   const kept = blobsIn(restated);
   // What an earlier pruning was to remove may still be there after a crash.
-  const before = [...blobsIn(effectiveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
+  const before = [...blobsIn(liveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
   const blobs = [...new Set(before)].filter((reference) => !kept.has(reference));
   const upTo = stored.at(-1)?.position ?? 0;
   return { positions, record: { kind: "pruned", upTo, gaps, restated, nextNumber, blobs } };
 }
 
-function idsOf(index: LogIndex, except: ReadonlySet<number> = new Set()): readonly string[] {
+function idsOf(index: LogProjection, except: ReadonlySet<number> = new Set()): readonly string[] {
   return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
 }
 

@@ -1,12 +1,12 @@
-import type { BlobTexts } from "../../checkpoint/fold/SlotReader.ts";
+import type { BlobTexts } from "../../checkpoint/fold/ValueReader.ts";
 import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import { effectiveEntries, pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { someText } from "../../internal/options/optionSchemas.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
@@ -34,7 +34,7 @@ export interface PruneOptions {
 }
 
 const optionsSchema = z.object({
-  agentId: someText.optional(),
+  agentId: nonEmptyString.optional(),
   dryRun: z.boolean().optional(),
   now: z.number().optional(),
   policy: retentionPolicySchema.optional(),
@@ -179,7 +179,7 @@ async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): P
 /** The blobs that large values of notes are in. */
 export async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
   const references = new Map<string, BlobCell>();
-  for (const { records } of effectiveEntries(stored))
+  for (const { records } of liveEntries(stored))
     for (const record of records as readonly AgentRecord[])
       if (record.kind === "note") addValueReferences(record, references);
   return (await AgentLog.ofValues(log, agentId, references)).blobs;

@@ -1,4 +1,4 @@
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";
@@ -9,7 +9,7 @@ export interface RevertOptions {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
   /** Of the log from which the plan was made. */
-  readonly index: LogIndex;
+  readonly index: LogProjection;
   readonly plan: RollbackPlan;
   /** What participants do after the calls are reverted; it is stored with the plan. */
   readonly participants: readonly PlannedSteps[];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { runMoved } from "../../agent/context/RunMoved.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -21,7 +21,7 @@ export function isHistoryOnly(options: RollbackOptions): boolean {
 
 /** The messages at a checkpoint. */
 export function messagesAt(log: AgentLog, target: CheckpointPoint): readonly Message[] {
-  const state = stateAt(log.index, target);
+  const state = foldTo(log.index, target);
   if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
   const reader = log.reader(state);
   return state.history.map(({ message }) => reader.message(message));

@@ -2,7 +2,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
@@ -48,7 +48,7 @@ function endOf(
 ): { readonly outcome: OutcomeRecord; readonly output?: unknown } {
   const ended = { kind: "outcome", lane, visit, call } as const;
   try {
-    const output = isolate(given);
+    const output = frozenCopy(given);
     return { outcome: { ...ended, output: writer.value(output, `the output of tool "${tool}"`) }, output };
   } catch (error) {
     const { path, reason } =

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
-import type { AgentLife } from "../../checkpoint/life/AgentLife.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import type { StatusState } from "../../checkpoint/life/StatusState.ts";
 import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
 import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
-import { someFunction } from "../../internal/options/optionSchemas.ts";
+import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { firstOfRun } from "../move/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -20,18 +20,18 @@ export interface RestartOptions {
    * Gets the storage as the task left it, before anything is taken back; what it sets is in the storage when the task
    * begins again. Everything else is there as it was at the first checkpoint. What it throws refuses the restart.
    */
-  readonly carryOver?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
+  readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
 
 export const restartSchema: z.ZodType<RestartOptions> = z.object({
-  carryOver: someFunction<RestartOptions["carryOver"]>().optional(),
+  prepareStorage: functionSchema<RestartOptions["prepareStorage"]>().optional(),
 });
 
 /** {@link DurableAgent.restart} */
 export async function restart(
   setup: PersistenceSetup,
   agentId: string,
-  { carryOver }: RestartOptions,
+  { prepareStorage }: RestartOptions,
 ): Promise<RollbackReport | undefined> {
   await using journal = await setup.openJournal(agentId);
   assertRestartable(agentId, journal.life);
@@ -43,7 +43,7 @@ export async function restart(
     return undefined;
   }
   const storage = storageOf(log);
-  await carryOver?.(storage, agentId);
+  await prepareStorage?.(storage, agentId);
   const signal = journal.lost;
   const changes = storage.takeChanges();
   const { report } = await rollBack({ setup, journal, log, target, signal, leaves: { status: "queued" }, changes });
@@ -51,7 +51,7 @@ export async function restart(
 }
 
 /** @throws TaskNotFoundError, TransitionNotAllowedError */
-function assertRestartable(taskId: string, { task, standing }: AgentLife): void {
+function assertRestartable(taskId: string, { task, standing }: StatusState): void {
   if (!task || !standing) throw new TaskNotFoundError(taskId);
   const { status: from, record } = standing;
   const allowed = record?.recoverable === false ? [] : STATE_TRANSITIONS[from];
@@ -61,7 +61,7 @@ function assertRestartable(taskId: string, { task, standing }: AgentLife): void 
 
 /** The storage at the newest checkpoint. */
 function storageOf(log: AgentLog): TypedStorage {
-  const state = log.index.latest && stateAt(log.index, log.index.latest);
+  const state = log.index.latest && foldTo(log.index, log.index.latest);
   if (!state) return new TypedStorage();
   const reader = log.reader(state);
   return new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));

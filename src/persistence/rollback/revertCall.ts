@@ -11,7 +11,7 @@ import { repeatCall } from "./repeatCall.ts";
 import type { RevertOptions } from "./RevertOptions.ts";
 import { rollbackCallOptions, storedInput } from "./rollbackCall.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
-import { settleInDoubt } from "../doubt/settleInDoubt.ts";
+import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 
 /** What became of one call: taken back, left as it is because somebody said so, or neither. */
 export type InverseEnd =
@@ -43,7 +43,7 @@ async function settle(call: LoggedCall, inverse: Inverse, options: RevertOptions
   if (effect === "none" || effect === "idempotent") return undefined;
   const asked = { tool: toolOf(inverse), choice: setup.onToolCallInDoubt, signal, declaration: declarationOf(inverse) };
   try {
-    const { settlement, by } = await settleInDoubt(inverseInDoubt(call, inverse, journal), asked);
+    const { settlement, by } = await askWhatHappened(inverseInDoubt(call, inverse, journal), asked);
     if (settlement === "retry" || settlement === "not-done") return undefined;
     const record = settledInverse(call.call, settlement, by);
     journal.append([record]);

@@ -1,7 +1,7 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint, LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
@@ -10,14 +10,14 @@ import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackPlan } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { lineFrom, runAt } from "../move/branchFrom.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
+import { branchFrom, runAt } from "../move/branchFrom.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../record/startRecorder.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 import { applyParticipants } from "./applyParticipants.ts";
 import { planParticipants } from "./planParticipants.ts";
 import { revertCalls } from "./revertCalls.ts";
-import { settleDoubts } from "./settleDoubts.ts";
+import { resolveDoubtsForRollback } from "./resolveDoubtsForRollback.ts";
 
 export interface RollBackOptions {
   readonly setup: PersistenceSetup;
@@ -35,10 +35,10 @@ export interface RollBackOptions {
 /** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
 export async function rollBack(
   options: RollBackOptions,
-): Promise<{ readonly report: RollbackReport; readonly session: RunSession }> {
+): Promise<{ readonly report: RollbackReport; readonly session: RunRecorder }> {
   const { setup, journal, target, signal } = options;
   const { log, plan } = await settledPlan(options);
-  const state = stateAt(log.index, target);
+  const state = foldTo(log.index, target);
   if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
   const taking = { participants: setup.participants, journal, blobs: setup.log.blobs, log, target, signal };
   const planned = await planParticipants(taking);
@@ -53,7 +53,7 @@ export async function rollBack(
   });
   const participants = await applyParticipants(planned, taking);
   const { run, reopens } = runAt(target, log.index);
-  const begun = lineFrom(target, "rollback", run, reopens, journal);
+  const begun = branchFrom(target, "rollback", run, reopens, journal);
   reopenRuns(journal, log.index, target);
   const end = { kind: "rollback_end", target: target.version } as const;
   const { leaves, changes = new Map() } = options;
@@ -86,7 +86,7 @@ export async function rollBack(
 async function settledPlan(options: RollBackOptions): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
   const { journal, log } = options;
   const plan = planOf(options, log);
-  const settled = await settleDoubts(plan, options);
+  const settled = await resolveDoubtsForRollback(plan, options);
   if (settled.length === 0) return { log, plan };
   journal.append(settled);
   const settledLog = await journal.readAll();
@@ -105,7 +105,7 @@ function planOf({ setup, target }: RollBackOptions, { index, blobs }: AgentLog):
 }
 
 /** Runs that ended below a checkpoint have not ended once it is where the agent is. */
-function reopenRuns(journal: Journal, index: LogIndex, target: CheckpointPoint): void {
+function reopenRuns(journal: Journal, index: LogProjection, target: CheckpointPoint): void {
   for (const run of [target.runId, ...index.runsBelow(target.version)]) {
     journal.runs.delete(run);
     journal.cancelled.delete(run);

@@ -1,6 +1,6 @@
 import type { BranchEffects } from "../../agent/feature/RunResult.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogIndex.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -14,7 +14,7 @@ export function branchEffects(
 ): BranchEffects {
   const calls = loggedCalls(log.index, log.blobs);
   const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
-  const line = stateAt(log.index, target)?.calls;
+  const line = foldTo(log.index, target)?.calls;
   const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
   return {
     remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),

@@ -1,6 +1,6 @@
 import { NothingToCancelError } from "../../errors/run/NothingToCancelError.ts";
 import { endRecords } from "./endRecords.ts";
-import { openStopped } from "./openWhenFree.ts";
+import { stopAndOpen } from "./openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /**
@@ -14,7 +14,7 @@ export async function cancelRun(
   reason: string | undefined,
   timeoutMs: number,
 ): Promise<void> {
-  await using journal = await openStopped(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
+  await using journal = await stopAndOpen(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
   const { log, state } = journal.head ?? {};
   if (!log?.index.run || !state) throw new NothingToCancelError(agentId, "it has not run");
   if (!log.index.unfinished) throw new NothingToCancelError(agentId, "its last run has ended");

@@ -1,7 +1,7 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 
 /** What a log says about an agent, as far as beginning a run depends on it. */
-export interface StartFacts {
+export interface RunFacts {
   /** The run that has not ended. */
   readonly unfinished?: {
     readonly runId: string;
@@ -16,7 +16,7 @@ export interface StartFacts {
 }
 
 /** What a call of `run` or `resume` comes to. */
-export type StartDecision =
+export type RunDecision =
   | { readonly kind: "recorded"; readonly runId: string }
   | { readonly kind: "resume" }
   | { readonly kind: "waiting"; readonly runId: string }
@@ -28,7 +28,7 @@ export type StartDecision =
   | { readonly kind: "refuse_nothing" };
 
 /** Decides a `run`. */
-export function decideRun(options: RunOptions, { unfinished, asked }: StartFacts): StartDecision {
+export function decideRun(options: RunOptions, { unfinished, asked }: RunFacts): RunDecision {
   const keep = options.history === "continue" ? "history" : "nothing";
   if (asked !== undefined && options.runId !== undefined) {
     return { kind: asked === "completed" ? "recorded" : "refuse_cancelled", runId: options.runId };
@@ -42,13 +42,13 @@ export function decideRun(options: RunOptions, { unfinished, asked }: StartFacts
 }
 
 /** Decides a `resume`. */
-export function decideResume(options: ResumeOptions, { unfinished, last }: StartFacts): StartDecision {
+export function decideResume(options: ResumeOptions, { unfinished, last }: RunFacts): RunDecision {
   if (options.checkpointId !== undefined) return { kind: "branch", checkpointId: options.checkpointId };
   if (unfinished) return goOn(unfinished);
   if (!last) return { kind: "refuse_nothing" };
   return { kind: last.status === "completed" ? "recorded" : "refuse_cancelled", runId: last.runId };
 }
 
-function goOn({ runId, waits }: NonNullable<StartFacts["unfinished"]>): StartDecision {
+function goOn({ runId, waits }: NonNullable<RunFacts["unfinished"]>): RunDecision {
   return waits ? { kind: "waiting", runId } : { kind: "resume" };
 }

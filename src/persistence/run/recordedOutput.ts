@@ -1,10 +1,10 @@
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import type { Place } from "../../checkpoint/fold/LogIndex.ts";
-import { pruningIn } from "../../checkpoint/pruning/effectiveEntries.ts";
+import type { Place } from "../../checkpoint/fold/LogProjection.ts";
+import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
@@ -21,7 +21,7 @@ export async function recordedOutput(recordLog: RecordLog, journal: Journal, run
   if (selfContained.has(envelopeKeyOf(end.input))) return readAlone(recordLog, journal.agentId, end);
   const log = await AgentLog.read(recordLog, journal.agentId);
   const point = log.index.checkpoints.get(place[0]);
-  const state = point && stateAt(log.index, point);
+  const state = point && foldTo(log.index, point);
   if (!state) throw new UnreadableValueError(`the line to the end of run ${runId} is not in the log`);
   return log.reader(state).read(end.input);
 }

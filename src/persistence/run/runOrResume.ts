@@ -2,7 +2,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { RunOptions, ResumeOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import { toolsByNames } from "../../agent/tool/toolNames.ts";
 import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
-import { stateAt } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { waits } from "../../checkpoint/fold/openRequests.ts";
@@ -13,23 +13,23 @@ import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { newRun, restoredRun, runRecord, type StoredState } from "../record/startRecorder.ts";
 import { branchEffects } from "./branchEffects.ts";
-import { endFacts } from "./endFacts.ts";
+import { completionData } from "./completionData.ts";
 import { endRecords } from "./endRecords.ts";
-import { decideResume, decideRun, type StartDecision, type StartFacts } from "./decideRun.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
 import { findCheckpoint } from "../move/findCheckpoint.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
-import { lineFrom, runAt } from "../move/branchFrom.ts";
+import { branchFrom, runAt } from "../move/branchFrom.ts";
 import { pendingInputs } from "../waiting/pendingInputs.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { recordedOutput } from "./recordedOutput.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
-import type { RunSessions } from "../record/RunRecorders.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
 
 type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
@@ -37,14 +37,14 @@ type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
 /** One call of `run` or `resume` on a durable agent: it owns the agent while it lasts. */
 export class DurableRun {
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunSessions;
+  readonly #sessions: RunRecorders;
   readonly #journal: Journal;
   readonly #request: RunRequest;
   readonly #next: Next;
 
   constructor(options: {
     readonly setup: PersistenceSetup;
-    readonly sessions: RunSessions;
+    readonly sessions: RunRecorders;
     readonly journal: Journal;
     readonly request: RunRequest;
     readonly next: Next;
@@ -120,9 +120,9 @@ export class DurableRun {
   /** @throws StatusChangedError */
   #assertStatus(): void {
     const { options, agentId } = this.#request;
-    const onlyIf = "onlyIf" in options ? options.onlyIf : undefined;
+    const ifStatus = "ifStatus" in options ? options.ifStatus : undefined;
     const status = this.#journal.life.standing?.status;
-    if (onlyIf && !(status && onlyIf.includes(status))) throw new StatusChangedError(agentId, status, onlyIf);
+    if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
   }
 
   #stored(): StoredState | undefined {
@@ -130,14 +130,14 @@ export class DurableRun {
     return head?.state && { log: head.log, state: head.state };
   }
 
-  #decide(stored: StoredState | undefined): StartDecision {
+  #decide(stored: StoredState | undefined): RunDecision {
     const { kind, options } = this.#request;
     const facts = this.#facts(stored);
     // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
     return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
   }
 
-  #facts(stored: StoredState | undefined): StartFacts {
+  #facts(stored: StoredState | undefined): RunFacts {
     const { index } = this.#journal.head?.log ?? {};
     const { options } = this.#request;
     const runId = "runId" in options ? options.runId : undefined;
@@ -163,7 +163,7 @@ export class DurableRun {
     return isSameValue(before, this.#request.input);
   }
 
-  async #resumed(stored: StoredState | undefined): Promise<RunSession> {
+  async #resumed(stored: StoredState | undefined): Promise<RunRecorder> {
     const { agentId } = this.#request;
     const run = stored?.log.index.run;
     if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
@@ -174,10 +174,10 @@ export class DurableRun {
   }
 
   /** A task that has waited for its first start. */
-  #queued(stored: StoredState, run: RunRecord, opening: readonly AgentRecord[]): RunSession {
+  #queued(stored: StoredState, run: RunRecord, opening: readonly AgentRecord[]): RunRecorder {
     const { graph } = this.#setup;
     const given = stored.log.readValue(run.input);
-    const input = isolate(checkSchema(graph.root.input, given, `input of strategy "${graph.name}"`));
+    const input = frozenCopy(checkSchema(graph.root.input, given, `input of strategy "${graph.name}"`));
     return newRun(this.#setup, this.#journal, { run, input, keep: "nothing", opening }, undefined);
   }
 
@@ -195,17 +195,17 @@ export class DurableRun {
     const journal = this.#journal;
     const log = await journal.readAll();
     const target = findCheckpoint(this.#request.agentId, log.index, checkpointId);
-    const state = stateAt(log.index, target);
+    const state = foldTo(log.index, target);
     if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
     await this.#assertFits({ log, state });
-    const head = stateAt(log.index);
+    const head = foldTo(log.index);
     // Where the unfinished run is anyway: with what its next node did already.
     if (head?.checkpoint === target && log.index.unfinished)
       return this.#run(await this.#resumed({ log, state: head }));
     const { run, reopens } = runAt(target, log.index);
     // A finished run keeps its recorded result: what branches off from it is a run of its own.
     const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
-    const begun = lineFrom(target, "branch", own, reopens, journal);
+    const begun = branchFrom(target, "branch", own, reopens, journal);
     const opening = [...(reopens ? [] : this.#startRecords()), ...begun.records];
     const session = restoredRun(
       this.#setup,
@@ -227,7 +227,7 @@ export class DurableRun {
   /** Another run ended just now on this journal; its end is what the new one follows. */
   async #afterOther(keep: "history" | "nothing"): Promise<RunResult<unknown>> {
     const log = await this.#journal.readAll();
-    const state = stateAt(log.index);
+    const state = foldTo(log.index);
     return this.#begin(keep, state && { log, state });
   }
 
@@ -238,11 +238,11 @@ export class DurableRun {
     return this.#run(newRun(this.#setup, this.#journal, { run, input, keep, opening: [run] }, before));
   }
 
-  async #run(session: RunSession): Promise<RunResult<unknown>> {
+  async #run(session: RunRecorder): Promise<RunResult<unknown>> {
     const { options } = this.#request;
     this.#journal.forgetHead();
     const verify = "verify" in options ? options.verify : undefined;
-    this.#journal.endFacts = endFacts(this.#setup, this.#journal, session.run.run, verify);
+    this.#journal.endFacts = completionData(this.#setup, this.#journal, session.run.run, verify);
     this.#sessions.add(session);
     const { lost } = this.#journal;
     const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;

@@ -5,7 +5,7 @@ type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 /** The key under which a tool result says that its output is a summary. */
 export const trimmedKey = "agent-persistence";
 
-/** What of a history is summarised. */
+/** What of a history is summarized. */
 export interface TrimmingPlan {
   /** Tool results whose output is to be replaced, oldest first. */
   readonly outputs: readonly ToolResult[];

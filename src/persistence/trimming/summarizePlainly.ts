@@ -5,8 +5,8 @@ const outputCharacters = 120;
 const messageCharacters = 60;
 const totalCharacters = 400;
 
-/** The summariser that is built in: the same for the same content, short, and without a model. */
-export function summarisePlainly(older: OlderContent): string {
+/** The summarizer that is built in: the same for the same content, short, and without a model. */
+export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
     const text = textOfOutput(older.output);
     return `[shortened from ${text.length} characters] ${beginning(text, outputCharacters)}`;

@@ -3,14 +3,14 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { planTrimming, trimmedKey } from "./planTrimming.ts";
-import { summarisePlainly } from "./summarizePlainly.ts";
+import { summarizePlainly } from "./summarizePlainly.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
 /**
  * Trims the history of a run, if that is configured. It is a change of the history like any other, saved with the next
- * checkpoint. A summariser that fails is reported, and what it was to shorten stays.
+ * checkpoint. A summarizer that fails is reported, and what it was to shorten stays.
  */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;
@@ -36,14 +36,14 @@ export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promi
 async function summary(
   setup: PersistenceSetup,
   run: AgentRun,
-  { summarise = summarisePlainly }: TrimmingPolicy,
+  { summarize = summarizePlainly }: TrimmingPolicy,
   older: OlderContent,
 ): Promise<string | undefined> {
   const { signal } = run;
   try {
-    const text: unknown = await abortable(signal, async () => summarise(older, { signal }));
+    const text: unknown = await abortable(signal, async () => summarize(older, { signal }));
     if (typeof text === "string") return text;
-    throw new TypeError(`The summariser gave ${typeof text}; a text was expected.`);
+    throw new TypeError(`The summarizer gave ${typeof text}; a text was expected.`);
   } catch (error) {
     if (!signal.aborted) setup.tell({ kind: "trimming_failed", ...originOf(run), content: older.kind, error });
     return undefined;

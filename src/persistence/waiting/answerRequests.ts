@@ -7,11 +7,11 @@ import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
 import { RequestAnsweredError } from "../../errors/request/RequestAnsweredError.ts";
 import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
 import { RequestNotFoundError } from "../../errors/request/RequestNotFoundError.ts";
-import { isolate } from "../../internal/isolate.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
-import { isPast, judgeRequest } from "./judgeRequest.ts";
+import { isPast, requestState } from "./requestState.ts";
 import { pendingInputs } from "./pendingInputs.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { waitingStatus } from "./waitForInput.ts";
@@ -34,7 +34,7 @@ export async function answerRequests(
   if (!stored || Object.keys(answers).length === 0) return;
   const replies: ReplyRecord[] = [];
   for (const request of pending.filter(({ requestId }) => Object.hasOwn(answers, requestId))) {
-    const answer = isolate(answers[request.requestId]);
+    const answer = frozenCopy(answers[request.requestId]);
     await checkSchemaAsync(schemaOf(setup, journal.agentId, request), answer, answerSubject(request.requestId));
     const slot = journal.writer.value(answer, `the ${answerSubject(request.requestId)}`);
     replies.push(reply(stored, journal, request.requestId, { answer: slot }));
@@ -62,7 +62,7 @@ function assertOpen(
   requestId: string,
   pending: readonly PendingInput[],
 ): void {
-  const judged = stored && judgeRequest(stored.log.index, stored.state, requestId, clock.now());
+  const judged = stored && requestState(stored.log.index, stored.state, requestId, clock.now());
   if (judged?.kind === "open") return;
   if (judged?.kind === "answered") throw new RequestAnsweredError(agentId, requestId);
   if (judged?.kind === "expired") throw new RequestExpiredError(agentId, requestId, judged.expiredAt);

@@ -3,9 +3,9 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
 import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
-import { saveWithinNode } from "../record/saveIfDue.ts";
+import { saveIfDue } from "../record/saveIfDue.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
  * A request of a durable run: answered from the log when it has its answer. An answer was judged by the JSON Schema where
@@ -13,7 +13,7 @@ import type { RunSession } from "../record/RunRecorder.ts";
  */
 export async function journalInputRequest(
   setup: PersistenceSetup,
-  session: RunSession,
+  session: RunRecorder,
   event: InputRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
@@ -35,7 +35,7 @@ export async function journalInputRequest(
     if (!(error instanceof InvalidInputError)) throw error;
     return next({ ...event, problems: error.problems });
   }
-  if (reply.isNew) await saveWithinNode(setup, session, event.context, { kind: "request_answered", nodeId, requestId });
+  if (reply.isNew) await saveIfDue(setup, session, event.context, { kind: "request_answered", nodeId, requestId });
   return answer;
 }
 

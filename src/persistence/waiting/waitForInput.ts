@@ -4,17 +4,17 @@ import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { RunSession } from "../record/RunRecorder.ts";
-import { requestPlace } from "../replay/RecordedReplies.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { requestPlace } from "../replay/RecordedAnswers.ts";
 
 /** A run ends as waiting: what it asked, the calls that wait within it and its status are durable together. */
 export async function waitForInput(
   setup: PersistenceSetup,
-  session: RunSession,
+  session: RunRecorder,
   events: readonly InputRequestEvent[],
 ): Promise<void> {
   const { journal } = session;
-  const suspended = session.suspendCalls();
+  const suspended = session.suspendOpenCalls();
   const requests = events.map((event) => requestRecord(session, event));
   for (const { requestId, request } of events) setup.askedSchemas.add(journal.agentId, requestId, request.schema);
   const status = waitingStatus(events.map(pendingRequest), journal.clock.now());
@@ -23,7 +23,7 @@ export async function waitForInput(
   journal.running = false;
 }
 
-function requestRecord({ journal: { writer }, lane }: RunSession, event: InputRequestEvent): RequestRecord {
+function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputRequestEvent): RequestRecord {
   const { nodeId, visit, problems, request } = event;
   const { prompt, schema, waitingFor, requestId } = pendingRequest(event);
   const { id, ordinal, within } = requestPlace(event);

@@ -1,13 +1,13 @@
 import { encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
 import type { LogAppend, OwnedLog } from "../RecordLog.ts";
-import { askProvider, type StoredCheckpoints } from "./readCheckpoints.ts";
+import { askProvider, type StoredCheckpoints } from "./readProviderCheckpoints.ts";
 
 /** An agent of a provider of three methods while this process runs it: appends are kept here, checkpoints go to the provider. */
 export class CheckpointOwnedLog implements OwnedLog {
@@ -15,7 +15,7 @@ export class CheckpointOwnedLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider<never>;
   readonly #agentId: string;
-  readonly #index: LogIndex;
+  readonly #index: LogProjection;
   readonly #lost = new AbortController();
   readonly #onRelease: () => void;
   #released = false;

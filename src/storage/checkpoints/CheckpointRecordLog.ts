@@ -16,7 +16,7 @@ import type {
 } from "../RecordLog.ts";
 import { CheckpointOwnedLog } from "./CheckpointOwnedLog.ts";
 import { noBlobs } from "./noBlobs.ts";
-import { readCheckpoints } from "./readCheckpoints.ts";
+import { readProviderCheckpoints } from "./readProviderCheckpoints.ts";
 
 const retryAfterMs = 1_000;
 
@@ -50,7 +50,7 @@ export class CheckpointRecordLog implements RecordLog {
     }
     this.#opening.add(agentId);
     try {
-      const stored = await readCheckpoints(this.#provider, agentId, await this.#sha256());
+      const stored = await readProviderCheckpoints(this.#provider, agentId, await this.#sha256());
       const log = new CheckpointOwnedLog(this.#provider, agentId, stored, () => this.#owned.delete(agentId));
       this.#owned.set(agentId, { owner: { ...owner }, log });
       return log;
@@ -64,7 +64,7 @@ export class CheckpointRecordLog implements RecordLog {
     const owned = this.#owned.get(agentId)?.log;
     const entries = owned
       ? owned.entries
-      : (await readCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
+      : (await readProviderCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
     for (const entry of entries.slice()) if (entry.position > after && entry.position <= upTo) yield entry;
   }
 

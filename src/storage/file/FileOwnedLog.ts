@@ -9,12 +9,12 @@ import { encodeControl } from "./format/controlLine.ts";
 import { dropSegments } from "./compact/dropSegments.ts";
 import { encodeAppend, type EncodedAppend } from "./format/encodeAppend.ts";
 import type { FileBackend } from "./backend/FileBackend.ts";
-import { finishOwner } from "./format/finishedOwners.ts";
-import { readerOf } from "./read/LogReader.ts";
-import { mendState, StateFile } from "./summary/StateFile.ts";
+import { releaseGeneration } from "./format/releasedGenerations.ts";
+import { openReader } from "./read/LogReader.ts";
+import { repairState, StateFile } from "./summary/StateFile.ts";
 import { OwnerLease } from "./own/OwnerLease.ts";
 import type { Taken } from "./own/takeOwnership.ts";
-import { Turns } from "../../internal/Turns.ts";
+import { Mutex } from "../../internal/Mutex.ts";
 
 /**
  * A log in files that this process owns. One append at a time: the next is written only when the one before is on the
@@ -27,7 +27,7 @@ export class FileOwnedLog implements OwnedLog {
   readonly #state: StateFile;
   readonly #lease: OwnerLease;
   readonly #onEnd: () => void;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
   #taken: Taken;
   /** Where the log ends on the device. */
   #end: ChainLink;
@@ -62,7 +62,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Begins to renew the lease, and mends `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    await mendState(this.#backend, this.#folder, this.generation).catch(() => {});
+    await repairState(this.#backend, this.#folder, this.generation).catch(() => {});
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -98,7 +98,7 @@ export class FileOwnedLog implements OwnedLog {
   }
 
   release(): Promise<void> {
-    return this.#turns.next(async () => {
+    return this.#turns.runExclusive(async () => {
       if (this.#ended !== undefined) return;
       const closed = Buffer.from(encodeControl("closed", {}, this.#backend.sha256));
       await this.#lease.stop();
@@ -123,7 +123,7 @@ export class FileOwnedLog implements OwnedLog {
 
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
     const position = expectedPosition + 1;
-    const entries = readerOf(this.#backend, this.#folder).read({ after: expectedPosition, upTo: position });
+    const entries = openReader(this.#backend, this.#folder).read({ after: expectedPosition, upTo: position });
     for await (const entry of entries) if (entry.id === id) return position;
     throw new PositionConflictError(this.#folder.agentId, expectedPosition, this.#end.position);
   }
@@ -148,11 +148,11 @@ export class FileOwnedLog implements OwnedLog {
   }
 
   #finishSilently(): void {
-    finishOwner(this.#folder.segment(this.generation), this.#taken.claim.nonce);
+    releaseGeneration(this.#folder.segment(this.generation), this.#taken.claim.nonce);
   }
 
   #inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
-    return this.#turns.next(() => {
+    return this.#turns.runExclusive(() => {
       if (this.#ended !== undefined) throw this.#ended;
       return action();
     });

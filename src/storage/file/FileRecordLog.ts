@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Entry } from "../../checkpoint/format/Entry.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { atLeast, someClock, someText } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, clockSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
@@ -28,10 +28,10 @@ import type { FileSystem } from "../../node/FileSystem.ts";
 import { listAgents } from "./summary/listAgents.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
-import { type Judgement, OwnerJudge } from "./backend/OwnerJudge.ts";
+import { type Judgement, OwnerLiveness } from "./backend/OwnerLiveness.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import { readerOf } from "./read/LogReader.ts";
-import { replaceFile } from "./format/replaceFile.ts";
+import { openReader } from "./read/LogReader.ts";
+import { replaceStateFile } from "./format/replaceStateFile.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { SegmentPublisher } from "./backend/SegmentPublisher.ts";
 import { takeOwnership } from "./own/takeOwnership.ts";
@@ -53,9 +53,9 @@ export interface FileRecordLogOptions {
 }
 
 const optionsSchema: z.ZodType<FileRecordLogOptions> = z.object({
-  directory: someText.optional(),
-  leaseMs: atLeast(1).optional(),
-  clock: someClock.optional(),
+  directory: nonEmptyString.optional(),
+  leaseMs: numberFrom(1).optional(),
+  clock: clockSchema.optional(),
 });
 
 /**
@@ -74,7 +74,7 @@ export class FileRecordLog implements RecordLog {
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
-    const judge = new OwnerJudge(disk, sha256, clock, identity, leaseMs);
+    const judge = new OwnerLiveness(disk, sha256, clock, identity, leaseMs);
     const tasks = join(resolve(directory), "tasks");
     this.#backend = { tasks, disk, sha256, clock, identity, leaseMs, judge, publisher: new SegmentPublisher(disk) };
     this.blobs = new FileBlobStore(this.#backend);
@@ -97,7 +97,7 @@ export class FileRecordLog implements RecordLog {
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
-    yield* readerOf(this.#backend, this.#folder(agentId)).read(options);
+    yield* openReader(this.#backend, this.#folder(agentId)).read(options);
   }
 
   async *list(
@@ -108,7 +108,7 @@ export class FileRecordLog implements RecordLog {
   }
 
   async unremovedBytes(agentId: string): Promise<number> {
-    return readerOf(this.#backend, this.#folder(agentId)).unremovedBytes();
+    return openReader(this.#backend, this.#folder(agentId)).unremovedBytes();
   }
 
   async owner(
@@ -124,7 +124,7 @@ export class FileRecordLog implements RecordLog {
     const folder = this.#folder(agentId);
     const judgement = await this.#judge(folder);
     if (judgement === undefined || judgement.state === "free") return;
-    await replaceFile(
+    await replaceStateFile(
       this.#backend.disk,
       folder,
       folder.stop(judgement.generation),

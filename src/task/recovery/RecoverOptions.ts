@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { someFunction, someSignal } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, abortSignalSchema } from "../../internal/options/optionSchemas.ts";
 import type { CheckpointValidation } from "../../persistence/read/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
@@ -50,10 +50,10 @@ export interface RecoverAllOptions extends RecoveryHandlers {
 
 const handlers = z.object({
   confirm: z.enum(["on_mismatch", "always", "never"]).optional(),
-  onEnvironmentMismatch: someFunction().optional(),
-  onConfirm: someFunction().optional(),
-  participants: z.array(z.object({ optionsFor: someFunction(), prepare: someFunction() })).optional(),
-  signal: someSignal.optional(),
+  onEnvironmentMismatch: functionSchema().optional(),
+  onConfirm: functionSchema().optional(),
+  participants: z.array(z.object({ optionsFor: functionSchema(), prepare: functionSchema() })).optional(),
+  signal: abortSignalSchema.optional(),
 });
 
 /** What a recovery may be given. */

@@ -15,7 +15,7 @@ import type { RecoverOptions } from "./RecoverOptions.ts";
 import type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoveryReport.ts";
 
 /** What the run is told beside where it goes on. */
-type HowToResume = Pick<ResumeOptions, "onlyIf" | "verify">;
+type HowToResume = Pick<ResumeOptions, "ifStatus" | "verify">;
 
 /** A choice with who carries it out. */
 interface Settled extends RecoveryChoice {

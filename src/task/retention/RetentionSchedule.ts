@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { expected, someClock, someFunction } from "../../internal/options/optionSchemas.ts";
+import { customSchema, clockSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { persistence } from "../../persistence/Persistence.ts";
@@ -22,15 +22,15 @@ export interface RetentionScheduleOptions {
 }
 
 const optionsSchema = z.object({
-  dailyAt: expected('a time of day from "00:00" to "23:59", or false', isTimeOfDay).optional(),
-  diskUse: someFunction().optional(),
+  dailyAt: customSchema('a time of day from "00:00" to "23:59", or false', isTimeOfDay).optional(),
+  diskUse: functionSchema().optional(),
   diskUseAbove: z.number().gt(0).max(1).optional(),
   checkEveryMs: z
     .number()
     .min(1)
     .max(2 ** 31 - 1)
     .optional(),
-  clock: someClock.optional(),
+  clock: clockSchema.optional(),
 });
 
 function isTimeOfDay(value: unknown): boolean {

@@ -1,11 +1,11 @@
-import type { AgentLife } from "../../checkpoint/life/AgentLife.ts";
+import type { StatusState } from "../../checkpoint/life/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
-import type { LogIndex } from "../../checkpoint/fold/LogIndex.ts";
+import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { AppendedEvents } from "../../persistence/events/AppendedEvents.ts";
-import { tellListener } from "../../persistence/events/notifyListener.ts";
+import { notifyListener } from "../../persistence/events/notifyListener.ts";
 import { timedEvent } from "../../persistence/events/PersistenceEvent.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
@@ -29,7 +29,7 @@ export class TaskLogs {
   }
 
   /** What the log of a task says now. Owns nothing. */
-  async life(taskId: string): Promise<AgentLife> {
+  async life(taskId: string): Promise<StatusState> {
     return (await AgentLog.readHead(this.log, taskId)).log.index.life;
   }
 
@@ -49,13 +49,13 @@ export class TaskLogs {
     });
   }
 
-  #listenerOf(taskId: string, generation: number, index: LogIndex): AppendListener {
+  #listenerOf(taskId: string, generation: number, index: LogProjection): AppendListener {
     const { onEvent, onListenerError } = this.#listening;
     if (!onEvent) return () => {};
     const events = new AppendedEvents(taskId, generation, index);
     return (records, summary) => {
       for (const event of events.of(records, summary))
-        tellListener(onEvent, timedEvent(event, this.clock), onListenerError);
+        notifyListener(onEvent, timedEvent(event, this.clock), onListenerError);
     };
   }
 }

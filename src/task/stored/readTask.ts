@@ -1,6 +1,6 @@
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addBlobReference } from "../../checkpoint/fold/blobReferences.ts";
-import type { Slot } from "../../checkpoint/values/valueCodec.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { Task } from "../Task.ts";
@@ -10,7 +10,7 @@ export async function readTask<Some extends Task>(log: RecordLog, task: Some): P
   const references = new Map<string, BlobCell>();
   for (const slot of slotsOf(task)) addBlobReference(slot, references);
   const values = await AgentLog.ofValues(log, task.taskId, references);
-  const read = (slot: Slot) => values.readValue(slot);
+  const read = (slot: StoredValue) => values.readValue(slot);
   const inputRequest = read(task.inputRequest);
   if (task.status === "queued") return { ...task, inputRequest, data: { ...task.data, inputRequest } };
   if (task.status !== "completed") return { ...task, inputRequest };
@@ -24,7 +24,7 @@ export async function readTask<Some extends Task>(log: RecordLog, task: Some): P
   return { ...task, inputRequest, data };
 }
 
-function slotsOf(task: Task): readonly Slot[] {
+function slotsOf(task: Task): readonly StoredValue[] {
   if (task.status !== "completed") return [task.inputRequest];
   const { finalOutput, filesModified, verificationResults } = task.data;
   return [task.inputRequest, finalOutput, filesModified, ...verificationResults];

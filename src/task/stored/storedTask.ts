@@ -1,4 +1,4 @@
-import type { AgentLife } from "../../checkpoint/life/AgentLife.ts";
+import type { StatusState } from "../../checkpoint/life/StatusState.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { inProgressData } from "../../checkpoint/life/stateDataOf.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
@@ -6,7 +6,7 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { Task } from "../Task.ts";
 
 /** The task that a life is of, its values in their stored form; `undefined` for an agent that was not created as one. */
-export function storedTask(taskId: string, life: AgentLife): Task | undefined {
+export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;
   const data = summary.status === "in_progress" ? inProgressData(life, taskId) : summary.data;

@@ -1,4 +1,4 @@
-import type { StartableTask } from "./startableTasks.ts";
+import type { ClaimableTask } from "./claimableTasks.ts";
 
 /** What came of a task that a worker found. */
 export type TaskOutcome = {
@@ -20,6 +20,6 @@ export type TaskOutcome = {
 );
 
 /** What each outcome says of its task. */
-export function takenTask({ taskId, taskName, status }: StartableTask) {
+export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
 }

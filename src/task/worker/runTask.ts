@@ -5,15 +5,15 @@ import { WaitExpiredError } from "../../errors/request/WaitExpiredError.ts";
 import { Recovery } from "../recovery/Recovery.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { stopTask } from "../stopTask.ts";
-import type { StartableTask } from "./startableTasks.ts";
+import type { ClaimableTask } from "./claimableTasks.ts";
 import type { TaskManager } from "../TaskManager.ts";
-import { takenTask, type TaskOutcome } from "./TaskOutcome.ts";
+import { claimedTask, type TaskOutcome } from "./TaskOutcome.ts";
 import type { TaskWorkerOptions } from "../TaskWorkerOptions.ts";
 
 /** A task that is taken. */
 export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly tasks: TaskManager;
-  readonly task: StartableTask;
+  readonly task: ClaimableTask;
   readonly agent: AIAgent<never, unknown>;
   readonly recovery: RecoveryHandlers;
   readonly signal: AbortSignal;
@@ -30,11 +30,11 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   if (task.status === "waiting" && !task.asks) return stopTask(tasks, task, new WaitExpiredError(task.taskId));
   try {
     const result = await recovered(taken);
-    if (result.status !== "completed") return { ...takenTask(task), outcome: result.status };
-    return { ...takenTask(task), outcome: "completed", output: result.output };
+    if (result.status !== "completed") return { ...claimedTask(task), outcome: result.status };
+    return { ...claimedTask(task), outcome: "completed", output: result.output };
   } catch (error) {
     if (error instanceof AgentBusyError || error instanceof StatusChangedError) throw error;
-    if (signal.aborted) return { ...takenTask(task), outcome: "interrupted", error };
+    if (signal.aborted) return { ...claimedTask(task), outcome: "interrupted", error };
     return stopTask(tasks, task, error);
   }
 }
@@ -42,7 +42,7 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
 async function recovered({ task, agent, recovery, signal, verify }: TakenTask) {
   const { taskId, status } = task;
   const resume = {
-    onlyIf: status === "waiting" ? (["waiting"] as const) : (["queued", "in_progress"] as const),
+    ifStatus: status === "waiting" ? (["waiting"] as const) : (["queued", "in_progress"] as const),
     ...(verify && { verify: (output: unknown) => verify(output, taskId) }),
   };
   return (await new Recovery(agent, { ...recovery, agentId: taskId, signal }, resume).execute()).result;

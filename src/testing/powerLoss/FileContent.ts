@@ -1,4 +1,4 @@
-import { type Fate, sectorSize, type Tear } from "./Fate.ts";
+import { type WriteOutcome, sectorSize, type Tear } from "./WriteOutcome.ts";
 
 const staleByte = 0x78;
 
@@ -19,7 +19,7 @@ export class FileContent {
   }
 
   /** Writes what a crash left of a write; a gap before it holds zeros. */
-  write(offset: number, bytes: Uint8Array, fate: Fate): void {
+  write(offset: number, bytes: Uint8Array, fate: WriteOutcome): void {
     if (fate === "lost") return;
     if (fate !== "kept") return this.#writeTorn(offset, bytes, fate);
     this.#grow(offset + bytes.length);

@@ -1,4 +1,4 @@
-import type { Fate } from "./Fate.ts";
+import type { WriteOutcome } from "./WriteOutcome.ts";
 import { FileContent } from "./FileContent.ts";
 import type { FolderEntry, Mutation } from "./Mutation.ts";
 import { SimulatedSystemError } from "./SimulatedSystemError.ts";
@@ -51,7 +51,7 @@ export class FileTree {
   }
 
   /** @param fate of a mutation that was not durable when a crash came. */
-  apply(mutation: Mutation, fate: Fate): void {
+  apply(mutation: Mutation, fate: WriteOutcome): void {
     if (mutation.kind === "name" && mutation.makes !== undefined)
       this.#nodes.set(mutation.node, mutation.makes === "file" ? new FileContent() : new Map());
     if (mutation.kind === "write") this.content(mutation.node)?.write(mutation.offset, mutation.bytes, fate);

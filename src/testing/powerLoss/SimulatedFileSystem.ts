@@ -5,7 +5,7 @@ import type { Fault, FileSystemCall } from "./Fault.ts";
 import { FaultyCalls } from "./FaultyCalls.ts";
 import { FileTree } from "./FileTree.ts";
 import { SimulatedSystemError } from "./SimulatedSystemError.ts";
-import { TracedTree } from "./TracedTree.ts";
+import { RecordedTree } from "./RecordedTree.ts";
 
 /**
  * A file system in memory that knows what it would lose. Run a storage on it, note what the storage acknowledged at which
@@ -20,7 +20,7 @@ import { TracedTree } from "./TracedTree.ts";
  */
 export class SimulatedFileSystem implements FileSystem {
   readonly #calls = new FaultyCalls();
-  #traced = new TracedTree(new FileTree());
+  #traced = new RecordedTree(new FileTree());
 
   /** How many changes and syncs there were: the moment to compare with that of a crash. */
   get position(): number {

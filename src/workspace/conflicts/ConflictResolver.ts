@@ -1,6 +1,6 @@
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
 import { textOf } from "../../agent/model/nodes.ts";
-import { merge } from "../merge/merge.ts";
+import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import type { ContentConflict } from "./ContentConflict.ts";
 import type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./ResolutionOutcome.ts";
@@ -20,7 +20,7 @@ export interface ConflictQuestion {
 /** How conflicts are resolved. */
 export interface ConflictResolverOptions {
   /**
-   * How far it may go without a person: `merge` (default) applies clean merges and shows a person what the model
+   * How far it may go without a person: `mergeThreeWay` (default) applies clean merges and shows a person what the model
    * proposes; `model` applies what the model proposes too; `ask` applies nothing that no person has seen.
    */
   readonly automation?: "merge" | "model" | "ask" | undefined;
@@ -57,7 +57,7 @@ export class ConflictResolver {
   ): Promise<ResolutionOutcome> {
     const { automation = "merge" } = this.#options;
     const refused: RefusedResolution[] = [];
-    const merged = merge(conflict.base, conflict.ours, conflict.theirs, { lineEndings: "merge" });
+    const merged = mergeThreeWay(conflict.base, conflict.ours, conflict.theirs, { lineEndings: "merge" });
     const proposal =
       (await this.#tryMerge(merged, conflict, refused)) ?? (await this.#tryModel(conflict, refused, signal));
     signal.throwIfAborted();

@@ -52,7 +52,7 @@ export async function commitFiles(root: string, request: CommitRequest): Promise
  *
  * @throws GitError when the branch has gone on, or the commit has no parent.
  */
-export async function takeBackCommit(root: string, { commit, parent, made }: CommittedFiles): Promise<void> {
+export async function revertCommit(root: string, { commit, parent, made }: CommittedFiles): Promise<void> {
   if (!made) return;
   await GitRepository.with(root, async (repository) => {
     // Taken back already: a crash came before that was noted.

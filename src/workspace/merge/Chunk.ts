@@ -1,4 +1,4 @@
-import type { Versions } from "./Versions.ts";
+import type { MergeVersions } from "./MergeVersions.ts";
 
 /** Some lines in a row of one version: from `start`, before `end`, counted from 0. */
 export interface Span {
@@ -8,13 +8,13 @@ export interface Span {
 
 /** A part of a merge: lines to take from one version, or lines of each of which one cannot be chosen. */
 export type Chunk =
-  | { readonly take: keyof Versions<unknown>; readonly span: Span }
-  | { readonly take: undefined; readonly spans: Versions<Span> };
+  | { readonly take: keyof MergeVersions<unknown>; readonly span: Span }
+  | { readonly take: undefined; readonly spans: MergeVersions<Span> };
 
 /** The same chunks with other spans. */
 export function mapSpans(
   chunks: readonly Chunk[],
-  change: (span: Span, version: keyof Versions<unknown>) => Span,
+  change: (span: Span, version: keyof MergeVersions<unknown>) => Span,
 ): Chunk[] {
   return chunks.map((chunk) => {
     if (chunk.take !== undefined) return { take: chunk.take, span: change(chunk.span, chunk.take) };
@@ -25,7 +25,10 @@ export function mapSpans(
 }
 
 /** The part of each version that a gap between its lines is. */
-export function linesIn<Line>(lines: Versions<readonly Line[]>, gap: Versions<Span>): Versions<readonly Line[]> {
+export function linesIn<Line>(
+  lines: MergeVersions<readonly Line[]>,
+  gap: MergeVersions<Span>,
+): MergeVersions<readonly Line[]> {
   return {
     base: lines.base.slice(gap.base.start, gap.base.end),
     ours: lines.ours.slice(gap.ours.start, gap.ours.end),

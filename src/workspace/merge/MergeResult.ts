@@ -1,4 +1,4 @@
-import type { Versions } from "./Versions.ts";
+import type { MergeVersions } from "./MergeVersions.ts";
 
 /** Lines of one version, where a merge has a conflict. */
 export interface ConflictSide {
@@ -9,7 +9,7 @@ export interface ConflictSide {
 }
 
 /** One conflict: the same place in each version. */
-export type ConflictRegion = Versions<ConflictSide>;
+export type ConflictRegion = MergeVersions<ConflictSide>;
 
 /** What a merge came to. */
 export type MergeResult =

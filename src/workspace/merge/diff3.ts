@@ -1,6 +1,6 @@
 import { diff3MergeRegions } from "node-diff3";
 import type { Chunk, Span } from "./Chunk.ts";
-import type { Versions } from "./Versions.ts";
+import type { MergeVersions } from "./MergeVersions.ts";
 
 /** A region as node-diff3 gives it: a is ours, o the base, b theirs. */
 type Region =
@@ -23,7 +23,7 @@ type Region =
 const versionOf = { a: "ours", o: "base", b: "theirs" } as const;
 
 /** Compares line by line. The time grows with the square of the length, and worse where lines repeat. */
-export function diff3({ base, ours, theirs }: Versions<readonly number[]>): Chunk[] {
+export function diff3({ base, ours, theirs }: MergeVersions<readonly number[]>): Chunk[] {
   // Arrays, never texts: node-diff3 cuts a text at any white space and forgets which it was.
   const regions = diff3MergeRegions([...ours], [...base], [...theirs]) as readonly Region[];
   return regions.flatMap((region) => {
@@ -32,7 +32,7 @@ export function diff3({ base, ours, theirs }: Versions<readonly number[]>): Chun
   });
 }
 
-function conflictOf(region: Region & { readonly stable: false }): Versions<Span> {
+function conflictOf(region: Region & { readonly stable: false }): MergeVersions<Span> {
   return {
     base: spanOf(region.oStart, region.oLength),
     ours: spanOf(region.aStart, region.aLength),
@@ -41,7 +41,7 @@ function conflictOf(region: Region & { readonly stable: false }): Versions<Span>
 }
 
 /** What both sides begin and end their change with is no conflict; with nothing in between there is none at all. */
-export function settleSame({ ours, theirs }: Versions<readonly number[]>, spans: Versions<Span>): Chunk[] {
+export function settleSame({ ours, theirs }: MergeVersions<readonly number[]>, spans: MergeVersions<Span>): Chunk[] {
   let [ourStart, theirStart] = [spans.ours.start, spans.theirs.start];
   let [ourEnd, theirEnd] = [spans.ours.end, spans.theirs.end];
   while (ourStart < ourEnd && theirStart < theirEnd && ours[ourStart] === theirs[theirStart]) {

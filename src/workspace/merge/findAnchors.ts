@@ -1,14 +1,14 @@
 import type { Span } from "./Chunk.ts";
-import { eachVersion, type Versions } from "./Versions.ts";
+import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
 /** Where one line stands in each version. */
-export type Anchor = Versions<number>;
+export type Anchor = MergeVersions<number>;
 
 /**
  * Lines that stand once in each version, and in the same order in all of them: there the three can be cut, and each gap
  * be merged by itself. Without this the time grows with the square of the length, and worse where lines repeat.
  */
-export function findAnchors(lines: Versions<readonly number[]>, within: Versions<Span>): Anchor[] {
+export function findAnchors(lines: MergeVersions<readonly number[]>, within: MergeVersions<Span>): Anchor[] {
   const places = {
     base: singles(lines.base, within.base),
     ours: singles(lines.ours, within.ours),
@@ -25,7 +25,7 @@ export function findAnchors(lines: Versions<readonly number[]>, within: Versions
 }
 
 /** The gaps between anchors, the anchors themselves left out: one more than there are anchors. */
-export function gapsBetween(anchors: readonly Anchor[], within: Versions<Span>): Versions<Span>[] {
+export function gapsBetween(anchors: readonly Anchor[], within: MergeVersions<Span>): MergeVersions<Span>[] {
   const before = eachVersion(within, ({ start }) => start - 1);
   const after = eachVersion(within, ({ end }) => end);
   return [...anchors, after].map((next, index) => {

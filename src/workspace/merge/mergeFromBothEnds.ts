@@ -1,14 +1,14 @@
 import { type Chunk, linesIn, mapSpans, type Span } from "./Chunk.ts";
 import { diff3, settleSame } from "./diff3.ts";
-import { eachVersion, type Versions } from "./Versions.ts";
+import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
-type Numbered = Versions<readonly number[]>;
+type Numbered = MergeVersions<readonly number[]>;
 
 /**
  * Merges one gap. Where lines repeat, a change can be seen in more than one place, and what one comparison finds clean
  * another finds a conflict. So the gap is compared from both of its ends, and is clean only when both say so and agree.
  */
-export function mergeFromBothEnds(lines: Numbered, gap: Versions<Span>): Chunk[] {
+export function mergeFromBothEnds(lines: Numbered, gap: MergeVersions<Span>): Chunk[] {
   const part = linesIn(lines, gap);
   const forward = diff3(part);
   if (hasConflict(forward)) return moved(forward, gap);
@@ -29,7 +29,7 @@ function isSameResult(lines: Numbered, one: readonly Chunk[], other: readonly Ch
   return taken(one).join() === taken(other).join();
 }
 
-function moved(chunks: readonly Chunk[], gap: Versions<Span>): Chunk[] {
+function moved(chunks: readonly Chunk[], gap: MergeVersions<Span>): Chunk[] {
   return mapSpans(chunks, ({ start, end }, version) => ({
     start: start + gap[version].start,
     end: end + gap[version].start,

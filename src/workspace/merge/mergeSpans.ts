@@ -1,14 +1,14 @@
 import { type Chunk, linesIn, type Span } from "./Chunk.ts";
 import { findAnchors, gapsBetween } from "./findAnchors.ts";
 import { mergeFromBothEnds } from "./mergeFromBothEnds.ts";
-import { eachVersion, type Versions } from "./Versions.ts";
+import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
 /** Up to so many lines in its longest version a gap is compared line by line; more would take seconds where lines repeat. */
 const longestGap = 500;
 /** How often a gap that is too long is cut again, at lines that are single within it. */
 const mostCuts = 4;
 
-type Numbered = Versions<readonly number[]>;
+type Numbered = MergeVersions<readonly number[]>;
 
 /**
  * Merges numbered lines: equal numbers mean equal lines. Cut at anchors first, so that the time grows with the length of
@@ -22,7 +22,7 @@ export function mergeSpans(lines: Numbered): Chunk[] {
   );
 }
 
-function mergeWithin(lines: Numbered, within: Versions<Span>, cutsLeft: number): Chunk[] {
+function mergeWithin(lines: Numbered, within: MergeVersions<Span>, cutsLeft: number): Chunk[] {
   const anchors = findAnchors(lines, within);
   return gapsBetween(anchors, within).flatMap((gap, index) => {
     const anchor = anchors[index]?.base;
@@ -31,7 +31,7 @@ function mergeWithin(lines: Numbered, within: Versions<Span>, cutsLeft: number):
   });
 }
 
-function mergeGap(lines: Numbered, gap: Versions<Span>, cutsLeft: number): Chunk[] {
+function mergeGap(lines: Numbered, gap: MergeVersions<Span>, cutsLeft: number): Chunk[] {
   if (isEmpty(gap.ours) && isEmpty(gap.theirs)) return [];
   const { base, ours, theirs } = linesIn(lines, gap);
   if (isSame(ours, base) || isSame(ours, theirs)) return [{ take: "theirs", span: gap.theirs }];
@@ -42,7 +42,7 @@ function mergeGap(lines: Numbered, gap: Versions<Span>, cutsLeft: number): Chunk
 }
 
 /** What all three begin and end with is left as it is. */
-function mergeLongGap(lines: Numbered, gap: Versions<Span>, cutsLeft: number): Chunk[] {
+function mergeLongGap(lines: Numbered, gap: MergeVersions<Span>, cutsLeft: number): Chunk[] {
   const head = commonHead(lines, gap);
   const tail = commonTail(
     lines,
@@ -56,7 +56,7 @@ function mergeLongGap(lines: Numbered, gap: Versions<Span>, cutsLeft: number): C
   ];
 }
 
-function commonHead({ base, ours, theirs }: Numbered, within: Versions<Span>): number {
+function commonHead({ base, ours, theirs }: Numbered, within: MergeVersions<Span>): number {
   const most = shortest(within);
   let count = 0;
   const isCommon = (at: number): boolean => {
@@ -67,7 +67,7 @@ function commonHead({ base, ours, theirs }: Numbered, within: Versions<Span>): n
   return count;
 }
 
-function commonTail({ base, ours, theirs }: Numbered, within: Versions<Span>): number {
+function commonTail({ base, ours, theirs }: Numbered, within: MergeVersions<Span>): number {
   const most = shortest(within);
   let count = 0;
   const isCommon = (at: number): boolean => {
@@ -78,7 +78,7 @@ function commonTail({ base, ours, theirs }: Numbered, within: Versions<Span>): n
   return count;
 }
 
-function shortest({ base, ours, theirs }: Versions<Span>): number {
+function shortest({ base, ours, theirs }: MergeVersions<Span>): number {
   return Math.min(base.end - base.start, ours.end - ours.start, theirs.end - theirs.start);
 }
 

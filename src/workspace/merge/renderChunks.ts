@@ -1,8 +1,8 @@
 import type { Chunk, Span } from "./Chunk.ts";
 import type { ConflictRegion, ConflictSide, MergeResult } from "./MergeResult.ts";
-import type { Versions } from "./Versions.ts";
+import type { MergeVersions } from "./MergeVersions.ts";
 
-type Lines = Versions<readonly string[]>;
+type Lines = MergeVersions<readonly string[]>;
 
 /** What stands beside the markers. */
 export interface MergeLabels {
@@ -30,7 +30,7 @@ export function renderChunks(lines: Lines, chunks: readonly Chunk[], labels: Mer
   return regions.length === 0 ? { clean: true, text } : { clean: false, text, regions, binary: false };
 }
 
-function regionOf(lines: Lines, spans: Versions<Span>): ConflictRegion {
+function regionOf(lines: Lines, spans: MergeVersions<Span>): ConflictRegion {
   const side = (version: keyof Lines): ConflictSide => ({
     line: spans[version].start + 1,
     text: textOf(lines[version], spans[version]),

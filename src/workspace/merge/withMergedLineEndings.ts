@@ -1,12 +1,12 @@
 import type { MergeResult } from "./MergeResult.ts";
-import { eachVersion, type Versions } from "./Versions.ts";
+import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
 type LineEnding = "\n" | "\r\n";
 
 /** Merges texts without their line endings, and gives the result those that the side has that changed them. */
 export function withMergedLineEndings(
-  versions: Versions<string>,
-  mergeLines: (versions: Versions<string>) => MergeResult,
+  versions: MergeVersions<string>,
+  mergeLines: (versions: MergeVersions<string>) => MergeResult,
 ): MergeResult {
   const { base, ours, theirs } = eachVersion(versions, lineEndingOf);
   if (base === "mixed" || ours === "mixed" || theirs === "mixed") return mergeLines(versions);

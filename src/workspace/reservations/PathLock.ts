@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/Clock.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import type { ExpiryJudge } from "./ExpiryJudge.ts";
+import type { LockExpiry } from "./LockExpiry.ts";
 import type { LockFolder } from "./LockFolder.ts";
 import { granted, type LockEntry, type LockState, mayHave, queued, renewed, without } from "./LockState.ts";
 import { processClaim } from "./ProcessClaim.ts";
@@ -25,12 +25,12 @@ export interface LockRequest {
  */
 export class PathLock {
   readonly #folder: LockFolder;
-  readonly #judge: ExpiryJudge;
+  readonly #judge: LockExpiry;
   readonly #clock: Clock;
   readonly #identity: ProcessIdentity;
   readonly #request: LockRequest;
 
-  constructor(folder: LockFolder, judge: ExpiryJudge, clock: Clock, identity: ProcessIdentity, request: LockRequest) {
+  constructor(folder: LockFolder, judge: LockExpiry, clock: Clock, identity: ProcessIdentity, request: LockRequest) {
     this.#folder = folder;
     this.#judge = judge;
     this.#clock = clock;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { atLeast, someSignal } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, abortSignalSchema } from "../../internal/options/optionSchemas.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { Disk } from "../../node/Disk.ts";
@@ -13,7 +13,7 @@ import { relativePath } from "../files/relativePath.ts";
 import { HeldFiles } from "./HeldFiles.ts";
 import { LockFolder } from "./LockFolder.ts";
 import type { LockState } from "./LockState.ts";
-import { ExpiryJudge } from "./ExpiryJudge.ts";
+import { LockExpiry } from "./LockExpiry.ts";
 import { machineClock } from "./machineClock.ts";
 import { PathLock } from "./PathLock.ts";
 import type { Reservation, ReservedFile } from "./Reservation.ts";
@@ -49,9 +49,9 @@ const requestSchema = z.object({
   options: z.object({
     owner: z.string(),
     ttlMs: z.number().gt(0).max(longestTtlMs).optional(),
-    timeoutMs: atLeast(0).optional(),
+    timeoutMs: numberFrom(0).optional(),
     keepAlive: z.boolean().optional(),
-    signal: someSignal.optional(),
+    signal: abortSignalSchema.optional(),
   }),
 });
 
@@ -68,7 +68,7 @@ export class Reservations {
   readonly #folder: LockFolder;
   readonly #clock: Clock;
   readonly #identity: ProcessIdentity;
-  readonly #judge: ExpiryJudge;
+  readonly #judge: LockExpiry;
 
   constructor(options: ReservationsOptions = {}) {
     this.#clock = options.clock ?? machineClock;
@@ -77,7 +77,7 @@ export class Reservations {
       new Disk(nodeFileSystem, this.#clock),
       join(options.directory ?? ".agent-persistence", "locks"),
     );
-    this.#judge = new ExpiryJudge(this.#clock, this.#identity);
+    this.#judge = new LockExpiry(this.#clock, this.#identity);
   }
 
   /**

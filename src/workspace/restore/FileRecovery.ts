@@ -3,7 +3,7 @@ import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointD
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
-import type { ParticipantHost, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
+import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
@@ -29,14 +29,14 @@ export class FileRecovery implements RecoveryParticipant {
   readonly #files: WorkspaceFiles;
   readonly #restore: FileRestore;
   readonly #resolver: ConflictResolver;
-  readonly #host: () => ParticipantHost;
+  readonly #host: () => ParticipantContext;
 
   constructor(options: {
     readonly files: WorkspaceFiles;
     readonly restore: FileRestore;
     readonly resolver: ConflictResolver;
     /** @throws TypeError when the workspace is no participant of an agent. */
-    readonly host: () => ParticipantHost;
+    readonly host: () => ParticipantContext;
   }) {
     this.#files = options.files;
     this.#restore = options.restore;

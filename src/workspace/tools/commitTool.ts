@@ -23,7 +23,7 @@ const inputSchema = z.object({
 /**
  * The tool `commit`. Where {@link Drift} is installed it looks for drift first, and a high one makes the run wait before
  * anything is committed. A call that is made again after a crash finds its files committed, and makes no second commit. To
- * take commits back in a rollback, register `takeBackCommit` as its inverse.
+ * take commits back in a rollback, register `revertCommit` as its inverse.
  */
 export function commitTool(options: {
   readonly root: string;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { tool, type AnyTool } from "../../agent/tool/Tool.ts";
-import type { Turns } from "../../internal/Turns.ts";
+import type { Mutex } from "../../internal/Mutex.ts";
 import { fileIn, textIn } from "../files/contentOf.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
@@ -14,7 +14,7 @@ const encoding = z.enum(["utf8", "base64"]);
  * The tools with which an agent reads and changes the files of a workspace. Calls that change something are taken one at a
  * time, also those of one answer; each may be made again after a crash.
  */
-export function fileTools(files: WorkspaceFiles, turns: Turns): readonly AnyTool[] {
+export function fileTools(files: WorkspaceFiles, turns: Mutex): readonly AnyTool[] {
   return [
     readTool(files),
     writeTool(files, turns),
@@ -43,7 +43,7 @@ function readTool(files: WorkspaceFiles): AnyTool {
   });
 }
 
-function writeTool(files: WorkspaceFiles, turns: Turns): AnyTool {
+function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "write_file",
     description: "Writes a whole file, and makes the folders it needs. What was in the file before is replaced.",
@@ -56,7 +56,7 @@ function writeTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     effect: "idempotent",
     modifiesFiles: true,
     execute: ({ path: given, content, encoding: form, executable }, options) =>
-      turns.next(async () => {
+      turns.runExclusive(async () => {
         const at = relativePath(given);
         const bytes = Buffer.from(content, form ?? "utf8");
         const [change] = await changeFiles(files, options, () => writeOf(files, at, bytes, executable));
@@ -65,7 +65,7 @@ function writeTool(files: WorkspaceFiles, turns: Turns): AnyTool {
   });
 }
 
-function editTool(files: WorkspaceFiles, turns: Turns): AnyTool {
+function editTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "edit_file",
     description: "Replaces a piece of a text file. The piece must stand in the file exactly once, unless all is true.",
@@ -78,7 +78,7 @@ function editTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     effect: "idempotent",
     modifiesFiles: true,
     execute: ({ path: given, ...edit }, options) =>
-      turns.next(async () => {
+      turns.runExclusive(async () => {
         const at = relativePath(given);
         const [change] = await changeFiles(files, options, () => editOf(files, at, edit));
         return { path: at, bytes: change?.after?.kind === "file" ? change.after.bytes : 0 };
@@ -86,7 +86,7 @@ function editTool(files: WorkspaceFiles, turns: Turns): AnyTool {
   });
 }
 
-function deleteTool(files: WorkspaceFiles, turns: Turns): AnyTool {
+function deleteTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "delete_file",
     description: "Deletes a file or a link.",
@@ -94,7 +94,7 @@ function deleteTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     effect: "idempotent",
     modifiesFiles: true,
     execute: ({ path: given }, options) =>
-      turns.next(async () => {
+      turns.runExclusive(async () => {
         const at = relativePath(given);
         await changeFiles(files, options, () => deletionOf(files, at));
         return { path: at };
@@ -102,7 +102,7 @@ function deleteTool(files: WorkspaceFiles, turns: Turns): AnyTool {
   });
 }
 
-function moveTool(files: WorkspaceFiles, turns: Turns): AnyTool {
+function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "move_file",
     description: "Moves or renames a file or a link. There must be nothing at the new path.",
@@ -110,7 +110,7 @@ function moveTool(files: WorkspaceFiles, turns: Turns): AnyTool {
     effect: "idempotent",
     modifiesFiles: true,
     execute: ({ from: givenFrom, to: givenTo }, options) =>
-      turns.next(async () => {
+      turns.runExclusive(async () => {
         const [from, to] = [relativePath(givenFrom), relativePath(givenTo)];
         await changeFiles(files, options, () => moveOf(files, from, to));
         return { from, to };

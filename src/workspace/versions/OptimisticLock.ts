@@ -6,7 +6,7 @@ import { FileNotAcquiredError } from "../../errors/workspace/FileNotAcquiredErro
 import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { atLeast, expected, someText, withMethods } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, customSchema, nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { fileIn } from "../files/contentOf.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
@@ -30,16 +30,16 @@ export interface OptimisticLockOptions {
 }
 
 const optionsSchema = z.object({
-  root: someText,
-  reservations: withMethods<Reservations>("acquire"),
+  root: nonEmptyString,
+  reservations: objectWithMethods<Reservations>("acquire"),
   owner: z.string().optional(),
-  timeoutMs: atLeast(0).optional(),
+  timeoutMs: numberFrom(0).optional(),
 });
 
 const pathSchema = z.object({ path: z.string() });
 
 const commitSchema = pathSchema.extend({
-  content: expected("text or a Uint8Array", (value) => typeof value === "string" || value instanceof Uint8Array),
+  content: customSchema("text or a Uint8Array", (value) => typeof value === "string" || value instanceof Uint8Array),
 });
 
 /**

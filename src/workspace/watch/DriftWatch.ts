@@ -4,7 +4,7 @@ import type { AgentFeature } from "../../agent/feature/AgentFeature.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { atLeast, someClock, someFunction, someText } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, clockSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
@@ -57,13 +57,13 @@ export interface DriftWatchConfig {
 }
 
 const configSchema = z.object({
-  root: someText,
-  upstream: someText.optional(),
-  fetch: someFunction().optional(),
-  onDrift: someFunction().optional(),
-  intervalMs: atLeast(0).optional(),
-  clock: someClock.optional(),
-  rebase: z.object({ test: someFunction(), committer: z.object({ name: z.string(), email: z.string() }) }).optional(),
+  root: nonEmptyString,
+  upstream: nonEmptyString.optional(),
+  fetch: functionSchema().optional(),
+  onDrift: functionSchema().optional(),
+  intervalMs: numberFrom(0).optional(),
+  clock: clockSchema.optional(),
+  rebase: z.object({ test: functionSchema(), committer: z.object({ name: z.string(), email: z.string() }) }).optional(),
 });
 
 /** The answers to a run that waits because of a drift. */
@@ -77,7 +77,7 @@ const defaultIntervalMs = 600_000;
 /** Looks for drift on behalf of one agent definition. */
 export class DriftWatch {
   /**
-   * Tells `recover(agent, { participants: [agent.feature(Drift).recovery] })` of commits that the upstream got after the
+   * Tells `recoverTask(agent, { participants: [agent.feature(Drift).recovery] })` of commits that the upstream got after the
    * checkpoint, and rebases onto them where `rebase` is configured. It fetches by `fetch`, as a check does.
    */
   readonly recovery: RecoveryParticipant;
@@ -130,12 +130,12 @@ export class DriftWatch {
   }
 
   /**
-   * For the `carryOver` of a restart: the tracker outlives it, with what the upstream has now, and what nobody settled
+   * For the `prepareStorage` of a restart: the tracker outlives it, with what the upstream has now, and what nobody settled
    * before as `task_restarted`.
    *
    * @throws GitError, which refuses the restart.
    */
-  readonly carryOver = async (storage: AgentStorage, agentId: string): Promise<void> => {
+  readonly prepareStorage = async (storage: AgentStorage, agentId: string): Promise<void> => {
     const known = storage.get(versionTrackerKey);
     const report = await this.#look(known, new AbortController().signal);
     // What the task itself left in the work tree is about to be taken back.

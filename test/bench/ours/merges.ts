@@ -1,4 +1,4 @@
-import { merge } from "agent-persistence/workspace";
+import { mergeThreeWay } from "agent-persistence/workspace";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ function medianMs(base: readonly string[], ours: readonly string[], theirs: read
   const [b, o, t] = [base.join("\n"), ours.join("\n"), theirs.join("\n")] as const;
   const times = Array.from({ length: rounds }, () => {
     const start = performance.now();
-    merge(b, o, t);
+    mergeThreeWay(b, o, t);
     return performance.now() - start;
   });
   return median(times);

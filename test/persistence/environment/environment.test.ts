@@ -1,10 +1,10 @@
 import { AIAgent, Persistence, persistence, strategy, type EnvironmentMismatch } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import {
-  judgeEnvironment,
+  compareEnvironment,
   type EnvironmentFacts,
   type RecoveryInfo,
-} from "../../../src/persistence/environment/judgeEnvironment.ts";
+} from "../../../src/persistence/environment/compareEnvironment.ts";
 import { Stopped } from "../support/durableAgent.ts";
 import { requiringAgent } from "../support/requiringAgent.ts";
 import { storages } from "../support/storages.ts";
@@ -118,6 +118,6 @@ describe("the verdict on an environment", () => {
     ],
     ["name unknown", name, facts, [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2" }]],
   ])("%s", (_name, required, found, expected) => {
-    expect(judgeEnvironment(required, found)).toEqual(expected);
+    expect(compareEnvironment(required, found)).toEqual(expected);
   });
 });

@@ -5,7 +5,7 @@ import {
   type AgentContext,
   type LogPersistenceStorageProvider,
 } from "agent-persistence";
-import { recover } from "agent-persistence/task";
+import { recoverTask } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
@@ -56,7 +56,7 @@ describe.each(logStorages)("$name: a newest checkpoint whose value is lost", (st
       checkpointId: newest,
       integrity: { blobsAccessible: { ok: false, reason: expect.stringContaining(blob) as string } },
     });
-    const refused = recover(agent());
+    const refused = recoverTask(agent());
     await expect(refused).rejects.toMatchObject({ code: "recovery_refused" });
     await expect(refused).rejects.toThrow(`${newest}, is damaged`);
     expect(await recordsOf(opened())).toEqual(before);
@@ -67,7 +67,7 @@ describe.each(logStorages)("$name: a newest checkpoint whose value is lost", (st
     const [, valid = ""] = ids;
     expect(await persistence(agent()).agent().validateCheckpoint(valid)).toMatchObject({ valid: true });
     await persistence(agent()).agent().rollbackToCheckpoint(valid);
-    expect((await recover(agent())).result).toMatchObject({ status: "completed", output: "in 20000" });
+    expect((await recoverTask(agent())).result).toMatchObject({ status: "completed", output: "in 20000" });
     expect(ran).toEqual(["second", "second"]);
   });
 });

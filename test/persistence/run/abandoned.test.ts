@@ -1,7 +1,7 @@
 import { tool, type Message, type PromptExecutor } from "agent-persistence";
 import { emptyState } from "../../../src/checkpoint/fold/AgentState.ts";
-import { SlotReader } from "../../../src/checkpoint/fold/SlotReader.ts";
-import { closingMessage } from "../../../src/persistence/record/closingMessage.ts";
+import { ValueReader } from "../../../src/checkpoint/fold/ValueReader.ts";
+import { missingToolResults } from "../../../src/persistence/record/missingToolResults.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defaultLoop } from "../support/defaultLoop.ts";
@@ -38,7 +38,7 @@ describe("the message that closes a history", () => {
     ],
   ]);
   const state = { ...emptyState, calls: ended };
-  const reader = new SlotReader(state, new Map());
+  const reader = new ValueReader(state, new Map());
 
   it.each<[string, readonly Message[], unknown]>([
     ["nothing", [], undefined],
@@ -59,7 +59,7 @@ describe("the message that closes a history", () => {
       [["2", "two", undefined]],
     ],
   ])("after %s", (_name, messages, expected) => {
-    const closing = closingMessage(messages, state.calls, reader);
+    const closing = missingToolResults(messages, state.calls, reader);
     const parts = closing?.content.map(
       (part) => part.type === "tool-result" && [part.toolCallId, part.output, part.isError],
     );

@@ -41,7 +41,7 @@ describe.each(logStorages)("options that are undefined, on storage in $name", ({
       storage,
       triggers: undefined,
       retention: { completedDays: undefined, failedDays: undefined, maxCheckpoints: undefined },
-      trimming: { toolOutputs: undefined, messages: undefined, summarise: undefined },
+      trimming: { toolOutputs: undefined, messages: undefined, summarize: undefined },
       inverseRetry: { attempts: undefined, delayMs: undefined },
     });
     const options = { agentId: undefined, runId: undefined, signal: undefined, history: undefined };
@@ -54,7 +54,7 @@ describe.each(logStorages)("options that are undefined, on storage in $name", ({
     ]);
     expect(await durable.validateCheckpoint()).toMatchObject({ valid: true });
     await durable.rollbackToCheckpoint(all[1]?.checkpointId ?? "", { rollbackStrategy: undefined });
-    expect(await agent.resume({ checkpointId: undefined, answers: undefined, onlyIf: undefined })).toMatchObject({
+    expect(await agent.resume({ checkpointId: undefined, answers: undefined, ifStatus: undefined })).toMatchObject({
       output: "x",
     });
     const { failed } = await persistence(agent).prune({ agentId: undefined, now: undefined, policy: undefined });

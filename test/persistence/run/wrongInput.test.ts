@@ -1,15 +1,14 @@
 import {
   AIAgent,
-  type AgentContext,
   LogPersistenceStorageProvider,
   Persistence,
-  RollbackToolRegistry,
-  contextDelta,
-  interval,
   persistence,
+  RollbackToolRegistry,
   storageKey,
   strategy,
   tool,
+  triggers,
+  type AgentContext,
 } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -53,8 +52,8 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["a storage that is null", "storage", install({ storage: null })],
   ["a configuration that is text", "", install("memory")],
   ["a switch that is text", "enableAutomaticPersistence", install({ enableAutomaticPersistence: "no" })],
-  ["triggers that are no list", "triggers", install({ triggers: interval() })],
-  ["a trigger that is none", "triggers.0", install({ triggers: [interval] })],
+  ["triggers that are no list", "triggers", install({ triggers: triggers.interval() })],
+  ["a trigger that is none", "triggers.0", install({ triggers: [triggers.interval] })],
   ...["after_node", "run_started", "run_ended", "unresolved", "asked_for", "rollback"].map(
     (name) =>
       [
@@ -75,8 +74,8 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["an environment that is none", "environment", install({ environment: 5 })],
   ["a retention that is none", "retention.maxCheckpoints", install({ retention: { maxCheckpoints: 1 } })],
   ["a clock that is none", "clock", install({ clock: Date })],
-  ["an interval that is none", "", () => interval({ everyMs: Number.NaN })],
-  ["a growth that is none", "", () => contextDelta({ bytes: -1 })],
+  ["an interval that is none", "", () => triggers.interval({ everyMs: Number.NaN })],
+  ["a growth that is none", "", () => triggers.contextDelta({ bytes: -1 })],
   ["an inverse of nothing", "tool", () => new RollbackToolRegistry().registerRollback(wrong(undefined), () => 1)],
   ["an inverse that is none", "inverse", () => new RollbackToolRegistry().registerRollback(book, wrong(undefined))],
   ["a log that is none", "", () => new LogPersistenceStorageProvider(wrong(undefined))],
@@ -128,8 +127,8 @@ const verbs: readonly (readonly [string, string, Verb])[] = [
   ["resume with text for options", "", (agent) => agent.resume(wrong("a"))],
   ["resume with a checkpoint that is none", "checkpointId", (agent) => agent.resume({ checkpointId: "" })],
   ["resume with answers that are none", "answers", (agent) => agent.resume({ answers: wrong([]) })],
-  ["resume only in a status that is none", "onlyIf.0", (agent) => agent.resume({ onlyIf: [wrong("done")] })],
-  ["resume only in a text", "onlyIf", (agent) => agent.resume({ onlyIf: wrong("completed") })],
+  ["resume only in a status that is none", "ifStatus.0", (agent) => agent.resume({ ifStatus: [wrong("done")] })],
+  ["resume only in a text", "ifStatus", (agent) => agent.resume({ ifStatus: wrong("completed") })],
   ["resume with a verification that is none", "verify", (agent) => agent.resume({ verify: wrong(5) })],
   ["rollback to nothing", "", (agent) => durable(agent).rollbackToCheckpoint(wrong(undefined))],
   ["rollback to an empty id", "", (agent) => durable(agent).rollbackToCheckpoint("")],

@@ -4,7 +4,7 @@ import {
   tool,
   type AgentContext,
   type DescribedStep,
-  type ParticipantHost,
+  type ParticipantContext,
   type ParticipantPlan,
   type ParticipantRequest,
   type RollbackParticipant,
@@ -30,7 +30,7 @@ export class NotebookParticipant implements RollbackParticipant {
   refusal: Error | undefined;
   /** Thrown by each `apply` of this page. */
   stuckAt: string | undefined;
-  host: ParticipantHost | undefined;
+  host: ParticipantContext | undefined;
 
   /** @param pages the world: it outlives the processes that look at it. */
   constructor(pages: Map<string, string>) {
@@ -61,7 +61,7 @@ export class NotebookParticipant implements RollbackParticipant {
     return `${page} written`;
   }
 
-  attach(host: ParticipantHost): void {
+  onInstall(host: ParticipantContext): void {
     this.host = host;
   }
 

@@ -1,14 +1,7 @@
 import {
-  afterAgentCompletion,
-  afterFileModification,
-  afterNode,
-  afterUserInteraction,
-  beforeDangerousOperation,
-  beforeExternalApiCall,
-  contextDelta,
-  interval,
   strategy,
   tool,
+  triggers,
   type AgentContext,
   type CheckpointTrigger,
   type PersistenceEvent,
@@ -65,16 +58,16 @@ function office(world: World, clock: SimulatedClock) {
 }
 
 const ready: readonly (readonly [CheckpointTrigger, readonly string[]])[] = [
-  [afterNode(), ["research/read", "talk", "end"]],
-  [afterAgentCompletion(), ["talk: after_agent_completion"]],
-  [beforeDangerousOperation(), ["prepare: before_dangerous_operation"]],
-  [beforeExternalApiCall(), ["prepare: before_external_api_call"]],
-  [afterFileModification(), ["prepare: after_file_modification"]],
-  [afterUserInteraction(), ["talk: after_user_interaction"]],
-  [interval(), ["talk: interval"]],
-  [interval({ everyMs: 3 * minute }), ["research/read: interval", "talk: interval"]],
-  [contextDelta(), ["talk: context_delta"]],
-  [contextDelta({ bytes: 100_000 }), []],
+  [triggers.afterNode(), ["research/read", "talk", "end"]],
+  [triggers.afterAgentCompletion(), ["talk: after_agent_completion"]],
+  [triggers.beforeDangerousOperation(), ["prepare: before_dangerous_operation"]],
+  [triggers.beforeExternalApiCall(), ["prepare: before_external_api_call"]],
+  [triggers.afterFileModification(), ["prepare: after_file_modification"]],
+  [triggers.afterUserInteraction(), ["talk: after_user_interaction"]],
+  [triggers.interval(), ["talk: interval"]],
+  [triggers.interval({ everyMs: 3 * minute }), ["research/read: interval", "talk: interval"]],
+  [triggers.contextDelta(), ["talk: context_delta"]],
+  [triggers.contextDelta({ bytes: 100_000 }), []],
 ];
 
 describe.each(logStorages)("$name: a trigger alone", (storage) => {
@@ -190,7 +183,7 @@ describe.each(storages)("$name: triggers", (storage) => {
 
   it("are not asked when automatic persistence is off", async () => {
     const opened = await storage.open();
-    const agent = durableAgent(steps(2), opened(), { automatic: false, triggers: [afterNode()] });
+    const agent = durableAgent(steps(2), opened(), { automatic: false, triggers: [triggers.afterNode()] });
     await agent.run("");
     expect((await checkpointsOf(agent)).map(({ nodeId }) => nodeId)).toEqual(["finish"]);
   });
@@ -201,7 +194,7 @@ describe.each(logStorages)("$name: a critical trigger", (storage) => {
     const opened = await storage.open();
     const world = new World();
     const { graph, tools } = office(world, new SimulatedClock());
-    const options = { tools, triggers: [beforeDangerousOperation()] };
+    const options = { tools, triggers: [triggers.beforeDangerousOperation()] };
     await expect(durableAgent(graph, crashAfter(opened(), 1), options).run("go")).rejects.toMatchObject({
       name: "SimulatedCrashError",
     });
@@ -231,8 +224,12 @@ describe.each(logStorages)("$name: a critical trigger", (storage) => {
       await persistence(context).createCheckpoint({ nodeId: "tell", lastInput: "saved" });
       return context.tools.call(danger, {});
     });
-    const triggers = [beforeDangerousOperation()];
-    const options = { tools: [danger], triggers, onEvent: (event: PersistenceEvent) => void events.push(event) };
+    const installed = [triggers.beforeDangerousOperation()];
+    const options = {
+      tools: [danger],
+      triggers: installed,
+      onEvent: (event: PersistenceEvent) => void events.push(event),
+    };
     expect(await durableAgent(graph, opened(), options).run("go")).toMatchObject({ output: "done" });
     expect(events).toContainEqual(
       expect.objectContaining({ kind: "checkpoint_skipped", reason: "superseded", nodeId: "ask" }),
@@ -245,24 +242,24 @@ describe("what is due", () => {
     ({ kind: "node_completed", nodeId: "n", left: [], elapsedMs: 0, grownBytes: 0, ...facts }) as TriggerMoment;
 
   it.each([
-    [interval(), { elapsedMs: 5 * minute - 1, grownBytes: 1 }, false],
-    [interval(), { elapsedMs: 5 * minute, grownBytes: 1 }, true],
-    [interval(), { elapsedMs: 5 * minute, grownBytes: 0 }, "unchanged"],
-    [interval({ everyMs: 10 }), { elapsedMs: 10, grownBytes: 1 }, true],
-    [contextDelta(), { grownBytes: 10 * 1_024 }, false],
-    [contextDelta(), { grownBytes: 10 * 1_024 + 1 }, true],
-    [afterAgentCompletion(), { left: [] }, false],
-    [afterAgentCompletion(), { left: ["a/b", "a"] }, true],
+    [triggers.interval(), { elapsedMs: 5 * minute - 1, grownBytes: 1 }, false],
+    [triggers.interval(), { elapsedMs: 5 * minute, grownBytes: 1 }, true],
+    [triggers.interval(), { elapsedMs: 5 * minute, grownBytes: 0 }, "unchanged"],
+    [triggers.interval({ everyMs: 10 }), { elapsedMs: 10, grownBytes: 1 }, true],
+    [triggers.contextDelta(), { grownBytes: 10 * 1_024 }, false],
+    [triggers.contextDelta(), { grownBytes: 10 * 1_024 + 1 }, true],
+    [triggers.afterAgentCompletion(), { left: [] }, false],
+    [triggers.afterAgentCompletion(), { left: ["a/b", "a"] }, true],
   ] as const)("%o at %o: %s", (trigger, facts, expected) => {
     expect(trigger.isDue(moment(facts as Partial<TriggerMoment>))).toBe(expected);
   });
 
   it("is told apart from what would be due if anything had changed", () => {
-    const triggers = [interval(), afterNode()];
-    expect(dueTriggers(triggers, moment({ elapsedMs: 5 * minute }))).toEqual({
-      due: triggers[1],
+    const installed = [triggers.interval(), triggers.afterNode()];
+    expect(dueTriggers(installed, moment({ elapsedMs: 5 * minute }))).toEqual({
+      due: installed[1],
       merged: [],
-      unchanged: [triggers[0]],
+      unchanged: [installed[0]],
       failed: [],
     });
   });

@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     const asked: string[] = [];
     const trimming: TrimmingPolicy = {
       toolOutputs: 1,
-      summarise: async (older) => {
+      summarize: async (older) => {
         asked.push(older.kind === "tool_output" ? older.toolCallId : "messages");
         return "short";
       },
@@ -158,16 +158,16 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     ]);
   });
 
-  it("loses no checkpoint by a summariser that fails, and tells of it", async () => {
+  it("loses no checkpoint by a summarizer that fails, and tells of it", async () => {
     const events: PersistenceEvent[] = [];
     let failures = 3;
-    const summarise = (older: OlderContent) => {
+    const summarize = (older: OlderContent) => {
       if (failures-- > 0) throw new Stopped("no summary");
       return `short ${older.kind}`;
     };
     const { agent } = await agentOn(
       6,
-      { toolOutputs: 1, summarise },
+      { toolOutputs: 1, summarize },
       { onEvent: (event: PersistenceEvent) => void events.push(event) },
     );
     expect(await agent.run("go")).toMatchObject({ status: "completed", output: "done" });
@@ -180,10 +180,10 @@ describe.each(logStorages)("$name: trimming", (storage) => {
 
   it("takes what is no text for a failure", async () => {
     const events: PersistenceEvent[] = [];
-    const summarise = () => 7 as unknown as string;
+    const summarize = () => 7 as unknown as string;
     const { agent } = await agentOn(
       2,
-      { toolOutputs: 1, summarise },
+      { toolOutputs: 1, summarize },
       { onEvent: (event: PersistenceEvent) => void events.push(event) },
     );
     await agent.run("go");

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AIAgent, Persistence, strategy } from "agent-persistence";
-import { recover, type RecoveryOption } from "agent-persistence/task";
+import { recoverTask, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { Drift, type DriftWatchConfig } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ async function stopped(opened: Opened) {
   const fetch = () => Promise.resolve(void ours.git("fetch", "--quiet"));
   const come = (choose: RecoveryOption | undefined, config: Partial<DriftWatchConfig> = { rebase }) => {
     const agent = build(opened, ours, fault, { fetch, ...config });
-    return recover(agent, {
+    return recoverTask(agent, {
       participants: [agent.feature(Drift).recovery],
       ...(choose && { onEnvironmentMismatch: () => choose }),
     });

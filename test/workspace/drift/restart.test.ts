@@ -12,7 +12,7 @@ import {
 } from "agent-persistence";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
-import { commitTool, Drift, takeBackCommit, Workspace } from "agent-persistence/workspace";
+import { commitTool, Drift, revertCommit, Workspace } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../persistence/support/durableAgent.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
@@ -68,14 +68,14 @@ class Restarted {
         participants: [workspace],
         rollbackToolRegistry: new RollbackToolRegistry().registerRollback(
           commit,
-          (_input, { output }) => takeBackCommit(root, output),
+          (_input, { output }) => revertCommit(root, output),
           { effect: "idempotent" },
         ),
       })
       .install(Drift, { root, clock: new SimulatedClock() });
     const tasks = new TaskManager({ storage });
     const saved = persistence(agent).agent("t");
-    const restart = () => saved.restart({ carryOver: agent.feature(Drift).carryOver });
+    const restart = () => saved.restart({ prepareStorage: agent.feature(Drift).prepareStorage });
     return { agent, tasks, saved, restart, worker: new TaskWorker({ tasks, agents: agent }) };
   }
 
@@ -176,8 +176,8 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
     await world.fail(opened());
     const { saved, tasks } = world.build(opened());
     const state = world.state();
-    const carryOver = () => Promise.reject(new Error("no network"));
-    await expect(saved.restart({ carryOver })).rejects.toThrow("no network");
+    const prepareStorage = () => Promise.reject(new Error("no network"));
+    await expect(saved.restart({ prepareStorage })).rejects.toThrow("no network");
     expect(await tasks.get("t")).toMatchObject({ status: "failed" });
     expect(world.state()).toEqual(state);
   });

@@ -8,7 +8,7 @@ import {
   RollbackToolRegistry,
 } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
-import { commitFiles, commitTool, Drift, takeBackCommit, type DriftNotice } from "agent-persistence/workspace";
+import { commitFiles, commitTool, Drift, revertCommit, type DriftNotice } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
@@ -74,13 +74,13 @@ describe("commitFiles", () => {
     const before = repository.commit({ "a.txt": "1" });
     repository.write("a.txt", "2");
     const made = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
-    await takeBackCommit(repository.root, made);
-    await takeBackCommit(repository.root, made);
+    await revertCommit(repository.root, made);
+    await revertCommit(repository.root, made);
     expect(repository.git("rev-parse", "HEAD")).toBe(before);
     expect(repository.git("status", "--porcelain")).toBe("M a.txt");
     const again = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
     const theirs = repository.commit({ "b.txt": "theirs" });
-    await expect(takeBackCommit(repository.root, again)).rejects.toMatchObject({ code: "git_failed" });
+    await expect(revertCommit(repository.root, again)).rejects.toMatchObject({ code: "git_failed" });
     expect(repository.git("rev-parse", "HEAD")).toBe(theirs);
   });
 
@@ -99,7 +99,7 @@ describe("commitFiles", () => {
     const made = await commitFiles(repository.root, { message: "--amend", paths: ["a.txt"], author });
     expect(fired()).toEqual([]);
     expect(made.made).toBe(true);
-    await takeBackCommit(repository.root, made);
+    await revertCommit(repository.root, made);
     expect(fired()).toEqual([]);
     rmSync(join(repository.root, ".gitattributes"));
     expect(repository.git("rev-parse", `${made.commit}:a.txt`)).toBe(
@@ -129,7 +129,7 @@ describe("the commit tool", () => {
     const build = () => {
       const input = { message: "Ours", paths: ["a.txt"] };
       const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(commit, (_input, { output }) =>
-        takeBackCommit(ours.root, output),
+        revertCommit(ours.root, output),
       );
       const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "commit", input }] }, "done"]);
       const onDrift = (notice: DriftNotice) => {

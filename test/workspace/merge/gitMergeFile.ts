@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Versions } from "../../../src/workspace/merge/Versions.ts";
+import type { MergeVersions } from "../../../src/workspace/merge/MergeVersions.ts";
 
 export interface GitMerge {
   readonly conflicts: number;
@@ -13,7 +13,7 @@ export interface GitMerge {
 export class GitMergeFile implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "merge-file-"));
 
-  merge(versions: Versions<string>): GitMerge {
+  merge(versions: MergeVersions<string>): GitMerge {
     for (const [name, text] of Object.entries(versions)) writeFileSync(join(this.#folder, name), text);
     const labels = ["-L", "OURS", "-L", "BASE", "-L", "THEIRS"];
     const { status, stdout, error } = spawnSync("git", ["merge-file", "-p", ...labels, "ours", "base", "theirs"], {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { merge } from "agent-persistence/workspace";
+import { mergeThreeWay } from "agent-persistence/workspace";
 import { GitMergeFile } from "./gitMergeFile.ts";
 import { randomVersions } from "./randomVersions.ts";
 
@@ -15,7 +15,7 @@ describe("merge beside git merge-file", () => {
     const found = { agreed: 0, otherEdges: 0, oursOnly: 0 };
     for (let seed = 1; seed <= cases; seed++) {
       const { base, ours, theirs } = randomVersions(seed);
-      const result = merge(base, ours, theirs);
+      const result = mergeThreeWay(base, ours, theirs);
       const { conflicts, text: merged } = git.merge({ base, ours, theirs });
       expect({ seed, clean: result.clean && conflicts > 0 }).toEqual({ seed, clean: false });
       if (result.clean) expect({ seed, text: result.text }).toEqual({ seed, text: merged });
@@ -67,16 +67,21 @@ describe("merge beside git merge-file", () => {
   it.each(table)("says what git says: %s", (_name, base, ours, theirs) => {
     using git = new GitMergeFile();
     const { conflicts, text: merged } = git.merge({ base, ours, theirs });
-    const result = merge(base, ours, theirs);
+    const result = mergeThreeWay(base, ours, theirs);
     expect({ clean: result.clean, text: result.text }).toEqual({ clean: conflicts === 0, text: merged });
   });
 });
 
 describe("merge", () => {
   it("gives each conflict with its lines in all three versions", () => {
-    const result = merge(text("a", "b", "c", "d"), text("new", "a", "x", "c", "d"), text("a", "y1", "y2", "c"), {
-      labels: { ours: "agent", theirs: "Ann" },
-    });
+    const result = mergeThreeWay(
+      text("a", "b", "c", "d"),
+      text("new", "a", "x", "c", "d"),
+      text("a", "y1", "y2", "c"),
+      {
+        labels: { ours: "agent", theirs: "Ann" },
+      },
+    );
     expect(result).toEqual({
       clean: false,
       binary: false,
@@ -91,9 +96,9 @@ describe("merge", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (base, changed) => {
         const expected = { clean: true, text: changed };
-        expect(merge(base, changed, base)).toEqual(expected);
-        expect(merge(base, base, changed)).toEqual(expected);
-        expect(merge(base, changed, changed)).toEqual(expected);
+        expect(mergeThreeWay(base, changed, base)).toEqual(expected);
+        expect(mergeThreeWay(base, base, changed)).toEqual(expected);
+        expect(mergeThreeWay(base, changed, changed)).toEqual(expected);
       }),
     );
   });
@@ -103,8 +108,8 @@ describe("merge", () => {
     const file = fc.array(line, { maxLength: 12 }).map((lines) => lines.join(""));
     fc.assert(
       fc.property(file, file, file, (base, ours, theirs) => {
-        const result = merge(base, ours, theirs);
-        const mirrored = merge(base, theirs, ours);
+        const result = mergeThreeWay(base, ours, theirs);
+        const mirrored = mergeThreeWay(base, theirs, ours);
         expect(mirrored.clean).toBe(result.clean);
         if (result.clean) expect(mirrored).toEqual(result);
       }),
@@ -112,7 +117,7 @@ describe("merge", () => {
   });
 
   it("does not take binary content apart", () => {
-    expect(merge("a\0", "b\0", "c\0")).toEqual({
+    expect(mergeThreeWay("a\0", "b\0", "c\0")).toEqual({
       clean: false,
       binary: true,
       text: "b\0",
@@ -126,25 +131,25 @@ describe("merge", () => {
     ["base is empty", "", "a\nx\n", "a\r\nx\r\n", "a\nx\n"],
     ["mixed ones stay", "a\r\nb\nc\nd\n", "A\r\nb\nc\nd\n", "a\r\nb\nc\nD\n", "A\r\nb\nc\nD\n"],
   ])("merges line endings when asked to: %s", (_name, base, ours, theirs, merged) => {
-    expect(merge(base, ours, theirs, { lineEndings: "merge" })).toEqual({ clean: true, text: merged });
+    expect(mergeThreeWay(base, ours, theirs, { lineEndings: "merge" })).toEqual({ clean: true, text: merged });
   });
 
   it("keeps the merged line endings in a conflict", () => {
-    const result = merge("a\nb\n", "a\r\nx\r\n", "a\ny\n", { lineEndings: "merge" });
+    const result = mergeThreeWay("a\nb\n", "a\r\nx\r\n", "a\ny\n", { lineEndings: "merge" });
     expect(result.text).toBe("a\r\n<<<<<<< OURS\r\nx\r\n=======\r\ny\r\n>>>>>>> THEIRS\r\n");
   });
 
   it("makes a gap that is too long one conflict, and finds what can be told apart beside it", () => {
     const block = (word: string) => Array.from({ length: 600 }, (_, index) => `${word} ${index % 7}`);
     const base = ["first", ...block("base"), "last"];
-    const result = merge(
+    const result = mergeThreeWay(
       text(...base),
       text("First", ...block("ours"), "last"),
       text("first", ...block("theirs"), "Last"),
     );
     expect(result).toMatchObject({ clean: false, regions: [{ base: { line: 1 } }] });
     const apart = ["head", "between", ...base, "tail"];
-    const other = merge(text(...apart), text("Head", ...apart.slice(1)), text(...apart.slice(0, -1), "Tail"));
+    const other = mergeThreeWay(text(...apart), text("Head", ...apart.slice(1)), text(...apart.slice(0, -1), "Tail"));
     expect(other).toEqual({ clean: true, text: text("Head", ...apart.slice(1, -1), "Tail") });
   });
 
@@ -152,7 +157,7 @@ describe("merge", () => {
     const base = numbered(130_000);
     const ours = base.with(10, "ours");
     const theirs = base.with(129_990, "theirs");
-    expect(merge(joined(base), joined(ours), joined(theirs))).toEqual({
+    expect(mergeThreeWay(joined(base), joined(ours), joined(theirs))).toEqual({
       clean: true,
       text: joined(ours.with(129_990, "theirs")),
     });
@@ -160,7 +165,7 @@ describe("merge", () => {
 
   it("makes one conflict of what all lines being alike leaves open", () => {
     const alike = Array.from({ length: 4_000 }, () => "same");
-    const result = merge(text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs"));
+    const result = mergeThreeWay(text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs"));
     expect(result).toMatchObject({ clean: false, regions: [{ base: { line: 101 } }] });
   });
 });

@@ -1,8 +1,8 @@
-import type { Versions } from "../../../src/workspace/merge/Versions.ts";
+import type { MergeVersions } from "../../../src/workspace/merge/MergeVersions.ts";
 import { randomNumbers } from "../../kill/randomNumbers.ts";
 
 /** A file and two changed versions of it. Every third seed has single lines, half of them repeated, or nearly all. */
-export function randomVersions(seed: number): Versions<string> {
+export function randomVersions(seed: number): MergeVersions<string> {
   const random = randomNumbers(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const repeated = [0, 0.5, 0.9][seed % 3] ?? 0;

@@ -4,7 +4,7 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
 import type { Claim } from "../format/controlLine.ts";
-import type { OwnerJudge } from "./OwnerJudge.ts";
+import type { OwnerLiveness } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
 /** What the parts of one file storage share. */
@@ -16,12 +16,12 @@ export interface FileBackend {
   readonly clock: Clock;
   readonly identity: ProcessIdentity;
   readonly leaseMs: number;
-  readonly judge: OwnerJudge;
+  readonly judge: OwnerLiveness;
   readonly publisher: SegmentPublisher;
 }
 
 /** What an owner of this process claims a segment with. */
-export function claimOf({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
+export function newClaim({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
   const { host, bootId, pidNamespace, processId, processStart } = identity;
   return { format: formatVersion, agentId, generation, host, bootId, pidNamespace, processId, processStart, nonce };
 }

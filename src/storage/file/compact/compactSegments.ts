@@ -1,13 +1,13 @@
 import { EntryChain } from "../../../internal/EntryChain.ts";
 import { parseBlobReference } from "../../../internal/blobReference.ts";
 import type { Disk } from "../../../node/Disk.ts";
-import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
+import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { SegmentScan } from "../format/SegmentScan.ts";
 import { wholeSegment } from "../format/segmentContent.ts";
 import { publishReplacement } from "../own/publishSegment.ts";
 import type { Taken } from "../own/takeOwnership.ts";
-import type { LogPart } from "../read/LogImage.ts";
+import type { LogPart } from "../read/LoadedLog.ts";
 import { LogLoader } from "../read/LogLoader.ts";
 import { LogReader } from "../read/LogReader.ts";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export async function compactSegments(backend: FileBackend, folder: AgentFolder,
     checksum: "",
   });
   const lines = [...keptLines(new SegmentScan(folder.agentId, backend.sha256), parts, chain)];
-  const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
+  const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
   // What cannot be removed now is removed next time.
   await sweepBlobs(backend.disk, folder, lines, taken.claim.generation).catch(() => {});

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../internal/EntryChain.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
+import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import { publishReplacement } from "../own/publishSegment.ts";
 import { removeFiles } from "../format/removeLeftovers.ts";
 import { droppedSegment } from "../format/segmentContent.ts";
@@ -16,7 +16,7 @@ export async function dropSegments(
   taken: Taken,
   end: ChainLink,
 ): Promise<Taken> {
-  const claim = claimOf(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
+  const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
   for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);
   return { segment, claim, end: { position: end.position, checksum: "" } };

@@ -2,7 +2,7 @@ import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.t
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import type { Claim } from "../format/controlLine.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
-import { finishOwner } from "../format/finishedOwners.ts";
+import { releaseGeneration } from "../format/releasedGenerations.ts";
 import { OwnedSegment } from "../backend/OwnedSegment.ts";
 
 /** A new segment under a claim; `undefined` when its generation is taken. */
@@ -17,7 +17,7 @@ export async function publishSegment(
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
   } catch (error) {
     // It may be there all the same, with nobody to write it.
-    finishOwner(folder.segment(claim.generation), claim.nonce);
+    releaseGeneration(folder.segment(claim.generation), claim.nonce);
     throw error;
   }
 }
@@ -40,7 +40,7 @@ export async function publishReplacement(
     await segment.removeOthers(new Set());
     return segment;
   } catch (error) {
-    finishOwner(folder.segment(claim.generation), claim.nonce);
+    releaseGeneration(folder.segment(claim.generation), claim.nonce);
     await segment.close().catch(() => {});
     throw error;
   }

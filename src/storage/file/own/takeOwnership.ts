@@ -5,12 +5,12 @@ import type { ChainLink } from "../../../internal/EntryChain.ts";
 import type { LogOwner, TornTail } from "../../RecordLog.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { assertNoLinks, ensureAgentFolder } from "../format/ensureAgentFolder.ts";
-import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./carryOver.ts";
-import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
+import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./copyTail.ts";
+import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import { type Claim, encodeControl } from "../format/controlLine.ts";
-import { finishOwner } from "../format/finishedOwners.ts";
+import { releaseGeneration } from "../format/releasedGenerations.ts";
 import { listSegments } from "../read/listSegments.ts";
-import { type LogImage, partsOf } from "../read/LogImage.ts";
+import { type LoadedLog, partsOf } from "../read/LoadedLog.ts";
 import { LogLoader } from "../read/LogLoader.ts";
 import type { OwnedSegment } from "../backend/OwnedSegment.ts";
 import { removeLeftovers } from "../format/removeLeftovers.ts";
@@ -64,7 +64,7 @@ async function tryNext(
   owner: LogOwner,
   generation: number,
 ): Promise<Taken | undefined> {
-  const claim = claimOf(backend, folder.agentId, generation, owner.nonce);
+  const claim = newClaim(backend, folder.agentId, generation, owner.nonce);
   const segment = await publishSegment(
     backend,
     folder,
@@ -77,7 +77,7 @@ async function tryNext(
     backend.judge.forget(folder.agentId);
     return { segment, claim, ...opened };
   } catch (error) {
-    finishOwner(folder.segment(generation), claim.nonce);
+    releaseGeneration(folder.segment(generation), claim.nonce);
     await giveBack(backend, segment, error);
     if (error instanceof OwnershipLostError) return undefined;
     throw error;
@@ -103,13 +103,13 @@ async function openSegment(
   return { end: endOf(image, last), ...(tornTail && { tornTail }) };
 }
 
-function tornTailOf({ newest }: LogImage, appended: LastAppended | undefined): TornTail | undefined {
+function tornTailOf({ newest }: LoadedLog, appended: LastAppended | undefined): TornTail | undefined {
   const { torn } = appended ?? {};
   if (newest === undefined || torn === undefined) return undefined;
   return { file: newest.path, line: lineNumberAt(newest.bytes, torn.start), bytes: torn.end - torn.start };
 }
 
-function endOf({ from, dropped }: LogImage, last: { readonly entry: ChainLink } | undefined): ChainLink {
+function endOf({ from, dropped }: LoadedLog, last: { readonly entry: ChainLink } | undefined): ChainLink {
   return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
 }
 

@@ -4,7 +4,7 @@ import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { listSegments } from "./listSegments.ts";
-import { type LogImage, type LogPart, partsOf } from "./LogImage.ts";
+import { type LoadedLog, type LogPart, partsOf } from "./LoadedLog.ts";
 import { parseSegment } from "../format/parseSegment.ts";
 import { linesBackwards, type Segment } from "../format/Segment.ts";
 import { SegmentScan } from "../format/SegmentScan.ts";
@@ -37,7 +37,7 @@ export class LogLoader {
     this.#scan = new SegmentScan(folder.agentId, sha256);
   }
 
-  async load(options: LoadOptions = {}): Promise<LogImage> {
+  async load(options: LoadOptions = {}): Promise<LoadedLog> {
     let missing = 0;
     for (let listing = 0; listing < maxListings; listing++) {
       const image = await this.#attempt(options);
@@ -55,7 +55,7 @@ export class LogLoader {
   }
 
   /** The image, or the generation of a segment that is missing. */
-  async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LogImage | number> {
+  async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
     for (const generation of await this.#generations(below)) {
       const segment = await this.segment(generation);
@@ -78,7 +78,7 @@ export class LogLoader {
     newest: Segment,
     voids: readonly Segment[],
     needsOlder: (part: LogPart) => boolean,
-  ): Promise<LogImage | number> {
+  ): Promise<LoadedLog | number> {
     const { from = 0, base = [] } = newest.open ?? {};
     const parts = partsOf(newest);
     if (voids.length > 0) this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);

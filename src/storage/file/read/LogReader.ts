@@ -6,7 +6,7 @@ import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
-import type { LogImage, LogPart } from "./LogImage.ts";
+import type { LoadedLog, LogPart } from "./LoadedLog.ts";
 import { LogLoader } from "./LogLoader.ts";
 import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
 
@@ -72,7 +72,7 @@ export class LogReader {
 
   /** The entries of a log from a line on, or from its start, up to a position, each linked to the one before. */
   *#follow(
-    { from, parts: all, complete }: LogImage,
+    { from, parts: all, complete }: LoadedLog,
     begin: { readonly part: LogPart; readonly start: number } | undefined,
     upTo = Number.POSITIVE_INFINITY,
   ): Generator<Entry> {
@@ -125,6 +125,6 @@ function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): Lo
 }
 
 /** A reader of one agent's log. */
-export function readerOf({ disk, sha256 }: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder): LogReader {
+export function openReader({ disk, sha256 }: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder): LogReader {
   return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
 }

@@ -1,5 +1,5 @@
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
-import type { LogPart } from "./LogImage.ts";
+import type { LogPart } from "./LoadedLog.ts";
 import { lineBreak, linesBackwards, type LineRange } from "../format/Segment.ts";
 
 const snapshotLine = Buffer.from(`\n${snapshotMark}`);

@@ -9,7 +9,7 @@ import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
 import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
 import { assertNoLinks, ensureAgentFolder } from "../format/ensureAgentFolder.ts";
-import { claimOf, type FileBackend } from "../backend/FileBackend.ts";
+import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import { encodeControl } from "../format/controlLine.ts";
 import { intactChain } from "./intactChain.ts";
 import { listSegments } from "../read/listSegments.ts";
@@ -131,7 +131,7 @@ async function writeSegment(
   appends: readonly FoundLine[],
   from: number,
 ): Promise<void> {
-  const claim = claimOf(backend, folder.agentId, generation, randomId());
+  const claim = newClaim(backend, folder.agentId, generation, randomId());
   const lines = appends.flatMap(({ bytes, start, end }) => [bytes.subarray(start, end), Buffer.from("\n")]);
   const closed = Buffer.from(encodeControl("closed", {}, backend.sha256));
   const content = Buffer.concat([wholeSegment(claim, lines, from, backend.sha256), closed]);

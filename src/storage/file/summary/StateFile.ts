@@ -3,9 +3,9 @@ import type { Disk } from "../../../node/Disk.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { replaceFile } from "../format/replaceFile.ts";
+import { replaceStateFile } from "../format/replaceStateFile.ts";
 import { decodeState, encodeState, type StoredState } from "../format/stateJson.ts";
-import { readerOf } from "../read/LogReader.ts";
+import { openReader } from "../read/LogReader.ts";
 
 /**
  * The picture of an agent's status beside its log. It cannot change at once with the log, so it says `changing` on the
@@ -46,7 +46,7 @@ export class StateFile {
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
-    await replaceFile(
+    await replaceStateFile(
       this.#disk,
       this.#folder,
       this.#folder.state,
@@ -58,10 +58,10 @@ export class StateFile {
 }
 
 /** Writes `state.json` anew from the log when it is missing, damaged or was left while it changed. */
-export async function mendState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+export async function repairState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
   const file = new StateFile(folder, backend.disk, backend.sha256);
   const state = await file.read();
   if (state !== undefined && !state.changing) return;
-  const summary = await readerOf(backend, folder).lastSummary();
+  const summary = await openReader(backend, folder).lastSummary();
   if (summary !== undefined) await file.settle(summary, generation);
 }

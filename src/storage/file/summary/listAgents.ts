@@ -6,7 +6,7 @@ import { AgentFolder, agentFolderName, isAgentFolderName, segmentGenerations } f
 import { assertNoLinks } from "../format/ensureAgentFolder.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
-import { readerOf } from "../read/LogReader.ts";
+import { openReader } from "../read/LogReader.ts";
 import { lineBreak } from "../format/Segment.ts";
 import { decodeState, type StoredState } from "../format/stateJson.ts";
 
@@ -43,7 +43,7 @@ async function summaryOf(backend: FileBackend, name: string): Promise<AgentSumma
   const state = await readState(backend, name);
   if (state !== undefined && !state.changing && state.generation === newest) return state.summary;
   const agentId = state?.summary.agentId ?? (await agentIdOf(backend, name));
-  if (agentId !== undefined) return readerOf(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
+  if (agentId !== undefined) return openReader(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
   if (newest === undefined && !(await holdsFiles(backend, path))) return undefined;
   throw new CorruptLogError(name, { file: path }, "no file of it says whose it is");
 }

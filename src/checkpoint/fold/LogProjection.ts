@@ -1,0 +1,336 @@
+import type { Entry } from "../format/Entry.ts";
+import { packsIn } from "./blobReferences.ts";
+import { isBelow } from "./lineage.ts";
+import type { LastPruning, SnapshotRecord } from "../records/pruningRecords.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { NoteRecord } from "../records/NoteRecord.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
+import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
+import type { RunRecord } from "../records/runRecords.ts";
+import { lifeAfter, lifeAtSnapshot, initialStatus, type StatusState } from "../life/StatusState.ts";
+
+/** A checkpoint and where it stands. */
+export interface CheckpointPoint {
+  /** As given, or made of the generation and the version; the latter also where a later checkpoint got the given one. */
+  readonly id: string;
+  readonly generation: number;
+  readonly version: number;
+  readonly position: number;
+  readonly runId: string;
+  readonly parent: number | undefined;
+  readonly record: CheckpointRecord;
+  /** Orders all records of a log. */
+  readonly order: number;
+}
+
+export interface OrderedRecord {
+  readonly record: AgentRecord;
+  readonly position: number;
+  readonly order: number;
+}
+
+export interface LaneStart {
+  readonly record: LaneRecord;
+  readonly runId: string;
+}
+
+/** A note and where it stands. */
+export interface NotePoint {
+  readonly record: NoteRecord;
+  readonly order: number;
+}
+
+/** Where a content lies in the blob that packs it. */
+export interface ContentPlace {
+  readonly blob: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Where a finished run or a named checkpoint stands. */
+export type Place = readonly [version: number, position: number];
+
+/** What a log holds, by what is looked up in it. Filled once, by reading entries oldest first. */
+export class LogProjection {
+  readonly checkpoints = new Map<number, CheckpointPoint>();
+  readonly lanes = new Map<number, LaneStart>();
+  readonly laneRecords = new Map<number, OrderedRecord[]>();
+  readonly runRecords = new Map<string, RunRecord>();
+  /** Ends of finished runs. */
+  readonly runs = new Map<string, Place>();
+  /** Of those, the ones that were cancelled. */
+  readonly cancelled = new Set<string>();
+  /** Checkpoints with a given id. */
+  readonly named = new Map<string, Place>();
+  readonly structures = new Set<string>();
+  /** Calls that a rollback has passed over: they are on no line any more. */
+  readonly closed = new Set<string>();
+  /** The calls that the rollback to a checkpoint passed over, by the version of the checkpoint that ended it. */
+  readonly closedBy = new Map<number, readonly string[]>();
+  /** Calls whose inverse has begun and not ended: it may have had its effect. */
+  readonly inverting = new Set<string>();
+  /** Calls whose inverse has run. */
+  readonly reverted = new Set<string>();
+  /** Calls of which somebody said that they are not taken back, with why. */
+  readonly left = new Map<string, string>();
+  /** Calls whose end is recorded, on any line. */
+  readonly ended = new Set<string>();
+  /** Where reading began, when it did not begin at the start. */
+  snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
+  /** Its task, its last run, and its status. */
+  life: StatusState = initialStatus;
+  latest: CheckpointPoint | undefined;
+  /** The rollback that has begun and not ended. */
+  rollback: RollbackRecord | undefined;
+  /** When the log was pruned last; `undefined`: it never was. */
+  pruned: LastPruning | undefined;
+  /** Steps of that rollback that were taken, by participant. */
+  readonly stepsTaken = new Map<string, Set<number>>();
+  /** Every note, on whatever line. */
+  readonly notes: NotePoint[] = [];
+  /** The notes among them that a participant has taken back in a rollback that ended. */
+  readonly notesTakenBack = new Set<NotePoint>();
+  /** Contents that notes and steps name by their SHA-256 in hex. */
+  readonly contents = new Map<string, ContentPlace>();
+  position = 0;
+  /** How many entries were read. */
+  entries = 0;
+  nextVersion = 1;
+  nextNumber = 1;
+  nextLane = 1;
+  readonly #ids = new Map<string, CheckpointPoint>();
+  readonly #lastOfLane = new Map<number, number>();
+  #order = 0;
+
+  /** The last run. */
+  get run(): RunRecord | undefined {
+    return this.life.run;
+  }
+
+  /** True while the last run has no end. */
+  get unfinished(): boolean {
+    return this.run !== undefined && !this.runs.has(this.run.run);
+  }
+
+  add(entry: Entry): void {
+    const first = this.position === 0;
+    this.position = entry.position;
+    this.entries++;
+    const records = entry.records as readonly AgentRecord[];
+    const snapshot = first ? records.find((record) => record.kind === "snapshot") : undefined;
+    if (snapshot) this.#beginWith(snapshot, entry);
+    else for (const record of records) this.#addRecord(record, entry);
+  }
+
+  /**
+   * Whether a call counts for a line that it stands on: not reverted, and begun before the line left the one on which it
+   * ended or was passed over.
+   */
+  counts({ call, outcome }: { readonly call: string; readonly outcome?: unknown }): boolean {
+    return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
+  }
+
+  /** The runs that ended below a checkpoint: a rollback to it takes their end back. */
+  runsBelow(version: number): readonly string[] {
+    const target = this.checkpoints.get(version);
+    if (!target) return [];
+    return [...this.runs].flatMap(([run, [end]]) => {
+      const point = this.checkpoints.get(end);
+      return point && isBelow(this, point.record.lane, point.order, target) ? [run] : [];
+    });
+  }
+
+  /** The id of a checkpoint's parent; `undefined` for the first of a log. */
+  parentIdOf(point: CheckpointPoint): string | undefined {
+    if (point.parent === undefined) return undefined;
+    return this.checkpoints.get(point.parent)?.id ?? this.snapshot?.record.parentId;
+  }
+
+  /** The checkpoint of this id; `undefined` when it is not among what was read. */
+  byId(id: string): CheckpointPoint | undefined {
+    return this.#ids.get(id);
+  }
+
+  #addRecord(record: AgentRecord, entry: Entry): void {
+    const order = this.#order++;
+    this.life = lifeAfter(this.life, record, entry.generation);
+    if ("lane" in record) this.#addToLane(record, entry.position, order);
+    switch (record.kind) {
+      case "run":
+        this.#reopen(record.run);
+        this.runRecords.set(record.run, record);
+        return;
+      case "lane":
+        this.lanes.set(record.lane, { record, runId: this.run?.run ?? "" });
+        return;
+      case "message":
+        this.nextNumber = Math.max(this.nextNumber, record.number + 1);
+        return;
+      case "edit":
+        for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
+        return;
+      case "structure":
+        this.structures.add(record.fingerprint);
+        return;
+      case "pruned":
+        this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
+        this.pruned = [this.latest?.version ?? 0, this.checkpoints.size];
+        return;
+      case "note":
+        this.notes.push({ record, order });
+        return this.#addContents(record);
+      case "checkpoint":
+        return this.#addCheckpoint(record, entry, order);
+      default:
+        return this.#addToCalls(record);
+    }
+  }
+
+  /** What became of tool calls. */
+  #addToCalls(record: AgentRecord): void {
+    switch (record.kind) {
+      case "intent":
+        this.ended.delete(record.call);
+        return;
+      case "outcome":
+        this.ended.add(record.call);
+        return;
+      case "rollback":
+        return this.#beginRollback(record);
+      case "rollback_step":
+        return this.#addStep(record);
+      case "inverse":
+        this.inverting.add(record.call);
+        return;
+      case "reverted":
+        this.inverting.delete(record.call);
+        this.left.delete(record.call);
+        if (!record.error) this.reverted.add(record.call);
+        else if (record.left) this.left.set(record.call, record.error.message);
+        return;
+      case "rollback_end":
+        this.#takeBackNotes(record.target);
+        this.rollback = undefined;
+        for (const run of this.runsBelow(record.target)) this.#reopen(run);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** A rollback that is begun again goes on with the steps that were planned first. */
+  #beginRollback(record: RollbackRecord): void {
+    const open = this.rollback?.target === record.target ? this.rollback.participants : undefined;
+    if (!open) this.stepsTaken.clear();
+    this.rollback = open ? { ...record, participants: open } : record;
+    for (const call of record.closed) this.closed.add(call);
+    this.#addContents(record);
+  }
+
+  #addStep({ key, step }: RollbackStepRecord): void {
+    const taken = this.stepsTaken.get(key);
+    if (taken) taken.add(step);
+    else this.stepsTaken.set(key, new Set([step]));
+  }
+
+  #takeBackNotes(version: number): void {
+    const target = this.checkpoints.get(version);
+    const keys = new Set(this.rollback?.participants?.map(({ key }) => key));
+    if (!target || keys.size === 0) return;
+    for (const note of this.notes)
+      if (keys.has(note.record.key) && isBelow(this, note.record.lane, note.order, target))
+        this.notesTakenBack.add(note);
+  }
+
+  #addContents(record: AgentRecord): void {
+    for (const { blob, contents } of packsIn(record)) {
+      let offset = 0;
+      for (const [hash, bytes] of contents) {
+        this.contents.set(hash, { blob, offset, bytes });
+        offset += bytes;
+      }
+    }
+  }
+
+  #reopen(run: string): void {
+    this.runs.delete(run);
+    this.cancelled.delete(run);
+  }
+
+  #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
+    const records = this.laneRecords.get(record.lane);
+    if (records) records.push({ record, position, order });
+    else this.laneRecords.set(record.lane, [{ record, position, order }]);
+    this.nextLane = Math.max(this.nextLane, record.lane + 1);
+  }
+
+  #addCheckpoint(record: CheckpointRecord, entry: Entry, order: number): void {
+    const before = this.#lastOfLane.get(record.lane);
+    const parent = before ?? this.lanes.get(record.lane)?.record.from;
+    const { generation } = entry;
+    const id = record.id ?? `${generation}-${record.version}`;
+    this.#takeId(id);
+    const runId = this.lanes.get(record.lane)?.runId ?? this.run?.run ?? "";
+    const { version } = record;
+    const point = { id, generation, version, position: entry.position, runId, parent, record, order };
+    this.checkpoints.set(record.version, point);
+    this.#ids.set(id, point);
+    this.#lastOfLane.set(record.lane, record.version);
+    if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
+    if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
+    if (record.status === "cancelled") this.cancelled.add(runId);
+    if (this.rollback)
+      this.closedBy.set(
+        record.version,
+        this.rollback.calls.filter((call) => this.reverted.has(call)),
+      );
+    this.latest = point;
+    this.nextVersion = record.version + 1;
+  }
+
+  /** Of two checkpoints that were given one id, on different lines, the later has it. */
+  #takeId(id: string): void {
+    const before = this.#ids.get(id);
+    if (!before) return;
+    const renamed = { ...before, id: `${before.generation}-${before.version}` };
+    this.checkpoints.set(before.version, renamed);
+    this.#ids.set(renamed.id, renamed);
+    if (this.latest === before) this.latest = renamed;
+  }
+
+  /** Reading begins at a snapshot: what stands beside it in its entry is part of it. */
+  #beginWith(record: SnapshotRecord, entry: Entry): void {
+    const { checkpoint } = record;
+    const order = this.#order++;
+    this.snapshot = { record, order };
+    this.pruned = record.pruned;
+    this.life = lifeAtSnapshot(record);
+    this.runRecords.set(record.run.run, record.run);
+    this.lanes.set(checkpoint.lane, {
+      record: { kind: "lane", lane: checkpoint.lane, keep: "all" },
+      runId: record.run.run,
+    });
+    for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);
+    for (const run of record.cancelled) this.cancelled.add(run);
+    for (const [id, place] of Object.entries(record.named)) this.named.set(id, place);
+    for (const fingerprint of record.structures) this.structures.add(fingerprint);
+    const { version } = checkpoint;
+    this.latest = {
+      id: record.checkpointId,
+      generation: entry.generation,
+      version,
+      position: entry.position,
+      runId: record.run.run,
+      parent: record.parent,
+      record: checkpoint,
+      order,
+    };
+    this.checkpoints.set(version, this.latest);
+    this.#ids.set(record.checkpointId, this.latest);
+    this.#lastOfLane.set(checkpoint.lane, version);
+    this.nextVersion = version + 1;
+    this.nextNumber = record.nextNumber;
+    this.nextLane = record.nextLane;
+  }
+}

@@ -1,0 +1,39 @@
+import type { PrunedGap } from "../../internal/prunedGaps.ts";
+import type { Entry } from "../format/Entry.ts";
+
+/** Which appends of a log may go when all that counts of them is restated. */
+export interface Removal {
+  readonly gaps: readonly PrunedGap[];
+  /** Those that are there and go. */
+  readonly positions: readonly number[];
+}
+
+/**
+ * The first append of each owner stays, so that an owner that was taken over always meets it. Checksums on both sides of
+ * each gap are those of the appends that stay.
+ *
+ * @param entries the appends that are there, oldest first, as they are stored; the first of them begins the log.
+ */
+export function prunedRanges(entries: readonly Entry[]): Removal {
+  const gaps: PrunedGap[] = [];
+  let before = { position: (entries[0]?.position ?? 1) - 1, checksum: "" };
+  let generation = 0;
+  for (const entry of entries) {
+    if (entry.generation === generation) continue;
+    generation = entry.generation;
+    if (entry.position > before.position + 1) gaps.push(gapUpTo(before, entry.position - 1, entry.prev));
+    before = entry;
+  }
+  const last = entries.at(-1);
+  if (last && last.position > before.position) gaps.push(gapUpTo(before, last.position, last.checksum));
+  const goes = (position: number) => gaps.some(({ first, last: end }) => first <= position && position <= end);
+  return { gaps, positions: entries.map(({ position }) => position).filter(goes) };
+}
+
+function gapUpTo(
+  before: { readonly position: number; readonly checksum: string },
+  last: number,
+  after: string,
+): PrunedGap {
+  return { first: before.position + 1, last, before: before.checksum, after };
+}

@@ -1,0 +1,77 @@
+import { foldTo, type AgentState } from "../fold/AgentState.ts";
+import type { Entry } from "../format/Entry.ts";
+import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { RestatedEntry } from "../records/pruningRecords.ts";
+import { neededCalls } from "./neededCalls.ts";
+import { stateAtStart, stateDelta } from "./stateDelta.ts";
+
+/** What makes the state of a lane: at a kept checkpoint it is said anew, as what changed since the one before. */
+const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings", "requirements", "decision"]);
+
+/**
+ * A log with these checkpoints and no others: the same state at each, and the same calls to take back below each. Records
+ * of kinds that are not of the state stay as they are.
+ *
+ * @param kept versions; the head, and every checkpoint that a lane begins from, must be among them.
+ */
+export function rewriteKept(
+  entries: readonly Entry[],
+  index: LogProjection,
+  kept: ReadonlySet<number>,
+  hasInverse: (tool: string) => boolean,
+): readonly RestatedEntry[] {
+  const deltas = deltasOf(index, kept);
+  const restated = [...deltas].flatMap(([version, records]) => [
+    ...records,
+    ...(index.checkpoints.get(version)?.record ? [index.checkpoints.get(version)?.record as CheckpointRecord] : []),
+  ]);
+  const needed = neededCalls(index, restated, kept, hasInverse);
+  const { latest } = index;
+  let order = -1;
+  return entries.flatMap(({ position, generation, checksum, records }): readonly RestatedEntry[] => {
+    const left = (records as readonly AgentRecord[]).flatMap((record): readonly AgentRecord[] => {
+      order++;
+      if (record.kind === "checkpoint")
+        return kept.has(record.version) ? [...(deltas.get(record.version) ?? []), record] : [];
+      if (record.kind === "snapshot" || record.kind === "pruned") return [];
+      if (record.kind === "answer" || record.kind === "intent" || record.kind === "outcome")
+        return needed.has(record) ? [record] : [];
+      if (!stateKinds.has(record.kind)) return [record];
+      // What follows the head is not part of any checkpoint yet.
+      return latest && order > latest.order && "lane" in record && record.lane === latest.record.lane ? [record] : [];
+    });
+    return left.length === 0 ? [] : [{ position, generation, checksum, records: left }];
+  });
+}
+
+function deltasOf(index: LogProjection, kept: ReadonlySet<number>): ReadonlyMap<number, readonly AgentRecord[]> {
+  const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []).sort((a, b) => a.order - b.order);
+  const lastOfLane = new Map<number, { readonly state: AgentState; readonly point: CheckpointPoint }>();
+  const deltas = new Map<number, readonly AgentRecord[]>();
+  for (const point of points) {
+    const { lane } = point.record;
+    const state = foldTo(index, point);
+    if (!state) throw new RangeError(`Checkpoint ${point.id} begins before what was read.`);
+    const before = lastOfLane.get(lane);
+    const start = before?.state ?? laneStart(index, lane);
+    deltas.set(point.version, stateDelta(start, state, lane, isTrim(index, point, before?.point.order ?? -1)));
+    lastOfLane.set(lane, { state, point });
+  }
+  return deltas;
+}
+
+function laneStart(index: LogProjection, lane: number) {
+  const start = index.lanes.get(lane)?.record;
+  const from = start?.from === undefined ? undefined : index.checkpoints.get(start.from);
+  return stateAtStart(from && foldTo(index, from), start?.keep ?? "nothing");
+}
+
+/** Whether all edits since a checkpoint of the same lane were trims, so that the originals can still be told. */
+function isTrim(index: LogProjection, { record, order }: CheckpointPoint, after: number): boolean {
+  const edits = (index.laneRecords.get(record.lane) ?? []).filter(
+    (found) => found.record.kind === "edit" && found.order > after && found.order < order,
+  );
+  return edits.length > 0 && edits.every(({ record: edit }) => edit.kind === "edit" && edit.trim);
+}

@@ -1,0 +1,220 @@
+import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
+import { estimateBytes } from "../values/estimateBytes.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { Message } from "../messages/Message.ts";
+import { packsOf } from "./packsOf.ts";
+import type { StoredResult } from "../fold/ValueReader.ts";
+import type { Visit } from "../records/Visit.ts";
+import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
+
+/** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
+export interface BlobUpload {
+  readonly content: string | Uint8Array;
+  /** @param compressed true when the blob holds the text compressed. */
+  readonly place: (reference: string, compressed: boolean) => void;
+}
+
+/** Values up to this many bytes of UTF-8 JSON stay in the log. */
+export const defaultInlineThresholdBytes = 10 * 1024;
+
+type AnswerReference = readonly [base: number, ordinal: number, request: number, within?: string];
+
+/**
+ * Writes the values of one log: each once. What is already in the log is referred to: an answer where a message repeats
+ * it, an outcome where a tool message does, a message where it is the input of a node. Large values become blobs.
+ */
+export class ValueWriter {
+  readonly #sha256: Sha256;
+  readonly #threshold: number;
+  /** By the hash of their text: blobs that the log refers to already, and those on their way. */
+  readonly #blobs: Map<string, BlobCell>;
+  /** Hashes of the contents that packs of the log have already. */
+  readonly #contents: Set<string>;
+  #answers = new WeakMap<object, AnswerReference>();
+  /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
+  #outputs = new Map<string, unknown>();
+  #olderOutputs = new Map<string, unknown>();
+  #uploads: (BlobUpload & { readonly hash?: string })[] = [];
+
+  constructor(options: {
+    readonly sha256: Sha256;
+    readonly inlineThresholdBytes?: number;
+    /** Those that the log refers to already. */
+    readonly blobs?: Iterable<BlobCell>;
+    readonly contents?: Iterable<string>;
+  }) {
+    this.#sha256 = options.sha256;
+    this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
+    this.#blobs = new Map([...(options.blobs ?? [])].map((cell) => [textHashOf(cell), cell]));
+    this.#contents = new Set(options.contents);
+  }
+
+  /** @throws NotSerializableError */
+  value(value: unknown, subject: string): StoredValue {
+    return this.#externalise(encodeValue(value, subject));
+  }
+
+  /** @throws NotSerializableError */
+  message(message: Message, subject = "a message"): StoredValue {
+    const answer = this.#answers.get(message);
+    if (answer) return { $answer: answer };
+    const results = message.role === "tool" ? this.#results(message, subject) : undefined;
+    return results ? { $outcomes: results } : this.byValue(message, subject);
+  }
+
+  /**
+   * A message that refers to nothing but blobs: so a tool output that is one already is not stored again within it.
+   *
+   * @throws NotSerializableError
+   */
+  byValue(message: Message, subject: string): StoredValue {
+    const slot = encodeValue(message, subject);
+    if (!this.#isLarge(slot) || message.role !== "tool" || !isToolMessage(message)) return this.#externalise(slot);
+    return {
+      $outcomes: message.content.map((content): StoredResult => {
+        const { output, ...part } = content as Extract<typeof content, { type: "tool-result" }>;
+        return { part: encodeValue(part, subject) as StoredResult["part"], output: this.value(output, subject) };
+      }),
+    };
+  }
+
+  /** An input, output or other value that may be a message of the history. @throws NotSerializableError */
+  input(value: unknown, subject: string, numberOf: (message: unknown) => number | undefined): StoredValue {
+    if (typeof value !== "object" || value === null) return this.value(value, subject);
+    const number = numberOf(value);
+    if (number !== undefined) return { $message: number };
+    return isToolMessage(value) || this.#answers.has(value)
+      ? this.message(value as Message, subject)
+      : this.value(value, subject);
+  }
+
+  /** Packs of those contents, by their SHA-256 in hex, that the log does not have yet. */
+  packs(contents: ReadonlyMap<string, Uint8Array>): readonly Pack[] {
+    const added = [...contents].filter(([hash]) => !this.#contents.has(hash));
+    for (const [hash] of added) this.#contents.add(hash);
+    return packsOf(added).map(({ bytes, contents: listed }) => {
+      const pack = { blob: "", contents: listed };
+      const place = (reference: string): void => void (pack.blob = reference);
+      this.#uploads.push({ content: bytes, place });
+      return pack;
+    });
+  }
+
+  /** An input that refers to nothing but blobs. @throws NotSerializableError */
+  inputByValue(value: unknown, subject: string): StoredValue {
+    const isMessage = typeof value === "object" && value !== null && isToolMessage(value);
+    return isMessage ? this.byValue(value as Message, subject) : this.value(value, subject);
+  }
+
+  /** Whether a message stands in the log as an answer. */
+  isAnswer(message: Message): boolean {
+    return this.#answers.has(message);
+  }
+
+  noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
+    this.#answers.set(
+      message,
+      within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within],
+    );
+  }
+
+  noteOutcome(call: string, output: unknown): void {
+    this.#outputs.set(call, output);
+  }
+
+  /** A node visit has ended. */
+  nextVisit(): void {
+    this.#olderOutputs = this.#outputs;
+    this.#outputs = new Map();
+  }
+
+  /** Reading may begin after here: nothing from before is referred to any more. */
+  forget(): void {
+    this.#answers = new WeakMap();
+    this.#outputs = new Map();
+    this.#olderOutputs = new Map();
+  }
+
+  /** Values were written that are not going to be stored after all. @param first how many uploads there were before them. */
+  withdrawUploads(first: number): void {
+    for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
+  }
+
+  /** Blobs that are gone: their contents are stored again when they come up. */
+  forgetBlobs(references: ReadonlySet<string>): void {
+    for (const [hash, [reference]] of this.#blobs) if (references.has(reference)) this.#blobs.delete(hash);
+  }
+
+  /** Contents that are gone: they are packed again when they come up. @param kept hashes of those that are still there. */
+  forgetContents(kept: ReadonlySet<string>): void {
+    for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
+  }
+
+  /** How many blobs are on their way. */
+  get uploads(): number {
+    return this.#uploads.length;
+  }
+
+  /** What has to be in the blob store before the records that were written since are appended. */
+  takeUploads(): readonly BlobUpload[] {
+    const uploads = this.#uploads;
+    this.#uploads = [];
+    return uploads;
+  }
+
+  #results(message: Message & { readonly role: "tool" }, subject: string): StoredResult[] | undefined {
+    let refers = false;
+    const results = message.content.map((content): StoredResult => {
+      if (content.type !== "tool-result") return { part: {}, output: null };
+      const { output, ...part } = content;
+      const known = this.#outputs.has(content.toolCallId) ? this.#outputs : this.#olderOutputs;
+      const stored = known.has(content.toolCallId) && Object.is(known.get(content.toolCallId), output);
+      refers ||= stored;
+      const encoded = encodeValue(part, subject) as StoredResult["part"];
+      return stored ? { part: encoded } : { part: encoded, output: this.value(output, subject) };
+    });
+    return refers && isToolMessage(message) ? results : undefined;
+  }
+
+  #externalise(slot: StoredValue): StoredValue {
+    const text = this.#largeText(slot);
+    if (text === undefined) return slot;
+    const hash = this.#sha256.hex(text.text);
+    const known = this.#blobs.get(hash);
+    if (known) return { $blob: known };
+    const cell: BlobCell = ["", text.bytes];
+    const place = (reference: string, compressed: boolean): void => {
+      cell[0] = reference;
+      if (compressed) cell[2] = hash;
+    };
+    this.#blobs.set(hash, cell);
+    this.#uploads.push({ hash, content: text.text, place });
+    return { $blob: cell };
+  }
+
+  #isLarge(slot: StoredValue): boolean {
+    return this.#largeText(slot) !== undefined;
+  }
+
+  /** The text of a value that is to be a blob. */
+  #largeText(slot: StoredValue): { readonly text: string; readonly bytes: number } | undefined {
+    if (estimateBytes(slot) * 3 <= this.#threshold) return undefined;
+    const text = JSON.stringify(slot);
+    const bytes = new TextEncoder().encode(text).length;
+    return bytes <= this.#threshold ? undefined : { text, bytes };
+  }
+}
+
+function isToolMessage(value: object): boolean {
+  const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
+  return role === "tool" && Array.isArray(content) && Object.keys(value).length === 2 && content.every(isToolResult);
+}
+
+function isToolResult(part: unknown): boolean {
+  return (
+    typeof part === "object" &&
+    part !== null &&
+    (part as { readonly type?: unknown }).type === "tool-result" &&
+    "output" in part
+  );
+}

@@ -1,0 +1,13 @@
+/** Why an object cannot be stored as what it looks like: something that it has besides would be lost. `undefined`: nothing. */
+export function unsupportedShape(value: object): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  if (isPlain) return Object.getOwnPropertySymbols(value).length > 0 ? "has a symbol as a key" : undefined;
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype) return "is an instance of a class made of Array";
+    // A hole is a key that is missing, and is named as such.
+    return Object.keys(value).length > value.length ? "is an array with keys of its own" : undefined;
+  }
+  const isCollection = prototype === Date.prototype || prototype === Map.prototype || prototype === Set.prototype;
+  return isCollection && Object.keys(value).length > 0 ? "has keys of its own beside what it holds" : undefined;
+}

@@ -1,0 +1,60 @@
+import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
+import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { recordEnd, shownCall } from "./recordEnd.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { askWhatHappened } from "../doubt/askWhatHappened.ts";
+import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallSettlement.ts";
+
+/** How a call ended, with its output when it has one. */
+export interface CallEnd {
+  readonly outcome: OutcomeRecord;
+  readonly output?: unknown;
+}
+
+/**
+ * What a call comes to that began before a crash and whose end is not recorded; `undefined` when it is to be made again.
+ *
+ * @throws ToolCallInDoubtError when a person has to decide.
+ */
+export async function resolveOnReplay(
+  session: RunRecorder,
+  setup: PersistenceSetup,
+  { call: toolCallId, intent, outcome }: RecordedCall,
+  { tool, input, context }: ToolCallEvent,
+): Promise<CallEnd | undefined> {
+  if (!intent || outcome?.retry) return undefined;
+  const { agentId, nodeId, signal } = context;
+  const call = { agentId, toolCallId, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
+  const { settlement, by } = await askWhatHappened(call, { tool, choice: setup.onToolCallInDoubt, signal });
+  if (settlement === "retry" || settlement === "not-done") return undefined;
+  return recordSettlement(session, { ...intent, lane: session.lane }, input, frozenCopy(settlement), by);
+}
+
+function recordSettlement(
+  session: RunRecorder,
+  facts: IntentRecord,
+  input: unknown,
+  settlement: Exclude<ToolCallSettlement, "retry">,
+  by: "probe" | "handler",
+): CallEnd {
+  const { writer } = session.journal;
+  const end = settledOutcome(settlement, by, (output) => writer.value(output, `the settled output of "${facts.tool}"`));
+  recordEnd(session, facts, end, { ...shownCall(facts, input), ...shownEnd(settlement) });
+  const { lane, visit, call } = facts;
+  return {
+    outcome: { kind: "outcome", lane, visit, call, ...end },
+    ...(typeof settlement === "object" && "output" in settlement && { output: settlement.output }),
+  };
+}
+
+function shownEnd(
+  settlement: Exclude<ToolCallSettlement, "retry">,
+): Pick<CheckpointToolCall, "status" | "output" | "error"> {
+  if (settlement === "unknown") return { status: "unknown" };
+  if ("error" in settlement) return { status: "failed", error: settlement.error };
+  return { status: "succeeded", output: settlement.output };
+}

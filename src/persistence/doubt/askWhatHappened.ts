@@ -1,0 +1,67 @@
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { AnyTool, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
+import type { OnToolCallInDoubt, ToolCallInDoubt } from "./ToolCallInDoubt.ts";
+import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+
+/** Whoever can tell about a call. */
+export interface SettleOptions {
+  /** The tool of the call; `undefined` when the agent has none of that name any more. */
+  readonly tool: AnyTool | undefined;
+  readonly choice: OnToolCallInDoubt;
+  readonly signal: AbortSignal;
+  /** The code that would declare that the call may be repeated. Default: that of a tool. */
+  readonly declaration?: string;
+}
+
+/** What was decided, and by whom. `not-done`: it surely had no effect. */
+export interface Settled {
+  readonly settlement: ToolCallSettlement | "not-done";
+  readonly by: "probe" | "handler";
+}
+
+/**
+ * Decides about a call in doubt: its tool is asked first, then whoever the configuration names.
+ *
+ * @throws ToolCallInDoubtError when a person has to.
+ */
+export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
+  const { choice, signal, declaration } = options;
+  const { answer, ...thrown } = await probe(call, options);
+  if (answer === "not-done") return { settlement: "not-done", by: "probe" };
+  if (answer !== "unknown")
+    return { settlement: { output: answer === "done" ? undefined : answer.output }, by: "probe" };
+  if (choice === "ask") throw new ToolCallInDoubtError({ ...call, ...(declaration && { declaration }) }, thrown);
+  const given = choice === "retry" ? choice : await choice(call);
+  signal.throwIfAborted();
+  return { settlement: checkSettlement(given, call.toolCallId), by: "handler" };
+}
+
+interface Probed {
+  readonly answer: ToolProbeAnswer;
+  readonly cause?: unknown;
+}
+
+/** A probe that fails has told nothing. */
+async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: SettleOptions): Promise<Probed> {
+  if (!tool?.probe) return { answer: "unknown" };
+  try {
+    const parsed = await checkSchemaAsync(tool.inputSchema, input, `stored input of tool "${tool.name}"`);
+    // The schema has just made this input.
+    const answer = await tool.probe(parsed as never, { toolCallId, abortSignal: signal });
+    signal.throwIfAborted();
+    return { answer: checkAnswer(answer, tool.name) };
+  } catch (cause) {
+    signal.throwIfAborted();
+    return { answer: "unknown", cause };
+  }
+}
+
+function checkAnswer(answer: ToolProbeAnswer, tool: string): ToolProbeAnswer {
+  if (answer === "done" || answer === "not-done" || answer === "unknown") return answer;
+  if (typeof answer === "object" && answer?.status === "done" && "output" in answer) return answer;
+  throw new TypeError(
+    `The probe of tool "${tool}" answered ${reasonOf(answer)}; expected "done", "not-done", "unknown" or { status: "done", output }.`,
+  );
+}

@@ -1,0 +1,56 @@
+import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { LoggedCall } from "../../journal/loggedCalls.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { callsInDoubt, inversesToSettle } from "./callsInDoubt.ts";
+import { inverseIdOf } from "../inverse/inverseIdOf.ts";
+import { settledInverse } from "./inverseInDoubt.ts";
+import { settledOutcome, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+
+/**
+ * Records what became of a call in doubt, or of an inverse in doubt or in the way of a rollback. Durable when it resolves.
+ *
+ * @throws ToolCallNotInDoubtError, NotSerializableError
+ */
+export async function resolveManually(
+  journal: Journal,
+  toolCallId: string,
+  settlement: ToolCallSettlement,
+): Promise<void> {
+  const log = await journal.readAll();
+  const reverts = inversesToSettle(log).find(({ call }) => inverseIdOf(call, journal) === toolCallId);
+  const record = reverts
+    ? settledInverse(reverts.call, settlement, "outside")
+    : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), settlement);
+  journal.append([record]);
+  await journal.durable();
+}
+
+function outcomeRecord(
+  journal: Journal,
+  log: AgentLog,
+  call: LoggedCall,
+  settlement: ToolCallSettlement,
+): OutcomeRecord {
+  const end = settledOutcome(settlement, "outside", (output) =>
+    journal.writer.value(output, `the settled output of "${call.tool}"`),
+  );
+  const { visit, call: id } = call;
+  return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
+}
+
+/** The line of the head where it has the call, since that is where the run goes on; else the call's own. */
+function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
+  const head = foldTo(index);
+  return head?.calls.has(call) ? head.lane : lane;
+}
+
+function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {
+  const inDoubt = callsInDoubt(log);
+  const found = inDoubt.find(({ call }) => call === toolCallId);
+  if (found) return found;
+  const named = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
+  throw new ToolCallNotInDoubtError(agentId, toolCallId, log.index.ended.has(toolCallId), named);
+}

@@ -1,0 +1,97 @@
+import type { Clock } from "../../../internal/Clock.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
+import type { OwnerState } from "../../RecordLog.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
+import { type Claim, decodeControl } from "../format/controlLine.ts";
+import type { Disk } from "../../../node/Disk.ts";
+import { isReleasedGeneration } from "../format/releasedGenerations.ts";
+import { parseClaim } from "../format/parseSegment.ts";
+import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import { lineBreak } from "../format/Segment.ts";
+
+/** The longest claim: an agent id of 1,024 bytes, each written as an escape of six, and the rest. */
+const claimBytes = 8 * 1024;
+/** More than a `closed` or `dropped` line has. */
+const endingBytes = 256;
+
+/** What was seen of an owner, and since when it has not changed. */
+interface Sighting {
+  readonly seen: string;
+  readonly sinceMs: number;
+}
+
+/** The owner of a segment, as far as this process can tell. */
+export interface Judgement {
+  /** `free` when the segment ends with `closed` or `dropped`. */
+  readonly state: OwnerState | "free";
+  /** `undefined` only where a file system without `link` let a claim be torn. */
+  readonly claim: Claim | undefined;
+  /** Milliseconds after which an owner that does not renew will have been silent for a lease. */
+  readonly retryAfterMs: number;
+}
+
+/**
+ * Judges owners. A silent one is told from a live one by its `.alive` file alone, unchanged for a lease by this
+ * process's own monotonic clock: other clocks, and the times of files, are not to be trusted.
+ */
+export class OwnerLiveness {
+  readonly #disk: Disk;
+  readonly #sha256: Sha256;
+  readonly #clock: Clock;
+  readonly #identity: ProcessIdentity;
+  readonly #leaseMs: number;
+  readonly #sightings = new Map<string, Sighting>();
+
+  constructor(disk: Disk, sha256: Sha256, clock: Clock, identity: ProcessIdentity, leaseMs: number) {
+    this.#disk = disk;
+    this.#sha256 = sha256;
+    this.#clock = clock;
+    this.#identity = identity;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** `undefined` when the segment is not there. */
+  async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
+    const path = folder.segment(generation);
+    const size = (await this.#disk.stat(path))?.size;
+    const head = await this.#disk.readFile(path, 0, claimBytes);
+    if (size === undefined || head === undefined) return undefined;
+    const claimEnd = head.indexOf(lineBreak);
+    const claim =
+      claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), this.#sha256);
+    const tail = await this.#disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
+    if (tail === undefined) return undefined;
+    if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
+    if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
+    const retryAfterMs = this.#leaseMs - (await this.#unchangedForMs(folder, generation, claim));
+    return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };
+  }
+
+  /** Forgets what was seen of the owners of an agent. */
+  forget(agentId: string): void {
+    this.#sightings.delete(agentId);
+  }
+
+  #isEnded(tail: Buffer): boolean {
+    if (tail.at(-1) !== lineBreak) return false;
+    const line = tail.subarray(tail.lastIndexOf(lineBreak, tail.length - 2) + 1, -1);
+    return (
+      decodeControl("closed", line, this.#sha256) !== undefined ||
+      decodeControl("dropped", line, this.#sha256) !== undefined
+    );
+  }
+
+  #isGone(claim: Claim, path: string): boolean {
+    return isReleasedGeneration(path, claim.nonce) || isSurelyGone(claim, this.#identity);
+  }
+
+  async #unchangedForMs(folder: AgentFolder, generation: number, claim: Claim | undefined): Promise<number> {
+    const alive = await this.#disk.readFile(folder.alive(generation), 0, endingBytes);
+    const seen = `${generation} ${claim?.nonce ?? ""} ${alive?.toString("latin1") ?? ""}`;
+    const now = this.#clock.monotonic();
+    const known = this.#sightings.get(folder.agentId);
+    if (known?.seen === seen) return now - known.sinceMs;
+    this.#sightings.set(folder.agentId, { seen, sinceMs: now });
+    return 0;
+  }
+}
