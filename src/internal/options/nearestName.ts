@@ -1,0 +1,25 @@
+/**
+ * The name that differs least from `wrong`, if a third of its characters or fewer would have to change; else `undefined`.
+ * The distance is Levenshtein's: insertions, deletions and substitutions.
+ */
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.ceil(wrong.length / 3));
+  const ranked = names
+    .map((name) => ({ name, edits: editDistance(wrong.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((one, other) => one.edits - other.edits);
+  const [nearest] = ranked;
+  return nearest && nearest.edits <= most ? nearest.name : undefined;
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [column, against] of [...other].entries()) {
+      const substituted = (row[column] ?? 0) + (character === against ? 0 : 1);
+      next.push(Math.min(substituted, (next[column] ?? 0) + 1, (row[column + 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { checkSchema } from "../../src/internal/options/checkSchema.ts";
+import { strictOptions } from "../../src/internal/options/strictOptions.ts";
+
+const schema = z.object({
+  nested: strictOptions({ storage: z.string().optional(), maxRetries: z.number().optional() }),
+});
+const refusal = (options: unknown) => {
+  try {
+    return checkSchema(schema, { nested: options }, "test options");
+  } catch (error) {
+    return error;
+  }
+};
+
+describe("strictOptions", () => {
+  it("names an unknown option and the nearest one that exists", () => {
+    expect(refusal({ storge: "memory" })).toMatchObject({
+      code: "invalid_input",
+      message: 'Invalid test options: at "nested": unknown option "storge"; did you mean "storage".',
+    });
+  });
+
+  it("lists the options when none of them is near", () => {
+    expect(refusal({ color: "red" })).toMatchObject({
+      problems: [{ path: "nested", expected: 'unknown option "color"; the options are storage, maxRetries' }],
+    });
+  });
+
+  it("names every unknown option", () => {
+    expect(refusal({ storge: 1, maxRetry: 2 })).toMatchObject({
+      problems: [
+        {
+          path: "nested",
+          expected:
+            'unknown option "storge"; did you mean "storage", unknown option "maxRetry"; did you mean "maxRetries"',
+        },
+      ],
+    });
+  });
+
+  it("takes the options that it knows, present or absent", () => {
+    expect(refusal({ storage: "memory" })).toEqual({ nested: { storage: "memory" } });
+    expect(refusal({})).toEqual({ nested: {} });
+  });
+});
