@@ -7,6 +7,7 @@ import { frozenCopy } from "../internal/frozenCopy.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import type { AgentFeature } from "./feature/AgentFeature.ts";
+import type { FeatureKey } from "./context/FeatureKey.ts";
 import type { AIAgentConfig } from "./AIAgentConfig.ts";
 import { defineAgent } from "./defineAgent.ts";
 import { executeRun } from "./run/executeRun.ts";
@@ -58,12 +59,12 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     if (this.#features.has(feature.key)) throw new DuplicateFeatureError(feature.key);
     // Left out only where the type of the configuration allows an empty one.
     const given = (config[0] ?? {}) as Config;
-    this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline, given, this) });
+    this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline, given) });
     return this;
   }
 
   /** The instance of an installed feature. @throws FeatureNotInstalledError when the agent does not have it. */
-  feature<Instance>(feature: AgentFeature<never, Instance>): Instance {
+  feature<Instance>(feature: FeatureKey<Instance>): Instance {
     const installed = this.#features.get(feature.key);
     if (installed?.feature !== feature) throw new FeatureNotInstalledError(feature.key);
     // The instance is what this very feature returned.
@@ -118,7 +119,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     assertAgentId(agentId);
     options.signal?.throwIfAborted();
     this.#hasRun = true;
-    const request: RunRequest = { kind, agentId, agent: this, options, ...input };
+    const request: RunRequest = { kind, agentId, options, ...input };
     const result = await pipeline.run(request, (accepted) => executeRun(this.#definition, accepted));
     // The strategy, which made the output, is the one this agent was constructed with.
     return result as RunResult<Output>;

@@ -40,7 +40,7 @@ export interface WorkspaceOptions {
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
-   * Makes the content when `onConflict` answers `mergeThreeWay`; a conflict that it does not settle refuses the rollback. Default:
+   * Makes the content when `onConflict` answers `merge`; a conflict that it does not settle refuses the rollback. Default:
    * clean merges, and nobody is asked.
    */
   readonly conflictResolver?: ConflictResolver | undefined;
@@ -95,8 +95,8 @@ export class Workspace implements RollbackParticipant {
   readonly tools: readonly AnyTool[];
   /**
    * What `recoverTask(agent, { participants: [workspace.recovery] })` needs to bring required files back that somebody changed or
-   * deleted: `use_checkpoint`, `mergeThreeWay` and `restore`, as far as the agent's log has the contents. They become what the run
-   * that goes on needs: what the agent left. `mergeThreeWay` brings together what the agent and somebody else made of the file that
+   * deleted: `use_checkpoint`, `merge` and `restore`, as far as the agent's log has the contents. They become what the run
+   * that goes on needs: what the agent left. `merge` brings together what the agent and somebody else made of the file that
    * the agent first changed. What is replaced is not kept.
    */
   readonly recovery: RecoveryParticipant;

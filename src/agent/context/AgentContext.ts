@@ -1,8 +1,8 @@
 import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import type { AgentFeature } from "../feature/AgentFeature.ts";
+import type { FeatureKey } from "./FeatureKey.ts";
 import type { InputRequest } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
-import type { AnyTool, Tool } from "../tool/Tool.ts";
+import type { ToolRef } from "./ToolRef.ts";
 
 /**
  * What a node, and a tool it calls, may do. It belongs to one visit of one node: when the run moves elsewhere, every
@@ -39,7 +39,7 @@ export interface AgentContext {
    */
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;
   /** @throws FeatureNotInstalledError when the agent does not have it. */
-  feature<Instance>(feature: AgentFeature<never, Instance>): Instance;
+  feature<Instance>(feature: FeatureKey<Instance>): Instance;
 }
 
 /** The message history, and the model that reads it. */
@@ -54,11 +54,11 @@ export interface AgentLlm {
   configure(settings: {
     readonly model?: string | undefined;
     readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-    readonly tools?: readonly AnyTool[] | undefined;
+    readonly tools?: readonly ToolRef[] | undefined;
   }): void;
   /** Asks the model; the answer is not appended. `tools` and `model` hold for this request only. */
   request(options?: {
-    readonly tools?: readonly AnyTool[] | undefined;
+    readonly tools?: readonly ToolRef[] | undefined;
     readonly model?: string | undefined;
   }): Promise<AssistantMessage>;
 }
@@ -66,7 +66,7 @@ export interface AgentLlm {
 /** Tool calls. Both are journaled by persistence: a call finished before a crash is not run again. */
 export interface AgentTools {
   /** Calls a tool from node code. @throws ToolFailedError with what the tool threw as its cause. */
-  call<Arguments, Output>(tool: Tool<Arguments, Output, never>, input: NoInfer<Arguments>): Promise<Output>;
+  call<Arguments, Output>(tool: ToolRef<Arguments, Output>, input: NoInfer<Arguments>): Promise<Output>;
   /** Runs what the model asked for, all calls at once; a call that fails becomes a result with `isError`. Nothing is appended. */
   execute(message: AssistantMessage): Promise<ToolMessage>;
 }

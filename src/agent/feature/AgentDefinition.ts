@@ -1,4 +1,4 @@
-import type { AgentFeature } from "./AgentFeature.ts";
+import type { FeatureKey } from "../context/FeatureKey.ts";
 import type { Pipeline } from "./Pipeline.ts";
 import type { PromptExecutor } from "../model/PromptExecutor.ts";
 import type { RunSettings } from "../state/RunState.ts";
@@ -15,5 +15,5 @@ export interface AgentDefinition {
   readonly settings: RunSettings;
   readonly systemPrompt?: string;
   readonly maxIterations: number;
-  readonly feature: <Instance>(feature: AgentFeature<never, Instance>) => Instance;
+  readonly feature: <Instance>(feature: FeatureKey<Instance>) => Instance;
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { functionSchema, abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import type { AIAgent } from "../AIAgent.ts";
 import type { RunStart } from "./RunStart.ts";
 
 /** How to run. Without a feature that claims them, `runId`, `history` and `unfinished` are refused with FeatureNotInstalledError. */
@@ -72,8 +71,6 @@ export interface RunRequest {
   readonly kind: "run" | "resume";
   /** The durable identity: the one in the options, else the agent's own. */
   readonly agentId: string;
-  /** The agent that was called. */
-  readonly agent: AIAgent<never, unknown>;
   /** Checked against the strategy's schema. Absent on a resume. */
   readonly input?: unknown;
   /** As given: `RunOptions` of a run, `ResumeOptions` of a resume. */

@@ -45,7 +45,7 @@ const messageSchema = z.discriminatedUnion("role", [
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
   const given: { readonly role?: unknown; readonly content?: unknown } = Object(message) as object;
   if (role !== undefined && given.role !== role) {
-    const expected = `customSchema "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
+    const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
   // Most messages are text; a schema would cost more than saving them.

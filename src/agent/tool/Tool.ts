@@ -3,6 +3,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { argumentsOf } from "../context/ToolRef.ts";
 
 /**
  * What a call does to the world, which decides what happens to a call that began and whose end nobody knows:
@@ -69,7 +70,6 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   ) => ToolProbeAnswer<Output> | PromiseLike<ToolProbeAnswer<Output>>;
   readonly [argumentsOf]: (input: Arguments) => void;
 }
-declare const argumentsOf: unique symbol;
 
 /** A tool whatever its types. */
 export type AnyTool = Tool<never, unknown, never>;

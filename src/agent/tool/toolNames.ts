@@ -1,8 +1,9 @@
 import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import type { ToolRef } from "../context/ToolRef.ts";
 import type { AnyTool } from "./Tool.ts";
 
 /** The names of tools that a resumed run will find again. @throws UnknownToolError for one the agent does not have. */
-export function namesOfTools(known: ReadonlyMap<string, AnyTool>, tools: readonly AnyTool[]): readonly string[] {
+export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonly ToolRef[]): readonly string[] {
   for (const tool of tools) {
     if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
   }

@@ -8,7 +8,7 @@ import type {
 } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { StorageKey } from "../context/StorageKey.ts";
-import type { AgentFeature } from "../feature/AgentFeature.ts";
+import type { FeatureKey } from "../context/FeatureKey.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import { NodeInput } from "./NodeInput.ts";
@@ -88,7 +88,7 @@ export class NodeContext implements AgentContext {
     return this.#input.request(request);
   }
 
-  feature<Instance>(feature: AgentFeature<never, Instance>): Instance {
+  feature<Instance>(feature: FeatureKey<Instance>): Instance {
     return this.#open.run.definition.feature(feature);
   }
 

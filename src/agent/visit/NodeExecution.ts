@@ -2,10 +2,10 @@ import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { RunSuspendedError } from "../../errors/agent/RunSuspendedError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import type { ActiveRun } from "../run/ActiveRun.ts";
 import type { InterruptOptions } from "../feature/AgentRun.ts";
 import { PendingWork, type FlightPlan } from "./PendingWork.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
+import type { VisitedRun } from "./VisitedRun.ts";
 import type { RunState } from "../state/RunState.ts";
 
 /** The run can go on only when these are answered. */
@@ -18,7 +18,7 @@ export interface Wait {
  * but to wait. A move and a wait close it: from then on everything that belongs to it throws, whatever still runs.
  */
 export class NodeExecution {
-  readonly run: ActiveRun;
+  readonly run: VisitedRun;
   readonly nodeId: string;
   readonly input: unknown;
   readonly at: NodeVisit;
@@ -42,7 +42,7 @@ export class NodeExecution {
   #watching = false;
   #wait: (wait: Wait) => void = () => undefined;
 
-  constructor(run: ActiveRun, nodeId: string, input: unknown, at: NodeVisit) {
+  constructor(run: VisitedRun, nodeId: string, input: unknown, at: NodeVisit) {
     this.run = run;
     this.nodeId = nodeId;
     this.input = input;

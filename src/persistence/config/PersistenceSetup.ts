@@ -164,7 +164,7 @@ function assertParticipants(participants: readonly RollbackParticipant[], log: R
 
 function wrongParticipants(expected: string): InvalidInputError {
   return new InvalidInputError("configuration of Persistence", [
-    { path: "participants", expected: `customSchema ${expected}` },
+    { path: "participants", expected: `expected ${expected}` },
   ]);
 }
 

@@ -37,7 +37,7 @@ export function checkNewCheckpoint(
 function problemOfId(id: string | undefined) {
   if (id === undefined) return undefined;
   if (id.length === 0 || id.length > 256)
-    return { path: "checkpointId", expected: `customSchema 1 to 256 characters, found ${id.length}` };
+    return { path: "checkpointId", expected: `expected 1 to 256 characters, found ${id.length}` };
   return /^\d+-\d+$/.test(id)
     ? { path: "checkpointId", expected: "the form <number>-<number> is given to checkpoints without an id" }
     : undefined;
@@ -46,5 +46,5 @@ function problemOfId(id: string | undefined) {
 function problemOfVersion(version: number) {
   return Number.isSafeInteger(version) && version >= 0
     ? undefined
-    : { path: "version", expected: `customSchema a whole number, 0 to have one assigned, found ${version}` };
+    : { path: "version", expected: `expected a whole number, 0 to have one assigned, found ${version}` };
 }

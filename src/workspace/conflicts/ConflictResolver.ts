@@ -20,7 +20,7 @@ export interface ConflictQuestion {
 /** How conflicts are resolved. */
 export interface ConflictResolverOptions {
   /**
-   * How far it may go without a person: `mergeThreeWay` (default) applies clean merges and shows a person what the model
+   * How far it may go without a person: `merge` (default) applies clean merges and shows a person what the model
    * proposes; `model` applies what the model proposes too; `ask` applies nothing that no person has seen.
    */
   readonly automation?: "merge" | "model" | "ask" | undefined;

@@ -25,7 +25,7 @@ export interface GitAnswer {
 }
 
 /**
- * Runs git without a shell, for at most a minute and 64 MB of output. An exit code other than those that are `customSchema` is
+ * Runs git without a shell, for at most a minute and 64 MB of output. An exit code other than those that are `expected` is
  * an error.
  *
  * @throws GitError

@@ -12,7 +12,7 @@ export interface MergeOptions {
   /** What stands beside the markers of a conflict. Default: OURS and THEIRS. */
   readonly labels?: MergeLabels | undefined;
   /**
-   * `exact` (default) takes lines with different line endings for different lines, as git does. `mergeThreeWay` merges the line
+   * `exact` (default) takes lines with different line endings for different lines, as git does. `merge` merges the line
    * endings of the three as one more thing that each side may have changed, and the lines apart from them: a side that
    * was rewritten with other line endings is then no conflict. A file with mixed line endings is merged exactly.
    */

@@ -9,7 +9,7 @@ export type FileConflict =
  * - `use_current` (of a deleted file: `skip`): the file stays as it is.
  * - `use_checkpoint` (of a deleted file: `restore`): the file becomes what it was at the checkpoint. What it was now is kept
  *   in the agent's log.
- * - `mergeThreeWay`: what the agent changed is taken out of the file as it is now; only where that is clean.
+ * - `merge`: what the agent changed is taken out of the file as it is now; only where that is clean.
  * - `abort`: the rollback is refused, and nothing has changed.
  */
 export type FileResolution = "use_current" | "use_checkpoint" | "merge" | "restore" | "skip" | "abort";

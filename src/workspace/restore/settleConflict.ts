@@ -10,7 +10,7 @@ export type ConflictingPlan = PlannedFile & { readonly kind: "conflict" };
 /** How one conflict was settled, or why the answer could not be followed. */
 export type Settlement = { readonly step: RestoreStep; readonly content?: Uint8Array } | { readonly refused: string };
 
-/** Turns the answer to a conflict into the step that follows it. Decides only; a content is there for `mergeThreeWay` alone. */
+/** Turns the answer to a conflict into the step that follows it. Decides only; a content is there for `merge` alone. */
 export async function settleConflict(
   plan: ConflictingPlan,
   settled: FileResolution,
