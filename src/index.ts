@@ -72,7 +72,7 @@ export { formatVersion } from "./checkpoint/format/formatVersion.ts";
 export type { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export type { WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
-export type { Entry, LogRecord } from "./checkpoint/format/Entry.ts";
+export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
 export type {
   AssistantMessage,
   ContentPart,

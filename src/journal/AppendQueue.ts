@@ -1,5 +1,5 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import type { BlobUpload } from "../checkpoint/slots/ValueWriter.ts";
+import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 import { putBlobs } from "../storage/putBlobs.ts";

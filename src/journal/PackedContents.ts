@@ -1,4 +1,4 @@
-import type { LogProjection } from "../checkpoint/fold/LogProjection.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 

@@ -1,5 +1,5 @@
-import type { StatusState } from "../checkpoint/life/StatusState.ts";
-import { stateDataOf } from "../checkpoint/life/stateDataOf.ts";
+import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
 /** The picture of an agent, for lists and other tools; `undefined` while it has had no run. */

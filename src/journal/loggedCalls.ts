@@ -1,6 +1,6 @@
-import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/fold/AgentState.ts";
-import type { LogProjection } from "../checkpoint/fold/LogProjection.ts";
-import { ValueReader, type BlobTexts } from "../checkpoint/fold/ValueReader.ts";
+import { withRecord, type AgentState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
 

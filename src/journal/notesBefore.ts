@@ -1,5 +1,5 @@
-import { isOnWayTo } from "../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
+import { isOnWayTo } from "../checkpoint/state/lineage.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key on the way to a checkpoint that were not taken back, oldest first. */

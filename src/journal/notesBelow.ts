@@ -1,5 +1,5 @@
-import { isBelow } from "../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
+import { isBelow } from "../checkpoint/state/lineage.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 
 /** The notes of a key that a rollback to a checkpoint has to take back, newest first; lines that were left included. */

@@ -1,5 +1,5 @@
-import type { CheckpointPoint, LogProjection } from "../checkpoint/fold/LogProjection.ts";
-import { isBelow } from "../checkpoint/fold/lineage.ts";
+import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { isBelow } from "../checkpoint/state/lineage.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
 /** What a rollback does with each call below its target. Every list is newest first, by the recorded end of the calls. */

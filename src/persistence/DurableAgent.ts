@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Node } from "../agent/strategy/Node.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { foldTo } from "../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../checkpoint/state/AgentState.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { encodeValue } from "../checkpoint/values/valueCodec.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
-import { defaultInlineThresholdBytes, ValueWriter } from "../checkpoint/slots/ValueWriter.ts";
+import { defaultInlineThresholdBytes, ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { numberFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { randomId } from "../internal/randomId.ts";

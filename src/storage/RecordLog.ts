@@ -1,4 +1,4 @@
-import type { Entry } from "../checkpoint/format/Entry.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
 /** What a storage can carry. Differences between backends are stated here and nowhere else. */

@@ -1,4 +1,4 @@
-import type { BlobUpload } from "../checkpoint/slots/ValueWriter.ts";
+import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
 import { gzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";
 

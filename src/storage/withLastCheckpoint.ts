@@ -1,4 +1,4 @@
-import type { Entry } from "../checkpoint/format/Entry.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import type { RecordLog } from "./RecordLog.ts";

@@ -1,7 +1,7 @@
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { StatusRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
-import { statusRecords } from "../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../checkpoint/state/statusRecords.ts";
 import type { StateData } from "../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { TaskExistsError } from "../errors/task/TaskExistsError.ts";

@@ -1,4 +1,4 @@
-import type { Entry } from "../../src/checkpoint/format/Entry.ts";
+import type { Entry } from "../../src/checkpoint/records/Entry.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary, LogAppend, OwnedLog, ReadOptions, RecordLog } from "../../src/storage/RecordLog.ts";
 import { collect } from "../storage/file/fixture.ts";

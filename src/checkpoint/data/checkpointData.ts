@@ -1,6 +1,6 @@
-import { type AgentState, foldTo } from "../fold/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
-import { type BlobTexts, ValueReader } from "../fold/ValueReader.ts";
+import { type AgentState, foldTo } from "../state/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";

@@ -1,6 +1,6 @@
 import type { LargePart } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
-import { blobCellsIn } from "../fold/blobReferences.ts";
+import { blobCellsIn } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 

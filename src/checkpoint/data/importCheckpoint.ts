@@ -1,15 +1,15 @@
 import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
-import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../fold/AgentState.ts";
+import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../state/AgentState.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
-import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
+import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./checkpointData.ts";
-import { ValueReader, type BlobTexts } from "../fold/ValueReader.ts";
-import type { ValueWriter } from "../slots/ValueWriter.ts";
+import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
+import type { ValueWriter } from "../format/ValueWriter.ts";
 
 /**
  * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that

@@ -1,6 +1,6 @@
 import type { CheckpointToolCall } from "./AgentCheckpointData.ts";
-import type { AgentState, RecordedCall } from "../fold/AgentState.ts";
-import type { ValueReader } from "../fold/ValueReader.ts";
+import type { AgentState, RecordedCall } from "../state/AgentState.ts";
+import type { ValueReader } from "../state/ValueReader.ts";
 
 /** What is known of a recorded call, whether its intent or only its outcome was written. */
 export function callFacts(call: RecordedCall): {

@@ -1,6 +1,6 @@
 import type { HistoryChange } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { ValueWriter } from "../slots/ValueWriter.ts";
+import type { ValueWriter } from "./ValueWriter.ts";
 
 /** The records that say how a history changed. @throws NotSerializableError */
 export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: ValueWriter): AgentRecord[] {

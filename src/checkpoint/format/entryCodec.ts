@@ -1,6 +1,6 @@
-import type { ChainLink } from "../../internal/EntryChain.ts";
+import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { Entry } from "./Entry.ts";
+import type { Entry } from "../records/Entry.ts";
 
 /** The first bytes of a line that holds a snapshot; an entry that holds none begins with a bracket. */
 export const snapshotMark = '{"snapshot":';

@@ -1,4 +1,4 @@
-import type { Entry, LogRecord } from "./Entry.ts";
+import type { Entry, LogRecord } from "../records/Entry.ts";
 
 type Test = (value: unknown) => boolean;
 type Shape = readonly (readonly [field: string, test: Test])[];

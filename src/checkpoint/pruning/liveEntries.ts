@@ -1,6 +1,5 @@
-import type { Entry } from "../format/Entry.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { PrunedRecord } from "../records/pruningRecords.ts";
+import type { Entry } from "../records/Entry.ts";
+import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 
 /** The record that says what counts of everything before it; `undefined`: everything does. */
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {

@@ -1,10 +1,9 @@
-import { answerKey, visitAt, withRecord, type RecordedCall } from "../fold/AgentState.ts";
-import type { LogProjection } from "../fold/LogProjection.ts";
+import { answerKey, visitAt, withRecord, type RecordedCall } from "../state/AgentState.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { StoredResult } from "../fold/ValueReader.ts";
 import { callFacts } from "../data/toolCalls.ts";
-import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 /** Which recorded answers and calls are still needed. */
 export interface NeededCalls {
@@ -102,7 +101,7 @@ function referringSlots(record: AgentRecord): readonly StoredValue[] {
 function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") {
-    const [base, ordinal, request, within] = (slot as { readonly $answer: [number, number, number, string?] }).$answer;
+    const [base, ordinal, request, within] = (slot as { readonly $answer: AnswerReference }).$answer;
     answers.add(answerKey([base, ordinal], request, within));
   }
   if (key !== "$outcomes") return;

@@ -1,8 +1,8 @@
 import { fileChangesIn, fileNoteKey, type FileChange } from "../data/FileChange.ts";
-import type { LogProjection, NotePoint } from "../fold/LogProjection.ts";
+import type { LogProjection, NotePoint } from "../state/LogProjection.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
-import type { RestatedEntry } from "../records/pruningRecords.ts";
-import type { BlobTexts } from "../fold/ValueReader.ts";
+import type { RestatedEntry } from "../records/AgentRecord.ts";
+import type { BlobTexts } from "../state/ValueReader.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
 const hashes = /[0-9a-f]{64}/g;

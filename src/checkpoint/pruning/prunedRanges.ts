@@ -1,5 +1,5 @@
-import type { PrunedGap } from "../../internal/prunedGaps.ts";
-import type { Entry } from "../format/Entry.ts";
+import type { PrunedGap } from "../records/prunedGaps.ts";
+import type { Entry } from "../records/Entry.ts";
 
 /** Which appends of a log may go when all that counts of them is restated. */
 export interface Removal {

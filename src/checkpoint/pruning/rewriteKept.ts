@@ -1,9 +1,8 @@
-import { foldTo, type AgentState } from "../fold/AgentState.ts";
-import type { Entry } from "../format/Entry.ts";
-import type { CheckpointPoint, LogProjection } from "../fold/LogProjection.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
+import { foldTo, type AgentState } from "../state/AgentState.ts";
+import type { Entry } from "../records/Entry.ts";
+import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { RestatedEntry } from "../records/pruningRecords.ts";
 import { neededCalls } from "./neededCalls.ts";
 import { stateAtStart, stateDelta } from "./stateDelta.ts";
 

@@ -1,4 +1,4 @@
-import { emptyState, type AgentState } from "../fold/AgentState.ts";
+import { emptyState, type AgentState } from "../state/AgentState.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { EditRecord } from "../records/lineRecords.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";

@@ -1,6 +1,5 @@
 import type { Pack } from "../values/BlobCell.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { RestatedEntry } from "../records/pruningRecords.ts";
+import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 
 /** The same without the packs that hold nothing needed. A pack that holds something needed stays whole. */
 export function withoutPacks(

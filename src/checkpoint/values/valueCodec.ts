@@ -8,6 +8,15 @@ import { richFromJson, richToJson } from "./richValue.ts";
 /** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
 export type StoredValue = unknown;
 
+/** The content of `$answer`: the visit and the ordinal of the answer, and the tool call in which the model was asked. */
+export type AnswerReference = readonly [base: number, ordinal: number, request: number, within?: string];
+
+/** An item of `$outcomes`: one result of a tool message. Absent `output`: it is in the outcome of the call. */
+export interface StoredResult {
+  readonly part: Readonly<Record<string, unknown>>;
+  readonly output?: StoredValue;
+}
+
 /** The keys that mean something when they are the only key of a stored object. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 

@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";

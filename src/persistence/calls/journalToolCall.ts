@@ -2,7 +2,7 @@ import { callOf } from "../../agent/feature/ContextBinding.ts";
 import { isToolFailure } from "../../agent/tool/isToolFailure.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";

@@ -1,6 +1,6 @@
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
-import type { RecordedCall } from "../../checkpoint/fold/AgentState.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -1,8 +1,8 @@
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
-import { defaultInlineThresholdBytes } from "../../checkpoint/slots/ValueWriter.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { defaultInlineThresholdBytes } from "../../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";

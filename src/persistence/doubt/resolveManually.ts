@@ -1,4 +1,4 @@
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
 import type { Journal } from "../../journal/Journal.ts";

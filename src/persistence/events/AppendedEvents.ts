@@ -1,4 +1,4 @@
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";

@@ -1,5 +1,5 @@
-import { visitAt } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { visitAt } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";

@@ -1,13 +1,13 @@
-import { foldTo, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo, type AgentState } from "../../checkpoint/state/AgentState.ts";
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

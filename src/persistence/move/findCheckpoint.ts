@@ -1,5 +1,5 @@
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
-import { isAncestor } from "../../checkpoint/fold/lineage.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { isAncestor } from "../../checkpoint/state/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
 

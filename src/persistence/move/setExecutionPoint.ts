@@ -6,7 +6,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";

@@ -1,5 +1,5 @@
-import { isAncestor } from "../../checkpoint/fold/lineage.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { isAncestor } from "../../checkpoint/state/lineage.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { CreateCheckpointOptions } from "../RunPersistence.ts";
 

@@ -3,7 +3,7 @@ import type { RunStart } from "../../agent/feature/RunStart.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { valueBytes } from "../../checkpoint/fold/blobReferences.ts";
+import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

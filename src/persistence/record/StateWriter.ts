@@ -4,7 +4,7 @@ import { historyRecords, storageRecords } from "../../checkpoint/format/changeRe
 import type { HistoryChange } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** What the log already has of a state. */
 export interface SavedState extends Pick<RunState, "settings" | "requirements"> {

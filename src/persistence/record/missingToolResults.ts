@@ -1,6 +1,6 @@
-import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ContentPart, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 type CallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ResultPart = Extract<ContentPart, { type: "tool-result" }>;

@@ -1,5 +1,5 @@
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { NewNote } from "../RunPersistence.ts";
 
 /** The record of a note, with the contents that the log does not have yet. @throws NotSerializableError */

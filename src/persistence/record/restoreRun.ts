@@ -1,10 +1,10 @@
 import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { RunStart } from "../../agent/feature/RunStart.ts";
-import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { RequirementsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
 export interface RestoreOptions {

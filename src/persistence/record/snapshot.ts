@@ -1,8 +1,8 @@
 import type { RunState } from "../../agent/state/RunState.ts";
-import { lifeInSnapshot } from "../../checkpoint/life/StatusState.ts";
+import { lifeInSnapshot } from "../../checkpoint/state/StatusState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { SnapshotRecord } from "../../checkpoint/records/pruningRecords.ts";
+import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";

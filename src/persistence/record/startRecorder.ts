@@ -1,4 +1,4 @@
-import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/fold/AgentState.ts";
+import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";

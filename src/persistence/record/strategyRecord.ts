@@ -1,7 +1,7 @@
 import type { GraphStructure } from "../../agent/strategy/GraphStructure.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
-import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -1,9 +1,9 @@
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import type { ValueReader } from "../../checkpoint/fold/ValueReader.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 /** What became of a request: it was answered, or nobody did in time. */
 export type Reply =

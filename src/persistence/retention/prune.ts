@@ -1,6 +1,6 @@
-import type { BlobTexts } from "../../checkpoint/fold/ValueReader.ts";
-import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
+import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";

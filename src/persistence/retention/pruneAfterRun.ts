@@ -1,4 +1,4 @@
-import type { LastPruning } from "../../checkpoint/records/pruningRecords.ts";
+import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { pruneOwned, pruningOptions } from "./prune.ts";

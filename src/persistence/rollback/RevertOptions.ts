@@ -1,4 +1,4 @@
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";

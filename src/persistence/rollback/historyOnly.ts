@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { runMoved } from "../../agent/context/RunMoved.ts";
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";

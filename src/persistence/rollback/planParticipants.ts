@@ -1,4 +1,4 @@
-import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";

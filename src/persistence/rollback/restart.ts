@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
-import type { StatusState } from "../../checkpoint/life/StatusState.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";

@@ -1,9 +1,9 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";

@@ -1,6 +1,6 @@
 import type { BranchEffects } from "../../agent/feature/RunResult.ts";
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/fold/LogProjection.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

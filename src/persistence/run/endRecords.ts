@@ -1,8 +1,8 @@
-import { nextVisitOf, type AgentState } from "../../checkpoint/fold/AgentState.ts";
+import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import { recordsBefore } from "../../checkpoint/life/statusRecords.ts";
+import { recordsBefore } from "../../checkpoint/state/statusRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 

@@ -1,7 +1,7 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 

@@ -1,9 +1,9 @@
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { addValueReferences } from "../../checkpoint/fold/blobReferences.ts";
+import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import { foldTo } from "../../checkpoint/fold/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import type { Place } from "../../checkpoint/fold/LogProjection.ts";
+import type { Place } from "../../checkpoint/state/LogProjection.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";

@@ -1,9 +1,9 @@
 import { fromJSONSchema, type z } from "zod";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { PendingInput } from "../../agent/feature/RunResult.ts";
-import { openRequests } from "../../checkpoint/fold/openRequests.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { RequestAnsweredError } from "../../errors/request/RequestAnsweredError.ts";
 import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
 import { RequestNotFoundError } from "../../errors/request/RequestNotFoundError.ts";

@@ -1,5 +1,5 @@
 import type { PendingInput } from "../../agent/feature/RunResult.ts";
-import { openRequests } from "../../checkpoint/fold/openRequests.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 
 /** What an agent waits for, as its log says; nothing unless it waits. */

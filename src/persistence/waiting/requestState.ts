@@ -1,6 +1,6 @@
-import type { AgentState } from "../../checkpoint/fold/AgentState.ts";
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
-import { openRequests } from "../../checkpoint/fold/openRequests.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
 
 /** What an answer to a request comes to now: only one to an open request is taken. */
 export type RequestJudgement =

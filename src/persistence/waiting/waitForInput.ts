@@ -1,6 +1,6 @@
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { type PendingInput, pendingRequest } from "../../agent/feature/RunResult.ts";
-import { statusRecords } from "../../checkpoint/life/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -1,7 +1,7 @@
 import { encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
-import type { Entry } from "../../checkpoint/format/Entry.ts";
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";

@@ -1,8 +1,8 @@
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
-import { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
-import { ValueWriter } from "../../checkpoint/slots/ValueWriter.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { AgentFolder } from "./format/AgentFolder.ts";
 import type { FileBackend } from "./backend/FileBackend.ts";

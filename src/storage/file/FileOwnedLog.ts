@@ -1,7 +1,7 @@
 import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
-import type { ChainLink } from "../../internal/EntryChain.ts";
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { LogAppend, OwnedLog, TornTail } from "../RecordLog.ts";
 import type { AgentFolder } from "./format/AgentFolder.ts";
 import { compactSegments } from "./compact/compactSegments.ts";

@@ -1,13 +1,13 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { numberFrom, clockSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { selectSummaries } from "../../internal/selectSummaries.ts";
+import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {

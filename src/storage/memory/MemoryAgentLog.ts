@@ -1,9 +1,9 @@
 import { decodeEntry, encodeEntry } from "../../checkpoint/format/entryCodec.ts";
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
-import { EntryChain } from "../../internal/EntryChain.ts";
-import { type PrunedGap, prunedGapsOf } from "../../internal/prunedGaps.ts";
+import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
+import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 import { EntryBytes } from "./EntryBytes.ts";

@@ -1,5 +1,5 @@
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { formatBlobReference, parseBlobReference } from "../../internal/blobReference.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 

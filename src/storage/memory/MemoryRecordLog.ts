@@ -1,8 +1,8 @@
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { selectSummaries } from "../../internal/selectSummaries.ts";
+import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { BlobStore } from "../BlobStore.ts";

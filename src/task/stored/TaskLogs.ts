@@ -1,6 +1,6 @@
-import type { StatusState } from "../../checkpoint/life/StatusState.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
-import type { LogProjection } from "../../checkpoint/fold/LogProjection.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";

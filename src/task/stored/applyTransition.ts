@@ -1,4 +1,4 @@
-import { lifeAfter, type StatusState } from "../../checkpoint/life/StatusState.ts";
+import { lifeAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";

@@ -1,5 +1,5 @@
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { addBlobReference } from "../../checkpoint/fold/blobReferences.ts";
+import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";

@@ -1,6 +1,6 @@
-import type { StatusState } from "../../checkpoint/life/StatusState.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
-import { inProgressData } from "../../checkpoint/life/stateDataOf.ts";
+import { inProgressData } from "../../checkpoint/state/stateDataOf.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { Task } from "../Task.ts";

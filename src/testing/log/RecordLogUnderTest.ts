@@ -1,4 +1,4 @@
-import type { Entry } from "../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { AgentSummary, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import type { Expectations } from "../support/Expectations.ts";

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../checkpoint/format/Entry.ts";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
 /** A record that carries a value. A storage sees plain JSON and knows no kinds but `pruned`. */
 export function exampleRecord(value: unknown): LogRecord {

@@ -1,4 +1,4 @@
-import type { Entry, LogRecord } from "../../checkpoint/format/Entry.ts";
+import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { OwnedLog } from "../../storage/RecordLog.ts";
 import { appendText } from "./appendText.ts";
 import { exampleSummary } from "./exampleSummary.ts";

@@ -1,6 +1,6 @@
 import { tool, type Message, type PromptExecutor } from "agent-persistence";
-import { emptyState } from "../../../src/checkpoint/fold/AgentState.ts";
-import { ValueReader } from "../../../src/checkpoint/fold/ValueReader.ts";
+import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
+import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
 import { missingToolResults } from "../../../src/persistence/record/missingToolResults.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

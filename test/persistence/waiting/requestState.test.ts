@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { AgentState } from "../../../src/checkpoint/fold/AgentState.ts";
-import type { LogProjection } from "../../../src/checkpoint/fold/LogProjection.ts";
+import type { AgentState } from "../../../src/checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
 import { requestState } from "../../../src/persistence/waiting/requestState.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Entry } from "../../../src/checkpoint/format/Entry.ts";
+import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "../../../src/storage/file/FileRecordLog.ts";

@@ -1,5 +1,5 @@
-import { EntryChain } from "../../../internal/EntryChain.ts";
-import { parseBlobReference } from "../../../internal/blobReference.ts";
+import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
+import { parseBlobReference } from "../../blobReference.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";

@@ -1,4 +1,4 @@
-import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import { publishReplacement } from "../own/publishSegment.ts";

@@ -1,7 +1,7 @@
 import { decodeEntry, type DecodedEntry, verifiedLinkOf } from "../../../checkpoint/format/entryCodec.ts";
-import type { Entry } from "../../../checkpoint/format/Entry.ts";
+import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { decodeControl } from "./controlLine.ts";
 import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";

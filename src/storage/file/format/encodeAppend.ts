@@ -1,5 +1,5 @@
 import { encodeEntry } from "../../../checkpoint/format/entryCodec.ts";
-import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend } from "../../RecordLog.ts";
 

@@ -1,4 +1,4 @@
-import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, encodeControl, type Open } from "./controlLine.ts";
 

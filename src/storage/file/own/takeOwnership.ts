@@ -1,7 +1,7 @@
 import { AgentBusyError } from "../../../errors/storage/AgentBusyError.ts";
 import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import { StorageError } from "../../../errors/storage/StorageError.ts";
-import type { ChainLink } from "../../../internal/EntryChain.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { LogOwner, TornTail } from "../../RecordLog.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { assertNoLinks, ensureAgentFolder } from "../format/ensureAgentFolder.ts";

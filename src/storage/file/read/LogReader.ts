@@ -1,7 +1,7 @@
-import type { Entry } from "../../../checkpoint/format/Entry.ts";
-import { EntryChain } from "../../../internal/EntryChain.ts";
+import type { Entry } from "../../../checkpoint/records/Entry.ts";
+import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import { type PrunedGap, prunedGapsOf } from "../../../internal/prunedGaps.ts";
+import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";

@@ -1,5 +1,5 @@
-import type { ChainLink } from "../../../internal/EntryChain.ts";
-import { type PrunedGap, prunedGapsOf } from "../../../internal/prunedGaps.ts";
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import type { FoundEntry } from "../format/SegmentScan.ts";
 
 /** What of a damaged log hangs together from its beginning, and what does not. */

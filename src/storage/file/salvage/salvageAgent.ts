@@ -1,10 +1,10 @@
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../../checkpoint/records/CheckpointRecord.ts";
-import { blobCellsIn, packsIn } from "../../../checkpoint/fold/blobReferences.ts";
+import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { AgentExistsError } from "../../../errors/storage/AgentExistsError.ts";
 import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import { parseBlobReference } from "../../../internal/blobReference.ts";
+import { parseBlobReference } from "../../blobReference.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
 import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";

@@ -3,9 +3,8 @@ import { estimateBytes } from "../values/estimateBytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Message } from "../messages/Message.ts";
 import { packsOf } from "./packsOf.ts";
-import type { StoredResult } from "../fold/ValueReader.ts";
 import type { Visit } from "../records/Visit.ts";
-import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
+import { type AnswerReference, encodeValue, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 /** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
 export interface BlobUpload {
@@ -16,8 +15,6 @@ export interface BlobUpload {
 
 /** Values up to this many bytes of UTF-8 JSON stay in the log. */
 export const defaultInlineThresholdBytes = 10 * 1024;
-
-type AnswerReference = readonly [base: number, ordinal: number, request: number, within?: string];
 
 /**
  * Writes the values of one log: each once. What is already in the log is referred to: an answer where a message repeats

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
-import { importCheckpoint } from "../../src/checkpoint/data/importCheckpoint.ts";
-import { LogProjection } from "../../src/checkpoint/fold/LogProjection.ts";
-import { ValueWriter } from "../../src/checkpoint/slots/ValueWriter.ts";
-import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
+import type { AgentCheckpointData } from "../../../src/checkpoint/data/AgentCheckpointData.ts";
+import { importCheckpoint } from "../../../src/checkpoint/data/importCheckpoint.ts";
+import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
+import { ValueWriter } from "../../../src/checkpoint/format/ValueWriter.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import { exampleCheckpoint } from "../../../src/testing/provider/exampleCheckpoint.ts";
 
 /** The index of a log made of checkpoints, as for a provider of three methods. */
 function imported(all: readonly AgentCheckpointData[]): LogProjection {

@@ -1,14 +1,14 @@
-import type { Entry } from "../format/Entry.ts";
-import { packsIn } from "./blobReferences.ts";
+import type { Entry } from "../records/Entry.ts";
+import { packsIn } from "../records/blobReferences.ts";
 import { isBelow } from "./lineage.ts";
-import type { LastPruning, SnapshotRecord } from "../records/pruningRecords.ts";
+import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
 import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
-import { lifeAfter, lifeAtSnapshot, initialStatus, type StatusState } from "../life/StatusState.ts";
+import { lifeAfter, lifeAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
 
 /** A checkpoint and where it stands. */
 export interface CheckpointPoint {

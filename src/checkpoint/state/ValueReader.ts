@@ -4,16 +4,16 @@ import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import { answerKey, type AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { Visit } from "../records/Visit.ts";
-import { decodeValue, envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import {
+  type AnswerReference,
+  decodeValue,
+  envelopeKeyOf,
+  type StoredResult,
+  type StoredValue,
+} from "../values/valueCodec.ts";
 
 /** Blob texts by reference, fetched before they are needed; an error in place of one that is damaged. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
-
-/** Stands in a stored tool message for one result, whose output is in the outcome of its call unless it is here. */
-export interface StoredResult {
-  readonly part: Readonly<Record<string, unknown>>;
-  readonly output?: StoredValue;
-}
 
 /** Reads stored values of one state, frozen: follows their references, each to the same object however often it is asked. */
 export class ValueReader {
@@ -47,7 +47,7 @@ export class ValueReader {
       case "$message":
         return this.read(this.#numbered(content as number));
       case "$answer":
-        return this.read(this.#answer(content as readonly [number, number, number, string?]));
+        return this.read(this.#answer(content as AnswerReference));
       case "$outcomes":
         return this.#toolMessage(content as readonly StoredResult[]);
       default:
@@ -72,7 +72,7 @@ export class ValueReader {
     return this.#numbers.get(number);
   }
 
-  #answer([base, ordinal, request, within]: readonly [number, number, number, string?]): StoredValue {
+  #answer([base, ordinal, request, within]: AnswerReference): StoredValue {
     const visit: Visit = [base, ordinal];
     const answer = this.#state.answers.get(answerKey(visit, request, within));
     if (!answer)

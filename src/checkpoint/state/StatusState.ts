@@ -1,6 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { SnapshotRecord } from "../records/pruningRecords.ts";
+import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 

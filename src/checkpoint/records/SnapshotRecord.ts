@@ -1,33 +1,7 @@
-import type { PrunedGap } from "../../internal/prunedGaps.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
-import type { AgentRecord } from "./AgentRecord.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
-
-/**
- * Everything up to a position is from here on what `restated` says: only what kept checkpoints need. Readers take that in
- * place of what stands there, whether or not its bytes are gone; of several of these the newest counts.
- */
-export interface PrunedRecord {
-  readonly kind: "pruned";
-  readonly upTo: number;
-  /** What may be removed, with the checksums on both sides, so that the chain stays whole. */
-  readonly gaps: readonly PrunedGap[];
-  readonly restated: readonly RestatedEntry[];
-  /** The first number that no message had. */
-  readonly nextNumber: number;
-  /** Blobs that nothing refers to any more. */
-  readonly blobs: readonly string[];
-}
-
-/** What is kept of an append, under its own position, generation and checksum. */
-export interface RestatedEntry {
-  readonly position: number;
-  readonly generation: number;
-  readonly checksum: string;
-  readonly records: readonly AgentRecord[];
-}
 
 /** The state at the head, by value, so that reading may begin here. Made only where a visit begins. */
 export interface SnapshotRecord {

@@ -1,9 +1,8 @@
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { AgentRecord } from "./AgentRecord.ts";
+import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
-import type { StoredResult } from "./ValueReader.ts";
+import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 const none: readonly BlobCell[] = [];
 

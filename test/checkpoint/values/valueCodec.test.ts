@@ -1,10 +1,10 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NotSerializableError } from "../../src/errors/storage/NotSerializableError.ts";
-import { UnreadableValueError } from "../../src/errors/storage/UnreadableValueError.ts";
-import { registerClass } from "../../src/checkpoint/values/classRegistry.ts";
-import { decodeValue, encodeValue } from "../../src/checkpoint/values/valueCodec.ts";
+import { NotSerializableError } from "../../../src/errors/storage/NotSerializableError.ts";
+import { UnreadableValueError } from "../../../src/errors/storage/UnreadableValueError.ts";
+import { registerClass } from "../../../src/checkpoint/values/classRegistry.ts";
+import { decodeValue, encodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
 
 const runs = process.env["SOAK"] ? 20_000 : 2_000;
 

@@ -1,8 +1,7 @@
 import { answerKey, nextVisitOf, type AgentState } from "./AgentState.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
-import { addBlobReference } from "./blobReferences.ts";
-import type { StoredResult } from "./ValueReader.ts";
-import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import { addBlobReference } from "../records/blobReferences.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 /** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
 export function stateReferences(state: AgentState): BlobCells {
@@ -29,8 +28,7 @@ export function stateReferences(state: AgentState): BlobCells {
 function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") {
-    const [base, ordinal, request, within] = (slot as { readonly $answer: readonly [number, number, number, string?] })
-      .$answer;
+    const [base, ordinal, request, within] = (slot as { readonly $answer: AnswerReference }).$answer;
     return [answers.get(answerKey([base, ordinal], request, within))?.message];
   }
   if (key !== "$outcomes") return [slot];

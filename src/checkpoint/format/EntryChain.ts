@@ -1,4 +1,4 @@
-import type { PrunedGap } from "./prunedGaps.ts";
+import type { PrunedGap } from "../records/prunedGaps.ts";
 
 /** The end of a chain: the position of an append and its checksum. */
 export interface ChainLink {
