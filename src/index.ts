@@ -145,12 +145,10 @@ export {
   type InverseFunction,
   type RolledBackCall,
 } from "./persistence/inverse/RollbackToolRegistry.ts";
-export type {
-  CreateCheckpointOptions,
-  NewNote,
-  RollbackOptions,
-  RunPersistence,
-} from "./persistence/RunPersistence.ts";
+export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
+export type { NewNote } from "./persistence/record/noteRecord.ts";
+export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
+export type { RunPersistence } from "./persistence/RunPersistence.ts";
 export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
 export type { ToolCallSettlement } from "./persistence/doubt/ToolCallSettlement.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";

@@ -29,7 +29,10 @@ import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
-import type { CreateCheckpointOptions, NewNote, RollbackOptions, RunPersistence } from "./RunPersistence.ts";
+import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
+import type { NewNote } from "./record/noteRecord.ts";
+import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
+import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 

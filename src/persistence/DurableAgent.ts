@@ -26,7 +26,7 @@ import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
-import type { RollbackOptions } from "./RunPersistence.ts";
+import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { resolveManually } from "./doubt/resolveManually.ts";
 import type { ToolCallInDoubt } from "./doubt/ToolCallInDoubt.ts";
 import { checkSettlement, type ToolCallSettlement } from "./doubt/ToolCallSettlement.ts";

@@ -21,6 +21,7 @@ import { recordFailure } from "./run/recordFailure.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { pruneAfterRun } from "./retention/pruneAfterRun.ts";
+import { participantContext } from "./rollback/participantContext.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { waitForInput } from "./waiting/waitForInput.ts";
 
@@ -30,6 +31,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   install(pipeline, config) {
     const setup = new PersistenceSetup(config, pipeline);
     const sessions = new RunRecorders();
+    for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));

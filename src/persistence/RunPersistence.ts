@@ -1,53 +1,13 @@
-import type { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { Node } from "../agent/strategy/Node.ts";
 import type { RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
+import type { NewNote } from "./record/noteRecord.ts";
+import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
-
-/** What a checkpoint made by hand says. */
-export interface CreateCheckpointOptions<Input> {
-  /** The context it is made in. Default: the one that this object is bound to. */
-  readonly agentContext?: AgentContext | undefined;
-  /**
-   * The node that runs next, with the history and storage of this moment. Absent: the node that runs now, with the
-   * input, history and storage that it began with; what it did since is replayed.
-   */
-  readonly nodeId?: string | Node<Input> | undefined;
-  /** What that node gets. May be left out for the node that runs now: its own input. */
-  readonly lastInput?: NoInfer<Input>;
-  /** What `lastInput` is; it is checked, and kept as JSON Schema. */
-  readonly lastInputType?: z.ZodType<Input> | undefined;
-  /**
-   * 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. A node that runs
-   * again gets the checkpoint that it made under this id.
-   */
-  readonly checkpointId?: string | undefined;
-  /** Above that of every checkpoint before. Absent or 0: the next. */
-  readonly version?: number | undefined;
-}
-
-/** How to roll back. */
-export interface RollbackOptions {
-  /** Default: the context that this object is bound to. */
-  readonly agentContext?: AgentContext | undefined;
-  /**
-   * `default`: messages, node, input, storage and iteration go back, and the inverses of what was done since are run.
-   * `message_history_only`: only the messages go back; the current node runs again from its start, and effects stand.
-   */
-  readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
-}
-
-/** What {@link RunPersistence.note} keeps. */
-export interface NewNote {
-  /** That of the participant, or of the feature, whose note it is. */
-  readonly key: string;
-  readonly value: unknown;
-  /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
-  readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
-}
 
 /** Durability inside a run, bound to the context it was asked from. */
 export interface RunPersistence {

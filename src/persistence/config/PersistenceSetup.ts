@@ -27,7 +27,6 @@ import { type PersistenceListener, timedEvent, type EventBody } from "../events/
 import { type ListenerErrorHandler, notifyListener } from "../events/notifyListener.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
-import { participantContext } from "../rollback/participantContext.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
 import { RequestSchemas } from "./RequestSchemas.ts";
@@ -94,7 +93,6 @@ export class PersistenceSetup {
     this.#onListenerError = config.onListenerError;
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
-    for (const participant of this.participants) participant.onInstall?.(participantContext(this));
   }
 
   sha256(): Promise<Sha256> {

@@ -1,7 +1,7 @@
 import { isAncestor } from "../../checkpoint/state/lineage.ts";
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { CreateCheckpointOptions } from "../RunPersistence.ts";
+import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 
 /** The checkpoints that a run was asked for on the line it is on, under an id or a version of the caller's. */
 export class NamedCheckpoints {

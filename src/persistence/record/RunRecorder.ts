@@ -13,7 +13,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { NewNote } from "../RunPersistence.ts";
+
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../replay/RequestDigest.ts";
@@ -23,7 +23,7 @@ import { type CheckpointPlan, checkpointRecord, subjectOf } from "./checkpointRe
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { assertCheckpointFits } from "./assertCheckpointFits.ts";
-import { noteRecord } from "./noteRecord.ts";
+import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
 
 /** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */

@@ -1,6 +1,6 @@
 import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import type { CreateCheckpointOptions } from "../RunPersistence.ts";
+import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /**

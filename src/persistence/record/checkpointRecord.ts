@@ -1,7 +1,6 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { CompletionData } from "../run/completionData.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
@@ -33,6 +32,9 @@ export function checkpointRecord(
     ...(trigger !== undefined && { trigger }),
   };
 }
+
+/** What is recorded with the end of a run beside its output. */
+export type CompletionData = Pick<CheckpointRecord, "verification" | "files">;
 
 /** A checkpoint that is about to be saved. */
 export interface CheckpointPlan {

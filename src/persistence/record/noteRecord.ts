@@ -1,6 +1,14 @@
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
-import type { NewNote } from "../RunPersistence.ts";
+
+/** What `RunPersistence.note` keeps. */
+export interface NewNote {
+  /** That of the participant, or of the feature, whose note it is. */
+  readonly key: string;
+  readonly value: unknown;
+  /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
+  readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
+}
 
 /** The record of a note, with the contents that the log does not have yet. @throws NotSerializableError */
 export function noteRecord(

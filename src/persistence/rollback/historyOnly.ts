@@ -8,7 +8,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { RollbackOptions } from "../RunPersistence.ts";
+import type { RollbackOptions } from "./RollbackOptions.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
 const optionsSchema = z.object({ rollbackStrategy: z.enum(["default", "message_history_only"]).optional() });

@@ -1,14 +1,11 @@
 import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../../checkpoint/data/FileChange.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { z } from "zod";
-
-/** What is recorded with the end of a run beside its output. */
-export type CompletionData = Pick<CheckpointRecord, "verification" | "files">;
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
