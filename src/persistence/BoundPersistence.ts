@@ -26,7 +26,6 @@ import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/history
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "./environment/noteEnvironment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
-import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
 import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
@@ -124,13 +123,13 @@ export class BoundPersistence implements RunPersistence {
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     const { run, session } = this.#at(this.#context);
     await session.journal.durable();
-    return readCheckpoints(this.#setup.provider, run.agentId, filter);
+    return this.#setup.storage.getCheckpoints(run.agentId, filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     const { run, session } = this.#at(this.#context);
     await session.journal.durable();
-    return readLatestCheckpoint(this.#setup.provider, run.agentId);
+    return this.#setup.storage.getLatestCheckpoint(run.agentId);
   }
 
   /** @throws ExecutionMovedError when the context is closed. */

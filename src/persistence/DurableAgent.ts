@@ -23,7 +23,6 @@ import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/history
 import { openWithRetry } from "./run/openWithRetry.ts";
 import { pendingInputs } from "./waiting/pendingInputs.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
-import { readCheckpoints, readLatestCheckpoint } from "./read/readCheckpoints.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
 import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
@@ -116,7 +115,7 @@ export class DurableAgent {
 
   /** Oldest first. */
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    return readCheckpoints(this.#setup.provider, this.agentId, filter);
+    return this.#setup.storage.getCheckpoints(this.agentId, filter);
   }
 
   /**
@@ -136,7 +135,7 @@ export class DurableAgent {
 
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    return readLatestCheckpoint(this.#setup.provider, this.agentId);
+    return this.#setup.storage.getLatestCheckpoint(this.agentId);
   }
 
   /** The name of the task that the agent is; `undefined`: it is none. */
@@ -163,7 +162,7 @@ export class DurableAgent {
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
-    const journal = { agentId: this.agentId, sha256: await this.#setup.sha256() };
+    const journal = { agentId: this.agentId, sha256: await this.#setup.storage.sha256() };
     return [
       ...callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call)),
       ...inversesInDoubt(log).map((call) => inverseInDoubt(call, this.#setup.registry.inverseOf(call.tool), journal)),

@@ -1,5 +1,6 @@
 import { SimulatedCrashError } from "../errors/testing/SimulatedCrashError.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import { offersLog } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 
@@ -20,7 +21,7 @@ export function crashAfter(
     left--;
     return write();
   };
-  if (storage instanceof LogPersistenceStorageProvider) {
+  if (offersLog(storage)) {
     return new LogPersistenceStorageProvider(crashingLog(storage.log, save), {
       inlineThresholdBytes: storage.inlineThresholdBytes,
       compressThresholdBytes: storage.compressThresholdBytes,

@@ -2,24 +2,19 @@ import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { defaultInlineThresholdBytes } from "../../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { CheckpointRecordLog } from "../../storage/checkpoints/CheckpointRecordLog.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
-import { defaultCompressThresholdBytes } from "../../storage/putBlobs.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../environment/Environment.ts";
 import { AppendedEvents } from "../events/AppendedEvents.ts";
@@ -37,12 +32,9 @@ import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 
 const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
 
-/** One log for each provider of three methods, so that two agents on it see each other. */
-const checkpointLogs = new WeakMap<object, RecordLog>();
-
 /** An agent definition and how it is made durable: what every durable operation needs to know. */
 export class PersistenceSetup {
-  readonly provider: PersistenceStorageProvider<never>;
+  readonly storage: LogStorage;
   readonly log: RecordLog;
   readonly automatic: boolean;
   readonly triggers: readonly CheckpointTrigger[];
@@ -70,8 +62,8 @@ export class PersistenceSetup {
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
-    this.provider = config.storage ?? new NoPersistenceStorageProvider();
-    this.log = logOf(this.provider);
+    this.storage = logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
+    this.log = this.storage.log;
     this.automatic = config.enableAutomaticPersistence ?? true;
     this.triggers = this.automatic ? (config.triggers ?? [triggers.afterNode()]) : [];
     this.environment = config.environment;
@@ -95,21 +87,18 @@ export class PersistenceSetup {
     assertParticipants(this.participants, this.log);
   }
 
-  sha256(): Promise<Sha256> {
-    return this.provider instanceof LogPersistenceStorageProvider ? this.provider.sha256() : platformSha256();
-  }
-
   async openJournal(agentId: string): Promise<Journal> {
     const { log, clock, maxCheckpointBytes } = this;
+    const { inlineThresholdBytes, compressThresholdBytes } = this.storage;
     this.lastAgentId = agentId;
     const journal = await Journal.open({
       log,
       agentId,
       clock,
-      sha256: await this.sha256(),
-      inlineThresholdBytes: this.#inlineThresholdBytes,
+      sha256: await this.storage.sha256(),
+      inlineThresholdBytes,
       ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
-      compressThresholdBytes: this.#compressThresholdBytes,
+      compressThresholdBytes,
       maxCheckpointBytes,
     });
     const { tornTail } = journal;
@@ -137,18 +126,6 @@ export class PersistenceSetup {
     const events = new AppendedEvents(agentId, generation, index);
     return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
   }
-
-  get #compressThresholdBytes(): number {
-    const { provider } = this;
-    return provider instanceof LogPersistenceStorageProvider
-      ? provider.compressThresholdBytes
-      : defaultCompressThresholdBytes;
-  }
-
-  get #inlineThresholdBytes(): number {
-    if (this.provider instanceof LogPersistenceStorageProvider) return this.provider.inlineThresholdBytes;
-    return this.log instanceof CheckpointRecordLog ? Infinity : defaultInlineThresholdBytes;
-  }
 }
 
 /** A provider of three methods keeps no notes, so nothing could be taken back with it. */
@@ -156,7 +133,7 @@ function assertParticipants(participants: readonly RollbackParticipant[], log: R
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
   if (twice !== undefined) throw wrongParticipants(`keys that differ; two have the key "${twice}"`);
-  if (keys.length > 0 && log instanceof CheckpointRecordLog)
+  if (keys.length > 0 && log.capabilities.keeps === "checkpoints")
     throw wrongParticipants(`a storage with a log for "${keys[0]}"; this provider has three methods`);
 }
 
@@ -164,15 +141,6 @@ function wrongParticipants(expected: string): InvalidInputError {
   return new InvalidInputError("configuration of Persistence", [
     { path: "participants", expected: `expected ${expected}` },
   ]);
-}
-
-function logOf(provider: PersistenceStorageProvider<never>): RecordLog {
-  if (provider instanceof LogPersistenceStorageProvider) return provider.log;
-  const known = checkpointLogs.get(provider);
-  if (known) return known;
-  const log = new CheckpointRecordLog(provider);
-  checkpointLogs.set(provider, log);
-  return log;
 }
 
 /** What nobody listens for and has to be known all the same. */

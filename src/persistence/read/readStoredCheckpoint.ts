@@ -6,7 +6,6 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { readCheckpoints, readLatestCheckpoint } from "./readCheckpoints.ts";
 
 /** A checkpoint, or what keeps it from being read; neither: there is none. */
 export interface StoredCheckpoint {
@@ -21,8 +20,8 @@ export async function readStored(
   checkpointId: string | undefined,
 ): Promise<StoredCheckpoint> {
   try {
-    if (checkpointId === undefined) return { data: await readLatestCheckpoint(setup.provider, agentId) };
-    const all = await readCheckpoints(setup.provider, agentId);
+    if (checkpointId === undefined) return { data: await setup.storage.getLatestCheckpoint(agentId) };
+    const all = await setup.storage.getCheckpoints(agentId);
     return { data: all.find((data) => data.checkpointId === checkpointId) };
   } catch (error) {
     if (!isDamage(error)) throw error;

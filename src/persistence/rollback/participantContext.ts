@@ -15,7 +15,14 @@ export function participantContext(setup: PersistenceSetup): ParticipantContext 
       const log = await AgentLog.read(setup.log, agentId);
       const target = findRollbackTarget(agentId, log.index, checkpointId);
       const { signal } = new AbortController();
-      return participantRequest({ log, target, key, blobs: setup.log.blobs, sha256: await setup.sha256(), signal });
+      return participantRequest({
+        log,
+        target,
+        key,
+        blobs: setup.log.blobs,
+        sha256: await setup.storage.sha256(),
+        signal,
+      });
     },
     async notesBefore(agentId, checkpointId, key) {
       const log = await AgentLog.read(setup.log, agentId);

@@ -8,7 +8,7 @@ import { AppendedEvents } from "../../persistence/events/AppendedEvents.ts";
 import { notifyListener } from "../../persistence/events/notifyListener.ts";
 import { timedEvent } from "../../persistence/events/PersistenceEvent.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { TaskManagerOptions } from "../TaskManagerOptions.ts";
 
@@ -16,13 +16,13 @@ import type { TaskManagerOptions } from "../TaskManagerOptions.ts";
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
-  readonly #provider: LogPersistenceStorageProvider;
+  readonly #storage: LogStorage;
   readonly #listening: Pick<TaskManagerOptions, "onEvent" | "onListenerError">;
 
   /** @throws StorageNotListableError for a provider of three methods. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
-    if (!(storage instanceof LogPersistenceStorageProvider)) throw new StorageNotListableError();
-    this.#provider = storage;
+    if (!offersLog(storage)) throw new StorageNotListableError();
+    this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;
     this.#listening = { onEvent, onListenerError };
@@ -36,12 +36,12 @@ export class TaskLogs {
   /** Owns a task. @throws AgentBusyError while another has it. */
   async openJournal(taskId: string): Promise<Journal> {
     const { log, clock } = this;
-    const { inlineThresholdBytes, compressThresholdBytes } = this.#provider;
+    const { inlineThresholdBytes, compressThresholdBytes } = this.#storage;
     return Journal.open({
       log,
       agentId: taskId,
       clock,
-      sha256: await this.#provider.sha256(),
+      sha256: await this.#storage.sha256(),
       inlineThresholdBytes,
       compressThresholdBytes,
       maxCheckpointBytes: Infinity,

@@ -1,0 +1,52 @@
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import { type LogStorage, offersLog } from "../LogStorage.ts";
+import {
+  filterCheckpoints,
+  type CheckpointFilter,
+  type PersistenceStorageProvider,
+} from "../PersistenceStorageProvider.ts";
+import { CheckpointRecordLog } from "./CheckpointRecordLog.ts";
+import { askProvider } from "./readProviderCheckpoints.ts";
+
+/** A provider of three methods as a storage with a log. */
+class CheckpointStorage implements LogStorage {
+  readonly log: CheckpointRecordLog;
+  readonly inlineThresholdBytes = Infinity;
+  readonly compressThresholdBytes = Infinity;
+  readonly #provider: PersistenceStorageProvider<never>;
+
+  constructor(provider: PersistenceStorageProvider<never>) {
+    this.#provider = provider;
+    this.log = new CheckpointRecordLog(provider);
+  }
+
+  sha256(): Promise<Sha256> {
+    return platformSha256();
+  }
+
+  async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
+    // The provider's filter is its own type, so ours is applied here.
+    const stored = await askProvider("getCheckpoints", agentId, () => this.#provider.getCheckpoints(agentId));
+    return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
+  }
+
+  async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
+    const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
+    return latest && freezeInPlace(decodeCheckpoint(latest));
+  }
+}
+
+/** One storage for each provider, so that two agents on a provider see each other. */
+const known = new WeakMap<object, CheckpointStorage>();
+
+/** The provider itself when it offers a log; otherwise a log over its three methods. */
+export function logStorageOf(provider: PersistenceStorageProvider<never>): LogStorage {
+  if (offersLog(provider)) return provider;
+  const storage = known.get(provider) ?? new CheckpointStorage(provider);
+  known.set(provider, storage);
+  return storage;
+}
