@@ -13,9 +13,9 @@ export function nearestName(wrong: string, names: readonly string[]): string | u
 
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, character] of [...one].entries()) {
+  for (const [index, character] of Array.from(one).entries()) {
     const next = [index + 1];
-    for (const [column, against] of [...other].entries()) {
+    for (const [column, against] of Array.from(other).entries()) {
       const substituted = (row[column] ?? 0) + (character === against ? 0 : 1);
       next.push(Math.min(substituted, (next[column] ?? 0) + 1, (row[column + 1] ?? 0) + 1));
     }
