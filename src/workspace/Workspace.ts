@@ -3,6 +3,7 @@ import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { Mutex } from "../internal/Mutex.ts";
 import type {
   DescribedStep,
@@ -55,7 +56,7 @@ export interface WorkspaceOptions {
   readonly maximumFiles?: number | undefined;
 }
 
-const optionsSchema = z.object({
+const optionsSchema = strictOptions({
   root: nonEmptyString,
   onConflict: functionSchema().optional(),
   conflictResolver: objectWithMethods<ConflictResolver>("resolve").optional(),
@@ -63,6 +64,13 @@ const optionsSchema = z.object({
   ignore: z.array(z.string()).optional(),
   maximumFiles: integerFrom(0).optional(),
 });
+
+const previewSchema = z.object({
+  checkpointId: z.string(),
+  options: strictOptions({ agentId: z.string().optional() }),
+});
+
+const captureSchema = z.object({ action: functionSchema() });
 
 /** What `capture` would look at. */
 export interface ScannedFolder {
@@ -138,7 +146,8 @@ export class Workspace implements RollbackParticipant {
    *
    * @returns what `action` returns; what it throws is thrown after its changes are noted.
    */
-  capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+  async capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+    checkSchema(captureSchema, { action }, "capture");
     return this.#capture.around(context, action);
   }
 
@@ -171,6 +180,7 @@ export class Workspace implements RollbackParticipant {
     checkpointId: string,
     options: { readonly agentId?: string | undefined } = {},
   ): Promise<readonly PreviewedFile[]> {
+    checkSchema(previewSchema, { checkpointId, options }, "preview");
     const host = this.#attached();
     const { agentId = host.agentId } = options;
     const { files } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));

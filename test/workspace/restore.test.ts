@@ -400,14 +400,14 @@ describe("a link that is planted", () => {
     mkdirSync(join(root, "dir"));
     const writes = Array.from({ length: 40 }, (_, at): Call => ["write_file", { path: "dir/x", content: `${at}` }]);
     const coder = new Coder([writes], { root });
+    const [dir, aside] = [join(root, "dir"), join(root, "aside")];
     let racing = true;
     const race = (async () => {
       while (racing) {
-        renameSync(join(root, "dir"), join(root, "aside"));
-        symlinkSync(outside, join(root, "dir"));
+        renameSync(dir, aside);
+        putInstead(dir, () => symlinkSync(outside, dir));
         await new Promise((resolve) => setImmediate(resolve));
-        rmSync(join(root, "dir"));
-        renameSync(join(root, "aside"), join(root, "dir"));
+        putInstead(dir, () => renameSync(aside, dir));
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
@@ -445,3 +445,15 @@ describe("preview", () => {
     expect(await workspace.preview(target, { agentId: "coder" })).toHaveLength(3);
   });
 });
+
+/** Takes away what is at a path and puts something else there, however often the tool makes the folder anew meanwhile. */
+function putInstead(path: string, put: () => void): void {
+  for (;;) {
+    try {
+      rmSync(path, { recursive: true, force: true });
+      return put();
+    } catch (error) {
+      if (!["EEXIST", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+}

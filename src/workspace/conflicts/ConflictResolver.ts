@@ -1,8 +1,17 @@
+import { z } from "zod";
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
 import { textOf } from "../../agent/model/nodes.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import {
+  abortSignalSchema,
+  functionSchema,
+  nonEmptyString,
+  objectWithMethods,
+} from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
-import type { ContentConflict } from "./ContentConflict.ts";
+import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 import type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./ResolutionOutcome.ts";
 import { mergedIn, resolutionPrompt } from "./resolutionPrompt.ts";
 import { resultProblem } from "./resultProblem.ts";
@@ -36,6 +45,18 @@ export interface ConflictResolverOptions {
     | undefined;
 }
 
+const optionsSchema = strictOptions({
+  automation: z.enum(["merge", "model", "ask"]).optional(),
+  model: strictOptions({
+    promptExecutor: objectWithMethods<PromptExecutor>("execute"),
+    name: nonEmptyString,
+  }).optional(),
+  askPerson: functionSchema().optional(),
+  check: functionSchema().optional(),
+});
+
+const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });
+
 type Proposal = NonNullable<ConflictQuestion["proposal"]>;
 
 /**
@@ -46,7 +67,9 @@ type Proposal = NonNullable<ConflictQuestion["proposal"]>;
 export class ConflictResolver {
   readonly #options: ConflictResolverOptions;
 
+  /** @throws InvalidInputError */
   constructor(options: ConflictResolverOptions = {}) {
+    checkSchema(optionsSchema, options, "options of the conflict resolver");
     this.#options = options;
   }
 
@@ -55,6 +78,7 @@ export class ConflictResolver {
     conflict: ContentConflict,
     signal: AbortSignal = new AbortController().signal,
   ): Promise<ResolutionOutcome> {
+    checkSchema(resolveSchema, { conflict, signal }, "conflict to resolve");
     const { automation = "merge" } = this.#options;
     const refused: RefusedResolution[] = [];
     const merged = mergeThreeWay(conflict.base, conflict.ours, conflict.theirs, { lineEndings: "merge" });

@@ -1,10 +1,20 @@
+import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/commitMessagesAbout.ts";
 import type { ConflictResolver } from "./ConflictResolver.ts";
-import type { ContentConflict } from "./ContentConflict.ts";
+import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 import type { ResolutionOutcome } from "./ResolutionOutcome.ts";
+
+const callSchema = z.object({
+  resolver: objectWithMethods<ConflictResolver>("resolve"),
+  conflict: conflictSchema,
+  options: strictOptions({ root: nonEmptyString.optional() }),
+});
 
 /**
  * Resolves a conflict on behalf of a run: what the agent wants is what it was asked for and its last decision, what the
@@ -20,6 +30,7 @@ export async function resolveInRun(
   conflict: ContentConflict,
   options: { readonly root?: string | undefined } = {},
 ): Promise<ResolutionOutcome> {
+  checkSchema(callSchema, { resolver, conflict, options }, "conflict to resolve");
   const agentIntent = conflict.agentIntent ?? (await agentIntentOf(context));
   const externalIntent =
     conflict.externalIntent ?? (await externalIntentOf(conflict.path, options.root, context.signal));

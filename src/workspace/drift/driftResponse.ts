@@ -1,4 +1,7 @@
+import { z } from "zod";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { DriftReport } from "./DriftReport.ts";
+import { severitySchema } from "./driftSeverity.ts";
 
 /**
  * What to do about a drift: `go_on`, and where there is something to take over, rebase when the task is done or soon;
@@ -8,8 +11,17 @@ export type DriftResponse =
   | { readonly action: "go_on"; readonly rebase?: "at_end" | "soon" }
   | { readonly action: "pause" | "stop"; readonly advice: string };
 
+const reportSchema = z.object({
+  rewritten: z.boolean(),
+  severity: severitySchema,
+  upstream: z.string(),
+  commitsBehind: z.number(),
+  conflictingFiles: z.array(z.string()),
+});
+
 /** Decides by severity: low goes on, medium tells, high pauses; rewritten history stops. */
 export function driftResponse(report: DriftReport): DriftResponse {
+  checkSchema(reportSchema, report, "drift report");
   const { rewritten, severity, upstream, commitsBehind, conflictingFiles } = report;
   if (rewritten)
     return {

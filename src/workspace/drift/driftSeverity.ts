@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Hunk, meet } from "../git/Hunk.ts";
 
 /**
@@ -5,6 +6,8 @@ import { type Hunk, meet } from "../git/Hunk.ts";
  * `medium` when a file was, in other regions; `high` when it was in the same region, or side by side.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
+
+export const severitySchema: z.ZodType<DriftSeverity> = z.enum(["none", "low", "medium", "high"]);
 
 /** Where both sides changed one file, in lines of what they have in common. */
 export interface CommonFile {

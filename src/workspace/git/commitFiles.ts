@@ -1,10 +1,14 @@
 import { join } from "node:path";
+import { z } from "zod";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { changedFiles } from "./changes.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { commitOf, currentBranch } from "./history.ts";
-import { checkedId } from "./refName.ts";
+import { checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
 import { entriesOf, entryAfter, updateIndex } from "./treeEntries.ts";
 
 /** Whose name a commit bears. */
@@ -32,6 +36,24 @@ export interface CommittedFiles {
   readonly made: boolean;
 }
 
+/** What {@link CommitAuthor} must be. */
+export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEmptyString, email: z.string() });
+
+const requestShape = { message: nonEmptyString, paths: z.array(z.string()), author: authorSchema };
+
+/** What a commit in a run is asked for: the run itself gives the signal. */
+export const commitInRunSchema: z.ZodType = strictOptions(requestShape);
+
+const commitSchema = z.object({
+  root: nonEmptyString,
+  request: strictOptions({ ...requestShape, signal: abortSignalSchema.optional() }),
+});
+
+const revertSchema = z.object({
+  root: nonEmptyString,
+  committed: z.object({ commit: commitIdSchema, parent: parentIdSchema, made: z.boolean() }),
+});
+
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
@@ -41,6 +63,7 @@ const maximumFileBytes = 64 * 1024 * 1024;
  * @throws GitError, PathNotAllowedError, FileAccessError
  */
 export async function commitFiles(root: string, request: CommitRequest): Promise<CommittedFiles> {
+  checkSchema(commitSchema, { root, request }, "commit");
   const files = new WorkspaceFiles(root, maximumFileBytes);
   const paths = request.paths.map((path) => relativePath(path));
   return GitRepository.with(root, (repository) => commitPaths(repository, files, paths, request), request.signal);
@@ -52,7 +75,9 @@ export async function commitFiles(root: string, request: CommitRequest): Promise
  *
  * @throws GitError when the branch has gone on, or the commit has no parent.
  */
-export async function revertCommit(root: string, { commit, parent, made }: CommittedFiles): Promise<void> {
+export async function revertCommit(root: string, committed: CommittedFiles): Promise<void> {
+  checkSchema(revertSchema, { root, committed }, "commit to revert");
+  const { commit, parent, made } = committed;
   if (!made) return;
   await GitRepository.with(root, async (repository) => {
     // Taken back already: a crash came before that was noted.

@@ -1,9 +1,20 @@
+import type { z } from "zod";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
 
 const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** What git itself allows in the name of a ref, and no expression such as `a~1` or `:/text`. */
 // eslint-disable-next-line no-control-regex
 const refused = /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/\/|[/.]$|\.lock(?:\/|$)/;
+
+/** The id of a commit, in full. */
+export const commitIdSchema: z.ZodType<string> = customSchema("the id of a commit", isObjectId);
+
+/** The id of a commit; empty for none. */
+export const parentIdSchema: z.ZodType<string> = customSchema(
+  "the id of a commit, or an empty string",
+  (value) => value === "" || isObjectId(value),
+);
 
 /** @throws GitError unless it is the name of a branch or another ref, such as `origin/main`. */
 export function checkedRef(name: string): string {
@@ -14,6 +25,10 @@ export function checkedRef(name: string): string {
 
 /** @throws GitError unless it is the id of an object. */
 export function checkedId(id: string): string {
-  if (!objectId.test(id)) throw new GitError("rev-parse", `${JSON.stringify(id)} is no id of a commit`);
+  if (!isObjectId(id)) throw new GitError("rev-parse", `${JSON.stringify(id)} is no id of a commit`);
   return id;
+}
+
+function isObjectId(value: unknown): boolean {
+  return typeof value === "string" && objectId.test(value);
 }

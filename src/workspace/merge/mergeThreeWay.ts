@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { MergeResult } from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
 import { type MergeLabels, renderChunks } from "./renderChunks.ts";
@@ -23,8 +24,8 @@ const mergeSchema = z.object({
   base: z.string(),
   ours: z.string(),
   theirs: z.string(),
-  options: z.object({
-    labels: z.object({ ours: z.string(), theirs: z.string() }).optional(),
+  options: strictOptions({
+    labels: strictOptions({ ours: z.string(), theirs: z.string() }).optional(),
     lineEndings: z.enum(["exact", "merge"]).optional(),
   }),
 });

@@ -1,12 +1,17 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { identityOf, moveHead, type CommitAuthor } from "../git/commitFiles.ts";
+import { authorSchema, identityOf, moveHead, type CommitAuthor } from "../git/commitFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { commitOf, mergeBase } from "../git/history.ts";
+import { commitIdSchema } from "../git/refName.ts";
 import { checkOut } from "./checkOut.ts";
 
 /** Why nothing was rebased. Everything is as it was. */
@@ -43,6 +48,24 @@ export interface RebaseOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const shape = {
+  root: nonEmptyString,
+  enabled: z.boolean().optional(),
+  upstream: nonEmptyString.optional(),
+  test: functionSchema(),
+  permission: functionSchema(),
+  committer: authorSchema,
+};
+
+/** What a rebase in a run is given: the run itself gives the rest. */
+export const rebaseInRunSchema: z.ZodType = strictOptions(shape);
+
+const optionsSchema = strictOptions({
+  ...shape,
+  knownUpstreamHead: commitIdSchema.optional(),
+  signal: abortSignalSchema.optional(),
+});
+
 /**
  * Rebases the branch that is checked out onto its upstream, if it is enabled, no file was changed on both sides, nothing in
  * the work tree differs from HEAD, the tests pass on the result, and permission is given. The rebase is made in a folder
@@ -51,6 +74,7 @@ export interface RebaseOptions {
  * @throws GitError; and when the branch or a file was changed between the last condition and the end, which then says how far it came.
  */
 export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult> {
+  checkSchema(optionsSchema, options, "options of the rebase");
   if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
   const files = new WorkspaceFiles(options.root, 64 * 1024 * 1024);
   const { upstream, knownUpstreamHead, signal } = options;

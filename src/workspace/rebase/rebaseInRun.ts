@@ -1,6 +1,7 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
-import { rebaseIfSafe, type RebaseOptions, type RebaseResult } from "./rebaseIfSafe.ts";
+import { rebaseIfSafe, rebaseInRunSchema, type RebaseOptions, type RebaseResult } from "./rebaseIfSafe.ts";
 
 /**
  * {@link rebaseIfSafe} on behalf of a run that `Drift` watches: rewritten history is noticed by the upstream head that the
@@ -13,6 +14,7 @@ export async function rebaseInRun(
   context: AgentContext,
   options: Omit<RebaseOptions, "knownUpstreamHead" | "signal">,
 ): Promise<RebaseResult> {
+  checkSchema(rebaseInRunSchema, options, "options of the rebase");
   const known = context.storage.get(versionTrackerKey);
   const result = await rebaseIfSafe({
     ...options,

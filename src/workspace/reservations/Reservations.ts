@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { numberFrom, abortSignalSchema } from "../../internal/options/optionSchemas.ts";
+import { abortSignalSchema, clockSchema, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { Disk } from "../../node/Disk.ts";
@@ -28,6 +29,12 @@ export interface ReservationsOptions {
   readonly identity?: ProcessIdentity | undefined;
 }
 
+const optionsSchema = strictOptions({
+  directory: z.string().optional(),
+  clock: clockSchema.optional(),
+  identity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
+});
+
 const longestTtlMs = 365 * 24 * 3_600_000;
 
 /** How to acquire. */
@@ -46,7 +53,7 @@ export interface AcquireOptions {
 
 const requestSchema = z.object({
   files: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })),
-  options: z.object({
+  options: strictOptions({
     owner: z.string(),
     ttlMs: z.number().gt(0).max(longestTtlMs).optional(),
     timeoutMs: numberFrom(0).optional(),
@@ -54,6 +61,8 @@ const requestSchema = z.object({
     signal: abortSignalSchema.optional(),
   }),
 });
+
+const pathSchema = z.object({ path: z.string() });
 
 /**
  * Soft locks on files, for all who ask for them: many readers or one writer of each file. They bind nobody who does not
@@ -70,7 +79,9 @@ export class Reservations {
   readonly #identity: ProcessIdentity;
   readonly #judge: LockExpiry;
 
+  /** @throws InvalidInputError */
   constructor(options: ReservationsOptions = {}) {
+    checkSchema(optionsSchema, options, "options of the reservations");
     this.#clock = options.clock ?? machineClock;
     this.#identity = options.identity ?? nodeProcessIdentity();
     this.#folder = new LockFolder(
@@ -110,6 +121,7 @@ export class Reservations {
 
   /** Who has a file now; empty when it is free. */
   async holders(path: string): Promise<FileReservedError["holders"]> {
+    checkSchema(pathSchema, { path }, "file to look up");
     const relative = relativePath(path);
     return holdersOf(this.#judge.current((await this.#folder.read(relative)).state));
   }

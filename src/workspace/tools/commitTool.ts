@@ -2,14 +2,26 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { tool, type Tool } from "../../agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { Drift, type DriftWatch } from "../watch/DriftWatch.ts";
-import { commitFiles, type CommitAuthor, type CommitRequest, type CommittedFiles } from "../git/commitFiles.ts";
+import {
+  authorSchema,
+  commitFiles,
+  commitInRunSchema,
+  type CommitAuthor,
+  type CommitRequest,
+  type CommittedFiles,
+} from "../git/commitFiles.ts";
 
 /** What the model says to commit. */
 export interface CommitInput {
   readonly message: string;
   readonly paths: readonly string[];
 }
+
+const optionsSchema = strictOptions({ root: nonEmptyString, author: authorSchema });
 
 const inputSchema = z.object({
   message: z.string().min(1),
@@ -29,6 +41,7 @@ export function commitTool(options: {
   readonly root: string;
   readonly author: CommitAuthor;
 }): Tool<CommitInput, CommittedFiles, CommitInput> {
+  checkSchema(optionsSchema, options, "options of the commit tool");
   return tool({
     name: "commit",
     description: "Commits files as they are on the branch that is checked out.",
@@ -44,6 +57,7 @@ export async function commitInRun(
   root: string,
   request: Omit<CommitRequest, "signal">,
 ): Promise<CommittedFiles> {
+  checkSchema(commitInRunSchema, request, "commit");
   await driftWatchOf(context)?.check(context, "before_commit");
   return commitFiles(root, { ...request, signal: context.signal });
 }

@@ -5,6 +5,7 @@ import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { FileNotAcquiredError } from "../../errors/workspace/FileNotAcquiredError.ts";
 import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { numberFrom, customSchema, nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { fileIn } from "../files/contentOf.ts";
@@ -29,7 +30,7 @@ export interface OptimisticLockOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-const optionsSchema = z.object({
+const optionsSchema = strictOptions({
   root: nonEmptyString,
   reservations: objectWithMethods<Reservations>("acquire"),
   owner: z.string().optional(),

@@ -5,7 +5,9 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { numberFrom, clockSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import { authorSchema } from "../git/commitFiles.ts";
 import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
@@ -56,14 +58,14 @@ export interface DriftWatchConfig {
   readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
 
-const configSchema = z.object({
+const configSchema = strictOptions({
   root: nonEmptyString,
   upstream: nonEmptyString.optional(),
   fetch: functionSchema().optional(),
   onDrift: functionSchema().optional(),
   intervalMs: numberFrom(0).optional(),
   clock: clockSchema.optional(),
-  rebase: z.object({ test: functionSchema(), committer: z.object({ name: z.string(), email: z.string() }) }).optional(),
+  rebase: strictOptions({ test: functionSchema(), committer: authorSchema }).optional(),
 });
 
 /** The answers to a run that waits because of a drift. */
