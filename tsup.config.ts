@@ -1,7 +1,16 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/file.ts", "src/task.ts", "src/workspace.ts", "src/ai-sdk.ts", "src/testing.ts"],
+  entry: [
+    "src/index.ts",
+    "src/file.ts",
+    "src/feature.ts",
+    "src/storage.ts",
+    "src/task.ts",
+    "src/workspace.ts",
+    "src/ai-sdk.ts",
+    "src/testing.ts",
+  ],
   format: "esm",
   target: "node20",
   dts: true,

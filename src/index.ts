@@ -1,11 +1,5 @@
-export type { Sha256 } from "./internal/sha256/Sha256.ts";
-export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
-export type { RecordedRequirements } from "./agent/state/RunState.ts";
-export type { RunState } from "./agent/state/RunState.ts";
-export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { AIAgent } from "./agent/AIAgent.ts";
 export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
-export type { AbortGrace } from "./agent/feature/AbortGrace.ts";
 export type {
   AgentContext,
   AgentLlm,
@@ -14,30 +8,11 @@ export type {
   Decision,
   Requirements,
 } from "./agent/context/AgentContext.ts";
-export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
-export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
-export { callModel } from "./agent/model/nodes.ts";
-export { callTools } from "./agent/model/nodes.ts";
-export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
-export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/feature/FeaturePipeline.ts";
-export type { Graph, NodeOptions } from "./agent/strategy/Strategy.ts";
-export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
-export { hasToolCalls } from "./agent/model/nodes.ts";
 export type { InputRequest } from "./agent/context/InputRequest.ts";
-export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
-export type { InputOf, Node, OutputOf } from "./agent/strategy/Node.ts";
-export type { NodeVisit } from "./agent/feature/PipelineEvents.ts";
-export type {
-  CallOrigin,
-  InputRequestEvent,
-  ModelRequestEvent,
-  NodeEvent,
-  PipelineEvents,
-  ToolCallEvent,
-} from "./agent/feature/PipelineEvents.ts";
-export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
-export { runMoved, type RunMoved } from "./agent/context/RunMoved.ts";
-export type { ResumeOptions, RunOptions, RunRequest } from "./agent/feature/RunRequest.ts";
+export type { RunMoved } from "./agent/context/RunMoved.ts";
+export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
+export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
+export type { ResumeOptions, RunOptions } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,
   PendingApproval,
@@ -46,15 +21,13 @@ export type {
   RevertibleCall,
   RunResult,
 } from "./agent/feature/RunResult.ts";
-export type { RunSettings } from "./agent/state/RunState.ts";
-export type { RunStart } from "./agent/feature/RunStart.ts";
-export type { RunStateSeed } from "./agent/state/RunState.ts";
-export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
-export { strategy, type Strategy } from "./agent/strategy/Strategy.ts";
-export { textOf } from "./agent/model/nodes.ts";
+export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
+export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
+export type { InputOf, Node, OutputOf } from "./agent/strategy/Node.ts";
+export { type Graph, type NodeOptions, strategy, type Strategy } from "./agent/strategy/Strategy.ts";
 export {
-  tool,
   type AnyTool,
+  tool,
   type Tool,
   type ToolCallOptions,
   type ToolEffect,
@@ -68,11 +41,6 @@ export type {
   CheckpointToolCall,
 } from "./checkpoint/data/AgentCheckpointData.ts";
 export type { FileChange, FileChanges, FileState } from "./checkpoint/data/FileChange.ts";
-export { formatVersion } from "./checkpoint/format/formatVersion.ts";
-export type { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
-export type { WaitingFor } from "./checkpoint/status/TaskStatus.ts";
-export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
-export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
 export type {
   AssistantMessage,
   ContentPart,
@@ -80,48 +48,92 @@ export type {
   ProviderOptions,
   ToolMessage,
 } from "./checkpoint/messages/Message.ts";
+export type { TaskStatus, WaitingFor } from "./checkpoint/status/TaskStatus.ts";
+export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
+export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
+export { DuplicateFeatureError } from "./errors/agent/DuplicateFeatureError.ts";
+export { DuplicateNodeError } from "./errors/agent/DuplicateNodeError.ts";
+export { DuplicateToolError } from "./errors/agent/DuplicateToolError.ts";
+export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
+export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";
+export { InvalidAgentIdError } from "./errors/agent/InvalidAgentIdError.ts";
+export { type InputProblem, InvalidInputError } from "./errors/agent/InvalidInputError.ts";
+export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
+export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
+export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
+export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";
+export { UnknownNodeError } from "./errors/agent/UnknownNodeError.ts";
+export { UnknownToolError } from "./errors/agent/UnknownToolError.ts";
+export { CheckpointExistsError } from "./errors/checkpoint/CheckpointExistsError.ts";
+export { CheckpointNotFoundError } from "./errors/checkpoint/CheckpointNotFoundError.ts";
+export { CheckpointNotPossibleError } from "./errors/checkpoint/CheckpointNotPossibleError.ts";
+export { CheckpointTooLargeError, type LargePart } from "./errors/checkpoint/CheckpointTooLargeError.ts";
+export { EnvironmentMismatchError, type UnresolvedMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
+export { NotAnAncestorError } from "./errors/checkpoint/NotAnAncestorError.ts";
+export { ParticipantMissingError } from "./errors/checkpoint/ParticipantMissingError.ts";
+export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteError.ts";
+export { DuplicateRequestError } from "./errors/request/DuplicateRequestError.ts";
+export { RequestAnsweredError } from "./errors/request/RequestAnsweredError.ts";
+export { RequestExpiredError } from "./errors/request/RequestExpiredError.ts";
+export { RequestNotFoundError } from "./errors/request/RequestNotFoundError.ts";
+export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
+export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
+export { NothingToCancelError } from "./errors/run/NothingToCancelError.ts";
+export { NothingToResumeError } from "./errors/run/NothingToResumeError.ts";
+export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
+export { StatusChangedError } from "./errors/run/StatusChangedError.ts";
+export { UnfinishedRunError } from "./errors/run/UnfinishedRunError.ts";
+export { AgentBusyError, type BusyOwner } from "./errors/storage/AgentBusyError.ts";
+export { AgentExistsError } from "./errors/storage/AgentExistsError.ts";
+export { CorruptBlobError } from "./errors/storage/CorruptBlobError.ts";
+export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogError.ts";
+export { NotSerializableError } from "./errors/storage/NotSerializableError.ts";
+export { OwnershipLostError } from "./errors/storage/OwnershipLostError.ts";
+export { PruningNotSupportedError } from "./errors/storage/PruningNotSupportedError.ts";
+export { StorageError, type StorageFailure } from "./errors/storage/StorageError.ts";
+export { StorageNotListableError } from "./errors/storage/StorageNotListableError.ts";
+export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
+export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
+export { TaskExistsError } from "./errors/task/TaskExistsError.ts";
+export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
+export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
+export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";
+export { ToolFailedError } from "./errors/toolCall/ToolFailedError.ts";
+export { ToolOutcomeUnknownError } from "./errors/toolCall/ToolOutcomeUnknownError.ts";
 export type { Clock } from "./internal/Clock.ts";
-export type {
-  DescribedStep,
-  Note,
-  ParticipantContext,
-  ParticipantPlan,
-  ParticipantRequest,
-  RollbackParticipant,
-  StepRequest,
-} from "./journal/RollbackParticipant.ts";
-export type { ParticipantReport } from "./persistence/rollback/applyParticipants.ts";
-export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
-export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
-export type { CheckpointValidation, ValidationCheck } from "./persistence/read/CheckpointValidation.ts";
-export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
 export type { DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
-  CheckpointRestoredEvent,
-  CheckpointSavedEvent,
-  CheckpointSkippedEvent,
-  EventCheckpoint,
-  EventOrigin,
-  PersistenceEvent,
-  PersistenceListener,
-  HistoryTrimmedEvent,
-  LogTornTailEvent,
-  RecoveryNoticeEvent,
-  RecoveryStepEvent,
-  RecoveryStepName,
-  EventBody,
-  StatusChangedEvent,
-  TriggerFailedEvent,
-  TrimmingFailedEvent,
-  CheckpointPrunedEvent,
-  PruningFailedEvent,
-} from "./persistence/events/PersistenceEvent.ts";
+  AgentFilter,
+  PersistenceFeature,
+  UnfinishedOptions,
+  UnfinishedRun,
+} from "./persistence/PersistenceFeature.ts";
+export type { RunPersistence } from "./persistence/RunPersistence.ts";
+export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
+export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
+export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
+export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
+export type { ToolCallSettlement } from "./persistence/doubt/ToolCallSettlement.ts";
+export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
+export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
+export type { PersistenceEvent, PersistenceListener } from "./persistence/events/PersistenceEvent.ts";
 export type { ListenerErrorHandler } from "./persistence/events/notifyListener.ts";
 export { printEvents } from "./persistence/events/printEvents.ts";
+export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
+export {
+  type Inverse,
+  type InverseFunction,
+  RollbackToolRegistry,
+  type RolledBackCall,
+} from "./persistence/inverse/RollbackToolRegistry.ts";
+export type { CheckpointValidation, ValidationCheck } from "./persistence/read/CheckpointValidation.ts";
+export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
-export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
+export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
+export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
+export type { RestartOptions } from "./persistence/rollback/restart.ts";
 export type {
   CheckpointTrigger,
   SinceCheckpoint,
@@ -129,103 +141,6 @@ export type {
   TriggerPriority,
 } from "./persistence/triggers/CheckpointTrigger.ts";
 export { triggers } from "./persistence/triggers/triggers.ts";
-export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
-export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
-export type {
-  AgentFilter,
-  PersistenceFeature,
-  UnfinishedOptions,
-  UnfinishedRun,
-} from "./persistence/PersistenceFeature.ts";
-export type { RestartOptions } from "./persistence/rollback/restart.ts";
-export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
-export {
-  RollbackToolRegistry,
-  type Inverse,
-  type InverseFunction,
-  type RolledBackCall,
-} from "./persistence/inverse/RollbackToolRegistry.ts";
-export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
-export type { NewNote } from "./persistence/record/noteRecord.ts";
-export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
-export type { RunPersistence } from "./persistence/RunPersistence.ts";
-export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
-export type { ToolCallSettlement } from "./persistence/doubt/ToolCallSettlement.ts";
-export type { BlobStore } from "./storage/BlobStore.ts";
-export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
+export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
-export {
-  filterCheckpoints,
-  type CheckpointFilter,
-  type PersistenceStorageProvider,
-} from "./storage/PersistenceStorageProvider.ts";
-export type {
-  AgentSummary,
-  LogAppend,
-  LogCapabilities,
-  LogOwner,
-  OwnedLog,
-  OwnerState,
-  ReadOptions,
-  RecordLog,
-  TornTail,
-} from "./storage/RecordLog.ts";
-export { AgentExistsError } from "./errors/storage/AgentExistsError.ts";
-export { AgentBusyError, type BusyOwner } from "./errors/storage/AgentBusyError.ts";
-export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
-export { CheckpointExistsError } from "./errors/checkpoint/CheckpointExistsError.ts";
-export { CheckpointNotFoundError } from "./errors/checkpoint/CheckpointNotFoundError.ts";
-export { CheckpointNotPossibleError } from "./errors/checkpoint/CheckpointNotPossibleError.ts";
-export { CheckpointTooLargeError, type LargePart } from "./errors/checkpoint/CheckpointTooLargeError.ts";
-export { CorruptBlobError } from "./errors/storage/CorruptBlobError.ts";
-export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogError.ts";
-export { DuplicateFeatureError } from "./errors/agent/DuplicateFeatureError.ts";
-export { DuplicateNodeError } from "./errors/agent/DuplicateNodeError.ts";
-export { DuplicateToolError } from "./errors/agent/DuplicateToolError.ts";
-export { EnvironmentMismatchError, type UnresolvedMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
-export { RecoveryRefusedError } from "./errors/checkpoint/RecoveryRefusedError.ts";
-export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
-export { DuplicateRequestError } from "./errors/request/DuplicateRequestError.ts";
-export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";
-export { InvalidAgentIdError } from "./errors/agent/InvalidAgentIdError.ts";
-export { InvalidInputError, type InputProblem } from "./errors/agent/InvalidInputError.ts";
-export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
-export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
-export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
-export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
-export { NotAnAncestorError } from "./errors/checkpoint/NotAnAncestorError.ts";
-export { NotSerializableError } from "./errors/storage/NotSerializableError.ts";
-export { NothingToCancelError } from "./errors/run/NothingToCancelError.ts";
-export { NothingToResumeError } from "./errors/run/NothingToResumeError.ts";
-export { OwnershipLostError } from "./errors/storage/OwnershipLostError.ts";
-export { ParticipantMissingError } from "./errors/checkpoint/ParticipantMissingError.ts";
-export { PositionConflictError } from "./errors/storage/PositionConflictError.ts";
-export { PruningNotSupportedError } from "./errors/storage/PruningNotSupportedError.ts";
-export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
-export { RequestAnsweredError } from "./errors/request/RequestAnsweredError.ts";
-export { RequestExpiredError } from "./errors/request/RequestExpiredError.ts";
-export { RequestNotFoundError } from "./errors/request/RequestNotFoundError.ts";
-export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteError.ts";
-export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";
-export { StatusChangedError } from "./errors/run/StatusChangedError.ts";
-export { StopRequestedError } from "./errors/run/StopRequestedError.ts";
-export { StorageClosedError } from "./errors/storage/StorageClosedError.ts";
-export { StorageNotListableError } from "./errors/storage/StorageNotListableError.ts";
-export { StorageError, type StorageFailure } from "./errors/storage/StorageError.ts";
-export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";
-export { TaskExistsError } from "./errors/task/TaskExistsError.ts";
-export { TaskNotFoundError } from "./errors/task/TaskNotFoundError.ts";
-export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
-export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";
-export { ToolFailedError } from "./errors/toolCall/ToolFailedError.ts";
-export { ToolNotStartedError } from "./errors/toolCall/ToolNotStartedError.ts";
-export { TransitionNotAllowedError } from "./errors/task/TransitionNotAllowedError.ts";
-export { ToolOutcomeUnknownError } from "./errors/toolCall/ToolOutcomeUnknownError.ts";
-export { UnfinishedRunError } from "./errors/run/UnfinishedRunError.ts";
-export { UnknownNodeError } from "./errors/agent/UnknownNodeError.ts";
-export { UnknownToolError } from "./errors/agent/UnknownToolError.ts";
-export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
-export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
-export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
-export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";

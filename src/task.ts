@@ -1,3 +1,6 @@
+export { RecoveryRefusedError } from "./errors/checkpoint/RecoveryRefusedError.ts";
+export { TaskNotFoundError } from "./errors/task/TaskNotFoundError.ts";
+export { TransitionNotAllowedError } from "./errors/task/TransitionNotAllowedError.ts";
 export type { FileReservation } from "./checkpoint/status/FileReservation.ts";
 export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";

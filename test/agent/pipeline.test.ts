@@ -321,7 +321,6 @@ describe("interceptors", () => {
           expect(request).toMatchObject({
             kind: "run",
             agentId: "b",
-            agent,
             input: "x",
             options: { runId: "mine", history: "continue" },
           });

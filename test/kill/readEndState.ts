@@ -1,4 +1,4 @@
-import type { AgentSummary } from "agent-persistence";
+import type { AgentSummary } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { agentDirectory, agentId } from "./identity.ts";
 import { Ledger } from "./Ledger.ts";

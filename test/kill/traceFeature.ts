@@ -1,4 +1,5 @@
-import type { AgentFeature, AgentRun, PersistenceStorageProvider } from "agent-persistence";
+import type { AgentFeature, PersistenceStorageProvider } from "agent-persistence";
+import type { AgentRun } from "agent-persistence/feature";
 import type { Trace } from "./Trace.ts";
 
 export interface TraceConfig {

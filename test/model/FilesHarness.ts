@@ -1,4 +1,4 @@
-import type { LogPersistenceStorageProvider } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, type FileSystem } from "agent-persistence/file";
 import { SimulatedClock } from "agent-persistence/testing";
 import { delegating } from "../powerloss/delegating.ts";

@@ -1,10 +1,5 @@
-import {
-  LogPersistenceStorageProvider,
-  type AgentCheckpointData,
-  type AgentSummary,
-  type LogRecord,
-  type PersistenceStorageProvider,
-} from "agent-persistence";
+import { type AgentCheckpointData, type PersistenceStorageProvider } from "agent-persistence";
+import { LogPersistenceStorageProvider, type AgentSummary, type LogRecord } from "agent-persistence/storage";
 import { collect } from "../storage/file/fixture.ts";
 import { agentId } from "./Steps.ts";
 

@@ -4,9 +4,9 @@ import {
   RollbackIncompleteError,
   ToolCallInDoubtError,
   type AIAgent,
-  type LogPersistenceStorageProvider,
   type ToolEffect,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, type FileSystem } from "agent-persistence/file";
 import type { SimulatedFileSystem } from "agent-persistence/testing";
 import { AgentWorld, type WorldEvent } from "./AgentWorld.ts";

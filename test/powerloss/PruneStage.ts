@@ -9,8 +9,8 @@ import {
   tool,
   type AgentCheckpointData,
   type AnyTool,
-  type LogPersistenceStorageProvider,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import type { SimulatedFileSystem } from "agent-persistence/testing";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { AgentBusyError, type OwnedLog } from "agent-persistence";
+import { AgentBusyError } from "agent-persistence";
+import { type OwnedLog } from "agent-persistence/storage";
 import { FileRecordLog, type FileRecordLogOptions } from "agent-persistence/file";
 import { nextOwner, summaryOf } from "../storage/file/fixture.ts";
 import type { History } from "./History.ts";

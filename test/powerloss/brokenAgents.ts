@@ -1,4 +1,4 @@
-import { LogPersistenceStorageProvider, type OwnedLog } from "agent-persistence";
+import { LogPersistenceStorageProvider, type OwnedLog } from "agent-persistence/storage";
 import { delegatingLog } from "../testing/delegatingLog.ts";
 import type { AgentVariant } from "./AgentStage.ts";
 import { changingFiles } from "./delegating.ts";

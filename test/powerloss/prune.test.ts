@@ -1,4 +1,9 @@
-import { LogPersistenceStorageProvider, type LogAppend, type OwnedLog, type RecordLog } from "agent-persistence";
+import {
+  LogPersistenceStorageProvider,
+  type LogAppend,
+  type OwnedLog,
+  type RecordLog,
+} from "agent-persistence/storage";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { delegatingLog } from "../testing/delegatingLog.ts";

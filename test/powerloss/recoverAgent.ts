@@ -1,4 +1,4 @@
-import type { LogRecord } from "agent-persistence";
+import type { LogRecord } from "agent-persistence/storage";
 import { recordsOf } from "../persistence/support/stored.ts";
 import type { AgentStage } from "./AgentStage.ts";
 import { allBooked } from "./bookingAgent.ts";

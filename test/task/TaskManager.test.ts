@@ -1,16 +1,15 @@
 import {
   AgentBusyError,
   InvalidInputError,
-  StopRequestedError,
   StorageNotListableError,
   TaskExistsError,
-  TaskNotFoundError,
-  TransitionNotAllowedError,
   UnfinishedRunError,
   persistence,
   strategy,
-  type LogPersistenceStorageProvider,
 } from "agent-persistence";
+import { StopRequestedError } from "agent-persistence/feature";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { TaskNotFoundError, TransitionNotAllowedError } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { OwnershipLostError, StopRequestedError, StorageError } from "agent-persistence";
+import { OwnershipLostError, StorageError } from "agent-persistence";
+import { StopRequestedError } from "agent-persistence/feature";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";

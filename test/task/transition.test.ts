@@ -1,4 +1,5 @@
-import { InvalidInputError, TransitionNotAllowedError } from "agent-persistence";
+import { InvalidInputError } from "agent-persistence";
+import { TransitionNotAllowedError } from "agent-persistence/task";
 import {
   allowedTransitions,
   isResumable,

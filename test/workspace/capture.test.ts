@@ -12,14 +12,8 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  AIAgent,
-  InMemoryPersistenceStorageProvider,
-  Persistence,
-  persistence,
-  tool,
-  type LogPersistenceStorageProvider,
-} from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, tool } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";

@@ -7,8 +7,8 @@ import {
   persistence,
   storageKey,
   strategy,
-  type LogPersistenceStorageProvider,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import fc from "fast-check";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LogPersistenceStorageProvider, type Entry } from "agent-persistence";
+import { LogPersistenceStorageProvider, type Entry } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { ConflictResolver, type FileConflict, type FileResolution } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";

@@ -1,4 +1,4 @@
-import type { Entry } from "agent-persistence";
+import type { Entry } from "agent-persistence/storage";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkpointData } from "../../../src/checkpoint/data/checkpointData.ts";

@@ -1,4 +1,5 @@
-import type { AgentCheckpointData, LogRecord } from "agent-persistence";
+import type { AgentCheckpointData } from "agent-persistence";
+import type { LogRecord } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { agentId, storageDirectory } from "../../../examples/user-import/agent.ts";
 

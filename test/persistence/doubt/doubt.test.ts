@@ -6,13 +6,13 @@ import {
   type AgentContext,
   type AgentFeature,
   type AIAgent,
-  type LogPersistenceStorageProvider,
   type OnToolCallInDoubt,
   type PersistenceStorageProvider,
   type ToolCallInDoubt,
   type ToolCallSettlement,
   type ToolProbeAnswer,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { defaultLoop } from "../support/defaultLoop.ts";

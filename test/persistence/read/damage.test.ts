@@ -1,12 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import {
-  LogPersistenceStorageProvider,
-  persistence,
-  strategy,
-  type AgentContext,
-  type PersistenceEvent,
-} from "agent-persistence";
+import { persistence, strategy, type AgentContext, type PersistenceEvent } from "agent-persistence";
+import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, FileRecordLog, type ProcessIdentity } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
 import { testDirectory, TestMachine } from "../../storage/file/fixture.ts";

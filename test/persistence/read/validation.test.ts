@@ -1,14 +1,13 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  LogPersistenceStorageProvider,
   persistence,
   strategy,
   type AgentContext,
   type AgentCheckpointData,
   type CheckpointValidation,
-  type LogRecord,
 } from "agent-persistence";
+import { LogPersistenceStorageProvider, type LogRecord } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, FileRecordLog } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";

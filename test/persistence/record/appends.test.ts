@@ -1,4 +1,5 @@
-import { LogPersistenceStorageProvider, type LogAppend, type ToolEffect, tool } from "agent-persistence";
+import { type ToolEffect, tool } from "agent-persistence";
+import { LogPersistenceStorageProvider, type LogAppend } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,13 +1,9 @@
+import { persistence, RollbackToolRegistry, storageKey, strategy, type AgentContext } from "agent-persistence";
 import {
-  persistence,
-  RollbackToolRegistry,
-  storageKey,
-  strategy,
-  type AgentContext,
   type LogPersistenceStorageProvider,
   type ReadOptions,
   LogPersistenceStorageProvider as LogProvider,
-} from "agent-persistence";
+} from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";

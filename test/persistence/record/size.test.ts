@@ -8,8 +8,8 @@ import {
   strategy,
   textOf,
   tool,
-  type LogPersistenceStorageProvider,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";

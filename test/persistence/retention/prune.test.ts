@@ -5,9 +5,9 @@ import {
   storageKey,
   strategy,
   type AgentContext,
-  type LogPersistenceStorageProvider,
   type PersistenceEvent,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";

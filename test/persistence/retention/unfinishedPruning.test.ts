@@ -2,15 +2,14 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  LogPersistenceStorageProvider,
   persistence,
   StorageError,
   storageKey,
   strategy,
   type AgentContext,
   type PersistenceEvent,
-  type RecordLog,
 } from "agent-persistence";
+import { LogPersistenceStorageProvider, type RecordLog } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";

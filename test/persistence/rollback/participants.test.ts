@@ -5,10 +5,10 @@ import {
   Persistence,
   persistence,
   strategy,
-  type LogPersistenceStorageProvider,
   type PersistenceStorageProvider,
-  type RollbackParticipant,
 } from "agent-persistence";
+import { type RollbackParticipant } from "agent-persistence/feature";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { hashOf, NotebookParticipant } from "../support/NotebookParticipant.ts";
 import { logStorages, RowsProvider } from "../support/storages.ts";

@@ -1,4 +1,5 @@
-import type { LogPersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } from "agent-persistence";
+import type { ToolCallInDoubt, ToolCallSettlement } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, SimulatedClock, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { bookings, undoAll, type BookingOptions } from "../support/bookings.ts";

@@ -1,4 +1,5 @@
-import type { LogPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
+import type { ToolCallInDoubtError } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { scenarios, type Scenario, type ScenarioOptions } from "../support/scenarios.ts";

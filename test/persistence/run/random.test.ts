@@ -1,4 +1,4 @@
-import type { LogPersistenceStorageProvider } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { live } from "../support/liveThrough.ts";

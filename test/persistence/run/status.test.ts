@@ -1,4 +1,5 @@
-import { persistence, strategy, type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence";
+import { persistence, strategy } from "agent-persistence";
+import { type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { STATE_TRANSITIONS, type TaskStatus } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";

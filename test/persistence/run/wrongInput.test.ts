@@ -1,6 +1,5 @@
 import {
   AIAgent,
-  LogPersistenceStorageProvider,
   Persistence,
   persistence,
   RollbackToolRegistry,
@@ -10,6 +9,7 @@ import {
   triggers,
   type AgentContext,
 } from "agent-persistence";
+import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

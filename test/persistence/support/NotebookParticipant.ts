@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
+import { persistence, tool, type AgentContext } from "agent-persistence";
 import {
-  persistence,
-  tool,
-  type AgentContext,
   type DescribedStep,
   type ParticipantContext,
   type ParticipantPlan,
   type ParticipantRequest,
   type RollbackParticipant,
   type StepRequest,
-} from "agent-persistence";
+} from "agent-persistence/feature";
 import { z } from "zod";
 
 interface Change {

@@ -2,14 +2,13 @@ import {
   persistence,
   strategy,
   type AgentContext,
-  type AgentSummary,
   type AIAgent,
-  type LogPersistenceStorageProvider,
   type PendingRequest,
   type RunResult,
   type Strategy,
   type UnfinishedRun,
 } from "agent-persistence";
+import { type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import type { SimulatedClock } from "agent-persistence/testing";
 
 /** A strategy of one node, and one after it that gives back what it got. */

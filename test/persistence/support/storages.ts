@@ -4,9 +4,9 @@ import { join } from "node:path";
 import {
   InMemoryPersistenceStorageProvider,
   type AgentCheckpointData,
-  type LogPersistenceStorageProvider,
   type PersistenceStorageProvider,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
 

@@ -8,8 +8,8 @@ import {
   RollbackToolRegistry,
   strategy,
   type AgentContext,
-  type LogPersistenceStorageProvider,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { commitTool, Drift, revertCommit, Workspace } from "agent-persistence/workspace";

@@ -1,0 +1,37 @@
+export { runMoved } from "./agent/context/RunMoved.ts";
+export type { AbortGrace } from "./agent/feature/AbortGrace.ts";
+export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
+export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
+export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
+export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/feature/FeaturePipeline.ts";
+export type {
+  CallOrigin,
+  InputRequestEvent,
+  ModelRequestEvent,
+  NodeEvent,
+  NodeVisit,
+  PipelineEvents,
+  ToolCallEvent,
+} from "./agent/feature/PipelineEvents.ts";
+export type { RunRequest } from "./agent/feature/RunRequest.ts";
+export type { RunStart } from "./agent/feature/RunStart.ts";
+export type { RecordedRequirements, RunSettings, RunState, RunStateSeed } from "./agent/state/RunState.ts";
+export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
+export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
+export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
+export type { RunLine } from "./checkpoint/toolCallId.ts";
+export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";
+export { StopRequestedError } from "./errors/run/StopRequestedError.ts";
+export { ToolNotStartedError } from "./errors/toolCall/ToolNotStartedError.ts";
+export type { Clock } from "./internal/Clock.ts";
+export type {
+  DescribedStep,
+  Note,
+  ParticipantContext,
+  ParticipantPlan,
+  ParticipantRequest,
+  RollbackParticipant,
+  StepRequest,
+} from "./journal/RollbackParticipant.ts";
+export type { NewNote } from "./persistence/record/noteRecord.ts";
+export type { ParticipantReport } from "./persistence/rollback/applyParticipants.ts";

@@ -1,0 +1,25 @@
+export type { AgentCheckpointData } from "./checkpoint/data/AgentCheckpointData.ts";
+export { formatVersion } from "./checkpoint/format/formatVersion.ts";
+export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
+export { PositionConflictError } from "./errors/storage/PositionConflictError.ts";
+export { StorageClosedError } from "./errors/storage/StorageClosedError.ts";
+export type { Clock } from "./internal/Clock.ts";
+export type { Sha256 } from "./internal/sha256/Sha256.ts";
+export type { BlobStore } from "./storage/BlobStore.ts";
+export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
+export {
+  type CheckpointFilter,
+  filterCheckpoints,
+  type PersistenceStorageProvider,
+} from "./storage/PersistenceStorageProvider.ts";
+export type {
+  AgentSummary,
+  LogAppend,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  OwnerState,
+  ReadOptions,
+  RecordLog,
+  TornTail,
+} from "./storage/RecordLog.ts";
