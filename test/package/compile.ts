@@ -46,9 +46,15 @@ export function programOf(files: ReadonlyMap<string, string>, options: ts.Compil
   return ts.createProgram({ rootNames: [...files.keys()], options: all, host });
 }
 
-/** What the compiler says about a program, one line each, with paths inside the repository shortened. */
-export function complaintsOf(program: ts.Program): string[] {
-  return ts.getPreEmitDiagnostics(program).map((diagnostic) => {
+/**
+ * What the compiler says about a program, one line each, with paths inside the repository shortened.
+ *
+ * @param path the one file that is checked. Default: all.
+ */
+export function complaintsOf(program: ts.Program, path?: string): string[] {
+  const file = path === undefined ? undefined : program.getSourceFile(path);
+  if (file === undefined && path !== undefined) throw new Error(`The program has no file ${path}.`);
+  return ts.getPreEmitDiagnostics(program, file).map((diagnostic) => {
     const text = ts.flattenDiagnosticMessageText(diagnostic.messageText, " ");
     if (diagnostic.file === undefined) return text;
     const { line } = diagnostic.file.getLineAndCharacterOfPosition(diagnostic.start ?? 0);
