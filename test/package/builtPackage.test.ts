@@ -40,7 +40,7 @@ describe("the built package", () => {
   });
 
   it.each(usages)("can be used as its contract says, and not otherwise: %s", (name) => {
-    expect(complaintsOf(program, usageOf(built, name)[0])).toEqual([]);
+    expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });
 
   it("gives every entry the same classes", async () => {

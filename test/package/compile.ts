@@ -47,14 +47,17 @@ export function programOf(files: ReadonlyMap<string, string>, options: ts.Compil
 }
 
 /**
- * What the compiler says about a program, one line each, with paths inside the repository shortened.
+ * What the compiler says about files of a program, one line each, with paths inside the repository shortened.
  *
- * @param path the one file that is checked. Default: all.
+ * @param paths Default: those that the program was made of, and not what they import.
  */
-export function complaintsOf(program: ts.Program, path?: string): string[] {
-  const file = path === undefined ? undefined : program.getSourceFile(path);
-  if (file === undefined && path !== undefined) throw new Error(`The program has no file ${path}.`);
-  return ts.getPreEmitDiagnostics(program, file).map((diagnostic) => {
+export function complaintsOf(program: ts.Program, paths: readonly string[] = program.getRootFileNames()): string[] {
+  const diagnostics = paths.flatMap((path) => {
+    const file = program.getSourceFile(path);
+    if (file === undefined) throw new Error(`The program has no file ${path}.`);
+    return ts.getPreEmitDiagnostics(program, file);
+  });
+  return diagnostics.map((diagnostic) => {
     const text = ts.flattenDiagnosticMessageText(diagnostic.messageText, " ");
     if (diagnostic.file === undefined) return text;
     const { line } = diagnostic.file.getLineAndCharacterOfPosition(diagnostic.start ?? 0);
