@@ -20,7 +20,9 @@ describe.each(logStorages)("$name: when a worker cannot go on", (storage) => {
   async function queue(...taskIds: readonly string[]) {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
-    for (const taskId of taskIds) await tasks.create({ taskId, taskName: taskId[0]!, inputRequest: taskId });
+    // Tasks of one millisecond have no order of their own.
+    for (const [at, taskId] of taskIds.entries())
+      await tasks.create({ taskId, taskName: taskId[0]!, inputRequest: taskId, priority: -at });
     return { opened, tasks };
   }
 
