@@ -68,6 +68,8 @@ export class World {
   readonly done: string[] = [];
   /** Called when a tool has begun and done nothing yet. */
   before: (what: string) => void = () => {};
+  /** How often a model was asked. */
+  asked = 0;
   /** What goes wrong. */
   readonly broken = new Set<string>();
 
@@ -199,12 +201,23 @@ function durable<Input, Output>(
   }).install(Persistence, { storage, clock: new SimulatedClock(), inverseRetry: { delayMs: 0 }, ...options });
 }
 
+/** A scripted model that counts how often it is asked. */
+function scripted(world: World, turns: Parameters<typeof scriptedModel>[0]): PromptExecutor {
+  const model = scriptedModel(turns);
+  return {
+    execute: (request) => {
+      world.asked++;
+      return model.execute(request);
+    },
+  };
+}
+
 const call = (toolName: string, input: unknown) => ({ toolName, input });
 
 /** The default loop: a booking, three mails and a payment, reports of both sizes and another booking. A second run continues. */
 export function desk(world: World, storage: Storage, options: Options = {}): AIAgent {
   const { book, mail, look, pay, report, registry } = toolsOf(world);
-  const model = scriptedModel([
+  const model = scripted(world, [
     { text: "First.", toolCalls: [call("book", { item: "Alex" }), call("look", { item: "Alex" })] },
     {
       toolCalls: [
@@ -310,7 +323,7 @@ export function code(world: World, storage: Storage, options: Options = {}): AIA
     });
     g.edge(send, g.finish);
   });
-  const model = scriptedModel([{ toolCalls: [call("book", { item: "m1" }), call("book", { item: "m2" })] }, "two"]);
+  const model = scripted(world, [{ toolCalls: [call("book", { item: "m1" }), call("book", { item: "m2" })] }, "two"]);
   return durable({ strategy: graph, model, tools: [book, mail, look, odd, wipe, plan] }, storage, {
     rollbackToolRegistry: registry,
     triggers: [afterNode(), beforeDangerousOperation()],
@@ -458,7 +471,7 @@ export function editor(world: World, storage: Storage, root: string, options: Op
         return "LOUD";
       }),
   });
-  const model = scriptedModel([
+  const model = scripted(world, [
     { toolCalls: [call("edit_file", { path: "a.txt", oldText: "one", newText: "two" })] },
     {
       toolCalls: [

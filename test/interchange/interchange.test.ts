@@ -3,9 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { persistence, type AgentCheckpointData, type DurableAgent, type PendingInput } from "agent-persistence";
+import { SimulatedClock } from "agent-persistence/testing";
+import { TaskManager, TaskWorker } from "agent-persistence/task";
+import { expect, it, onTestFinished } from "vitest";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
-import { fixtures, goOn, readBack, type Fixture } from "./reading.ts";
+import { errand, openStorage, World } from "./agents.ts";
+import { fixtures, goOn, later, lateAgent, readBack, type Fixture } from "./reading.ts";
+import { digest } from "./shown.ts";
 
 const logs = fileURLToPath(new URL("logs/", import.meta.url));
 const names = Object.keys(fixtures) as Fixture[];
@@ -24,15 +29,30 @@ function expectedOf(name: Fixture): { readonly read: unknown; readonly wentOn: u
   return JSON.parse(text) as ReturnType<typeof expectedOf>;
 }
 
-describe.each(names)("the logs of 0.1.0 in %s", (name) => {
-  it("are read as 0.1.0 read them: every checkpoint, message, call in doubt, request, summary and task", async () => {
-    expect(await readBack(name, copyOf(name))).toEqual(expectedOf(name).read);
-  });
+/** One agent of a copy, as the next process builds it. */
+const next = (name: Fixture, agentId: string, directory = copyOf(name), options = {}) =>
+  lateAgent(name, { directory, agentId }, options);
 
-  it("are resumed to the end that 0.1.0 came to, and no recorded call is made twice", async () => {
+function contentOfLogs(): string {
+  const files = readdirSync(logs, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).toSorted();
+  return digest(paths.map((path) => [path, readFileSync(path)]));
+}
+const before = contentOfLogs();
+
+it.each(names)(
+  "%s: logs of 0.1.0 are read as 0.1.0 read them, with every checkpoint, message, request, summary and task",
+  async (name) => {
+    expect(await readBack(name, copyOf(name))).toEqual(expectedOf(name).read);
+  },
+);
+
+it.each(names)(
+  "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
+  async (name) => {
     expect(await goOn(name, copyOf(name))).toEqual(expectedOf(name).wentOn);
-  });
-});
+  },
+);
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
 const kinds: Readonly<Record<AgentRecord["kind"], true>> = {
@@ -88,4 +108,310 @@ it("the logs of 0.1.0 hold every kind of record and of control line, and a line 
   const found = contentsOfSegments();
   const control = ["claim", "open", "closed", "dropped"];
   for (const each of [...Object.keys(kinds), ...control, "a torn line"]) expect(found).toContain(each);
+});
+
+it("a run that 0.1.0 left unfinished is resumed with the recorded answers and outcomes; the rest is asked and done", async () => {
+  const { agent, world, durable } = next("loop", "cut");
+  expect(await agent.resume({ agentId: "cut" })).toEqual({ status: "completed", runId: "r1", output: "done" });
+  expect(world.done.slice(0, 4)).toEqual(["mail Maria", "mail Olga", "mail Peter", "pay Alex"]);
+  expect(world.done.slice(4).toSorted()).toEqual(["book Daniel", "report 300", "report 40"]);
+  // Of four answers one was recorded.
+  expect(world.asked).toBe(3);
+  const ids = (await durable.getCheckpoints()).flatMap(({ toolCalls }) => toolCalls.map((each) => each.toolCallId));
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it("a log of 0.1.0 whose last line a crash has torn goes on after the line before", async () => {
+  const { agent, world } = next("loop", "torn");
+  expect(await agent.resume({ agentId: "torn" })).toMatchObject({ status: "completed", output: "done" });
+  expect(world.done).not.toContain("book Alex");
+  expect(world.asked).toBe(2);
+});
+
+it("a call that 0.1.0 stored as settled is not made again, unless it was settled with retry", async () => {
+  const { agent, world } = next("loop", "settled");
+  expect(await agent.resume({ agentId: "settled" })).toMatchObject({ status: "completed" });
+  expect(world.done.filter((what) => /^(mail|pay|book Alex)/.test(what))).toEqual(["pay Alex"]);
+});
+
+it("a run of 0.1.0 that failed at an edge evaluates only that edge again", async () => {
+  const { agent, world } = next("code", "stuck-at-edge");
+  expect(await agent.resume({ agentId: "stuck-at-edge" })).toMatchObject({ status: "completed" });
+  expect(world.done).toEqual(["book last"]);
+  expect(world.asked).toBe(0);
+});
+
+it("a log of 0.1.0 whose segments list those of an owner before goes on from where the last owner left it", async () => {
+  const { agent, world, durable } = next("owners", "listed");
+  const [call] = await durable.getToolCallsInDoubt();
+  expect(call).toMatchObject({ toolName: "book", input: { item: "n 5" } });
+  await durable.settleToolCall(call?.toolCallId ?? "", { output: { made: "n 5" } });
+  expect(await agent.resume({ agentId: "listed" })).toMatchObject({ status: "completed", output: "n 7" });
+  expect(world.done).toEqual(["book n 6"]);
+});
+
+it("a log of 0.1.0 takes a branch from an older checkpoint", async () => {
+  const { agent, world } = next("moves", "rolled-back");
+  const result = await agent.resume({ agentId: "rolled-back", checkpointId: "1-3" });
+  expect(result).toMatchObject({ status: "completed", output: "end of x" });
+  expect(world.done).toEqual(["book c", "mail x"]);
+});
+
+it("a call that 0.1.0 left in doubt is listed, settled from outside, and not made again", async () => {
+  const { agent, durable, world } = next("loop", "in-doubt");
+  const calls = await durable.getToolCallsInDoubt();
+  expect(calls.map(({ toolName, input }) => [toolName, input])).toEqual([
+    ["mail", { item: "Maria" }],
+    ["mail", { item: "Olga" }],
+    ["mail", { item: "Peter" }],
+    ["pay", { item: "Alex" }],
+  ]);
+  for (const { toolCallId } of calls) await durable.settleToolCall(toolCallId, { output: "settled now" });
+  expect(await agent.resume({ agentId: "in-doubt" })).toMatchObject({ status: "completed", output: "done" });
+  expect(world.done.filter((what) => !what.startsWith("report"))).toEqual(["book Daniel"]);
+  expect(await durable.getToolCallsInDoubt()).toEqual([]);
+});
+
+it("a tool of 0.1.0 that was cut short is made again with the calls and answers recorded within it", async () => {
+  const { agent, durable, world } = next("code", "in-plan");
+  for (const { toolCallId, toolName } of await durable.getToolCallsInDoubt())
+    if (toolName === "book") await durable.settleToolCall(toolCallId, { output: { made: "extra p" } });
+  expect(await agent.resume({ agentId: "in-plan" })).toMatchObject({ status: "completed" });
+  expect(world.done).toEqual(["plan p", "wipe disk", "mail no address", "mail an address", "book last"]);
+});
+
+it("a run that waits since 0.1.0 is answered, waits again, and ends with the answers", async () => {
+  const directory = copyOf("asking");
+  const asked = next("asking", "waiting", directory);
+  const [size] = await inputsOf(asked.durable);
+  expect(size).toMatchObject({ prompt: "which shirt?", expiresAt: "2026-03-01T00:00:00.000Z" });
+  await asked.durable.answer(size?.requestId ?? "", "S");
+  expect(await asked.agent.resume({ agentId: "waiting" })).toMatchObject({ status: "waiting" });
+  expect(asked.world.done).toEqual(["book S"]);
+  const { agent, durable, world } = next("asking", "waiting", directory);
+  const answers = Object.fromEntries(
+    (await inputsOf(durable)).map(({ requestId, waitingFor }) => [
+      requestId,
+      waitingFor === "external_api" ? 3n : { sure: false, at: new Date(0) },
+    ]),
+  );
+  expect(await agent.resume({ agentId: "waiting", answers })).toMatchObject({
+    output: "S false 1970-01-01T00:00:00.000Z 3",
+  });
+  expect(world.done).toEqual(["confirm S"]);
+});
+
+it("a run of 0.1.0 that was answered and not resumed goes on with the stored answers", async () => {
+  const { agent, world } = next("asking", "confirmed");
+  expect(await agent.resume({ agentId: "confirmed" })).toMatchObject({ output: "L true 1970-01-01T00:00:00.000Z 7" });
+  expect(world.done).toEqual(["confirm L"]);
+});
+
+it("a request of 0.1.0 still says why its last answer was refused, and takes another", async () => {
+  const { agent, durable } = next("asking", "refused");
+  const [request] = await inputsOf(durable);
+  expect(request?.problems).toEqual([{ path: "", expected: "a size that there is" }]);
+  const answers = { [request?.requestId ?? ""]: "M" };
+  expect(await agent.resume({ agentId: "refused", answers })).toMatchObject({ status: "waiting" });
+});
+
+it("a rollback to the first checkpoint of a log of 0.1.0 runs the inverses in reverse order, with what was recorded", async () => {
+  const { agent, durable, world } = next("loop", "finished");
+  const report = await durable.rollbackToCheckpoint("1-1");
+  expect(world.done).toEqual(["undo Daniel made Daniel", "undo Alex made Alex"]);
+  expect(report.reverted.map(({ input, output }) => [input, output])).toEqual([
+    [{ item: "Daniel" }, { made: "Daniel" }],
+    [{ item: "Alex" }, { made: "Alex" }],
+  ]);
+  expect(report.irreversible.map(({ toolName }) => toolName)).toEqual([
+    "report",
+    "report",
+    "pay",
+    "mail",
+    "mail",
+    "mail",
+  ]);
+  expect((await durable.getLatestCheckpoint())?.messageHistory).toEqual([{ role: "system", content: "Act." }]);
+  expect(await agent.resume({ agentId: "finished" })).toMatchObject({ runId: "r1", output: "done" });
+});
+
+it("a rollback that was cut short in 0.1.0 is finished, and no inverse that has ended runs again", async () => {
+  const { agent, durable, world } = next("moves", "half-back");
+  const [inverse] = await durable.getToolCallsInDoubt();
+  expect(inverse).toMatchObject({ input: { item: "b" }, reverts: expect.any(String) as string });
+  expect(await agent.resume({ agentId: "half-back" })).toMatchObject({ status: "completed", output: "end of x" });
+  // c was taken back by 0.1.0.
+  expect(world.done).toEqual(["undo b made b", "undo a made a", "book a", "book b", "book c", "mail x"]);
+});
+
+it("a rollback that stopped in 0.1.0 at inverses that failed goes on with what was said of them", async () => {
+  const { durable, world } = next("moves", "inverse-settled");
+  const report = await durable.rollbackToCheckpoint("1-1");
+  expect(world.done).toEqual(["undo a made a"]);
+  expect(report.failed.map(({ input }) => input)).toEqual([{ item: "c" }]);
+});
+
+it("a rollback of files that was cut short in 0.1.0 goes on and brings back their contents", async () => {
+  const { durable, place } = next("files", "half-back");
+  const report = await durable.rollbackToCheckpoint("1-2");
+  expect(report.participants).toHaveLength(1);
+  expect(filesOf(join(place.directory, "workspaces", "half-back"))).toEqual(untouched);
+});
+
+it("the files of a run that 0.1.0 left unfinished are taken back after it has ended", async () => {
+  const { agent, durable, place } = next("files", "cut");
+  const root = join(place.directory, "workspaces", "cut");
+  expect(await agent.resume({ agentId: "cut" })).toMatchObject({ output: "edited" });
+  expect(filesOf(root)).toEqual({ "a.txt": "TWO AND ONLY\n", "c.txt": "SEE\n", "made/b.txt": "b ".repeat(300) });
+  await durable.rollbackToCheckpoint("1-2");
+  expect(filesOf(root)).toEqual(untouched);
+});
+
+async function inputsOf(durable: DurableAgent): Promise<readonly PendingInput[]> {
+  return (await durable.getRequests()).filter((request) => request.kind === "input");
+}
+
+/** The files of a workspace before the agent began. */
+const untouched = { "a.txt": "one and only\n", "old.txt": "old\n", "c.txt": "see\n" };
+
+function filesOf(root: string): Readonly<Record<string, string>> {
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+  return Object.fromEntries(paths.map((path) => [path.slice(root.length + 1), readFileSync(path, "utf8")]));
+}
+
+const pruneTo3 = { maxCheckpoints: 3, completedDays: Infinity, failedDays: Infinity };
+
+it.each([
+  ["loop", "finished", ["1-1", "1-8", "2-12"]],
+  ["pruned", "prune-cut", undefined],
+  ["pruned", "snapshot-pruned", undefined],
+  ["code", "stuck-at-edge", undefined],
+  ["moves", "imported", undefined],
+] as const)(
+  "pruning the log of 0.1.0 in %s leaves of %s what was to stay, and that reads as before",
+  async (name, agentId, stays) => {
+    const { agent, durable, storage } = next(name, agentId);
+    const all = await durable.getCheckpoints();
+    const messages = await durable.getMessages();
+    const report = await persistence(agent).prune({ agentId, policy: pruneTo3 });
+    expect(report).toMatchObject({ busy: [], failed: [] });
+    const after = await durable.getCheckpoints();
+    expect(after.length).toBeGreaterThan(1);
+    const gone = report.pruned.flatMap(({ checkpointIds }) => checkpointIds);
+    const ids = after.map(({ checkpointId }) => checkpointId);
+    if (stays) expect(ids).toEqual(stays);
+    expect([...gone, ...ids].toSorted()).toEqual(all.map(({ checkpointId }) => checkpointId).toSorted());
+    for (const data of after)
+      expect(startOf(data)).toEqual(startOf(all.find(({ checkpointId }) => checkpointId === data.checkpointId)));
+    expect(await durable.getMessages()).toEqual(messages);
+    expect(await storage.log.unremovedBytes?.(agentId)).toBe(0);
+  },
+);
+
+it("a pruning that was cut short in 0.1.0 after it was recorded is finished", async () => {
+  const { agent, durable, storage } = next("pruned", "prune-cut");
+  const kept = await durable.getCheckpoints();
+  expect(await storage.log.unremovedBytes?.("prune-cut")).toBeGreaterThan(0);
+  const { pruned } = await persistence(agent).prune({ agentId: "prune-cut", policy: pruneTo3 });
+  expect(pruned).toMatchObject([{ checkpointIds: [] }]);
+  expect(await storage.log.unremovedBytes?.("prune-cut")).toBe(0);
+  expect(await durable.getCheckpoints()).toEqual(kept);
+});
+
+it("pruning logs of 0.1.0 drops agents whose time is over, and no others", async () => {
+  const { agent, storage } = next("loop", "finished");
+  const { pruned } = await persistence(agent).prune({ now: later });
+  expect(pruned).toMatchObject([{ agentId: "finished", dropped: true }]);
+  const left: string[] = [];
+  for await (const { agentId } of storage.log.list()) left.push(agentId);
+  expect(left.toSorted()).toEqual(["aborted", "cut", "handled", "in-doubt", "settled", "torn"]);
+});
+
+it("a run that 0.1.0 has pruned goes on and is rolled back to its start", async () => {
+  const { agent, durable, world } = next("pruned", "pruned-in-run");
+  const [call] = await durable.getToolCallsInDoubt();
+  await durable.settleToolCall(call?.toolCallId ?? "", "retry");
+  expect(await agent.resume({ agentId: "pruned-in-run" })).toMatchObject({ output: "n 7" });
+  expect(world.done.splice(0)).toEqual(["book n 6"]);
+  const [first] = await durable.getCheckpoints();
+  await durable.rollbackToCheckpoint(first?.checkpointId ?? "");
+  expect(world.done).toEqual([6, 5, 4, 3, 2, 1, 0].map((at) => `undo n ${at} made n ${at}`));
+});
+
+it("an agent that was deleted in 0.1.0 is not there, and its id can be used again", async () => {
+  const { agent, durable } = next("pruned", "deleted");
+  expect(await durable.getCheckpoints()).toEqual([]);
+  expect(await agent.run("n 6" as never, { agentId: "deleted" })).toMatchObject({ status: "completed", output: "n 7" });
+  expect((await durable.getCheckpoints())[0]).toMatchObject({
+    checkpointId: "4-1",
+    messageHistory: [{ role: "system", content: "Act." }],
+  });
+});
+
+/** Of a checkpoint what a run that goes on from it begins with. */
+function startOf(data: AgentCheckpointData | undefined) {
+  if (!data) return undefined;
+  const { messageHistory, storage, lastInput, nodeId, version } = data;
+  return { messageHistory, storage, lastInput, nodeId, version };
+}
+
+it("tasks of 0.1.0 are taken on by a worker: what was cut short first, then the queue by priority", async () => {
+  const directory = copyOf("tasks");
+  const world = new World();
+  const clock = new SimulatedClock(later);
+  const storage = openStorage(directory);
+  const tasks = new TaskManager({ storage, clock });
+  const outcomes: unknown[] = [];
+  await new TaskWorker({
+    tasks,
+    agents: { errand: errand(world, openStorage(directory), { clock }) },
+    onOutcome: ({ taskId, outcome, recovered }) => void outcomes.push([taskId, outcome, recovered]),
+  }).run();
+  expect(outcomes).toEqual([
+    ["cut", "completed", true],
+    ["queued", "completed", false],
+    ["restarted", "completed", false],
+    ["retried", "completed", false],
+  ]);
+  expect(world.done.filter((what) => what.startsWith("book cut"))).toEqual(["book cut 2"]);
+  const statuses: Record<string, string> = {};
+  for await (const { taskId, status } of tasks.list()) statuses[taskId] = status;
+  expect(statuses).toEqual({
+    cancelled: "cancelled",
+    completed: "completed",
+    cut: "completed",
+    "failed-for-good": "failed",
+    paused: "paused",
+    queued: "completed",
+    restarted: "completed",
+    retried: "completed",
+    "run-completed": "completed",
+    "run-failed": "failed",
+    waiting: "waiting",
+  });
+});
+
+it("tasks of 0.1.0 are moved on by a task manager as their status allows", async () => {
+  const tasks = new TaskManager({ storage: openStorage(copyOf("tasks")), clock: new SimulatedClock(later) });
+  expect(await tasks.resume("paused")).toMatchObject({ status: "in_progress" });
+  expect(await tasks.retry("run-failed")).toMatchObject({ status: "queued" });
+  expect(await tasks.cancel("waiting")).toMatchObject({ status: "cancelled" });
+  await expect(tasks.retry("failed-for-good")).rejects.toMatchObject({ code: "transition_not_allowed" });
+});
+
+it("a run that 0.1.0 has finished gives its recorded output, and another run continues its history", async () => {
+  const { agent, durable, world } = next("loop", "finished");
+  const agentId = "finished";
+  expect(await agent.run("sign them up" as never, { agentId, runId: "r1" })).toMatchObject({ output: "done" });
+  expect(world.done).toEqual([]);
+  const messages = await durable.getMessages();
+  const failed = agent.run("and more" as never, { agentId, runId: "r3", history: "continue" });
+  // The script has ended; the messages are there all the same.
+  await expect(failed).rejects.toMatchObject({ code: "script_ended" });
+  expect((await durable.getMessages()).slice(0, messages.length)).toEqual(messages);
+});
+
+it("the stored logs are as they were before these tests", () => {
+  expect(contentOfLogs()).toBe(before);
 });
