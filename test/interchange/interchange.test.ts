@@ -252,10 +252,17 @@ it("a rollback that stopped in 0.1.0 at inverses that failed goes on with what w
 });
 
 it("a rollback of files that was cut short in 0.1.0 goes on and brings back their contents", async () => {
-  const { durable, place } = next("files", "half-back");
+  const { durable, place, storage } = next("files", "half-back");
   const report = await durable.rollbackToCheckpoint("1-2");
   expect(report.participants).toHaveLength(1);
   expect(filesOf(join(place.directory, "workspaces", "half-back"))).toEqual(untouched);
+  // Each step once, whoever took it.
+  const steps: number[] = [];
+  for await (const { records } of storage.log.read("half-back"))
+    for (const record of records as readonly AgentRecord[])
+      if (record.kind === "rollback_step") steps.push(record.step);
+  expect(steps).toEqual(steps.map((_step, at) => at));
+  expect(steps.length).toBeGreaterThan(2);
 });
 
 it("the files of a run that 0.1.0 left unfinished are taken back after it has ended", async () => {
