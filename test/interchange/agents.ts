@@ -13,8 +13,6 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
   AIAgent,
-  afterNode,
-  beforeDangerousOperation,
   Persistence,
   persistence,
   registerClass,
@@ -24,12 +22,13 @@ import {
   tool,
   type AnyTool,
   type Environment,
-  type LogPersistenceStorageProvider,
   type PersistenceConfig,
   type PersistenceStorageProvider,
   type PromptExecutor,
   type Strategy,
+  triggers,
 } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, type ProcessIdentity } from "agent-persistence/file";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
@@ -326,7 +325,7 @@ export function code(world: World, storage: Storage, options: Options = {}): AIA
   const model = scripted(world, [{ toolCalls: [call("book", { item: "m1" }), call("book", { item: "m2" })] }, "two"]);
   return durable({ strategy: graph, model, tools: [book, mail, look, odd, wipe, plan] }, storage, {
     rollbackToolRegistry: registry,
-    triggers: [afterNode(), beforeDangerousOperation()],
+    triggers: [triggers.afterNode(), triggers.beforeDangerousOperation()],
     environment,
     ...options,
   });

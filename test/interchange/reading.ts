@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { persistence, type AIAgent, type LogPersistenceStorageProvider, type ResumeOptions } from "agent-persistence";
+import { persistence, type AIAgent, type ResumeOptions } from "agent-persistence";
+import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { TaskManager } from "agent-persistence/task";
 import { code, counter, desk, editor, errand, mover, openStorage, shop, World } from "./agents.ts";
@@ -89,7 +90,7 @@ async function listed(name: Fixture, place: Place) {
     summaries: await all(storage.log.list()),
     unfinished: await all(persistence(agent).unfinished({ includeFailed: true })),
     tasks: await all(tasks.list()),
-    startable: await all(tasks.startable()),
+    startable: await all(tasks.claimable()),
   };
 }
 
