@@ -67,8 +67,8 @@ function thrownBy(use: () => unknown): unknown {
   }
 }
 
-describe("an aborted run", () => {
-  it("does not begin", async () => {
+describe("abort", () => {
+  it("a run whose signal is aborted before the start does not begin", async () => {
     const events: string[] = [];
     const agent = new AIAgent({ llmModel: "m", promptExecutor: scriptedModel(["x"]) }).install(
       testFeature((pipeline) => pipeline.onAgentStarting(() => void events.push("starting"))),
@@ -77,13 +77,13 @@ describe("an aborted run", () => {
     expect(events).toEqual([]);
   });
 
-  it("rejects with the reason between nodes; the finished node stays finished", async () => {
+  it("a run that is aborted between nodes rejects with the reason; the finished node stays finished", async () => {
     const { controller, events, result } = runNode(async () => controller.abort(reason));
     await expect(result).rejects.toBe(reason);
     expect(events).toEqual(["node starting", "node completed"]);
   });
 
-  it("aborts its tool calls and waits for them; they are no failures of the tool", async () => {
+  it("an aborted run aborts its tool calls and waits for them; the tools do not count as failed", async () => {
     const begun = gate();
     const steps: string[] = [];
     const slow = tool({
@@ -116,7 +116,7 @@ describe("an aborted run", () => {
     expect(events).toEqual(["node starting", "node failed"]);
   });
 
-  it("gives up a model that does not answer", async () => {
+  it("an aborted run does not wait for a model that does not answer", async () => {
     const begun = gate();
     const deaf: PromptExecutor = { execute: () => (begun.open(), new Promise<never>(() => undefined)) };
     const { controller, result } = runNode((context) => context.llm.request(), { promptExecutor: deaf });
@@ -125,47 +125,50 @@ describe("an aborted run", () => {
     await expect(result).rejects.toBe(reason);
   });
 
-  it.each(["tool", "node"])("goes on without a %s that ignores its signal, once the grace is over", async (deaf) => {
-    const clock = manualClock();
-    const [begun, later] = [gate(), gate()];
-    const seen: unknown[] = [];
-    const work = tool({
-      name: "work",
-      description: "",
-      inputSchema: z.object({}),
-      execute: async (_input, { context }) => {
+  it.each(["tool", "node"])(
+    "an aborted run stops waiting for a %s that ignores its signal once the grace period is over",
+    async (deaf) => {
+      const clock = manualClock();
+      const [begun, later] = [gate(), gate()];
+      const seen: unknown[] = [];
+      const work = tool({
+        name: "work",
+        description: "",
+        inputSchema: z.object({}),
+        execute: async (_input, { context }) => {
+          begun.open();
+          await later.opened;
+          seen.push(thrownBy(() => context.llm));
+        },
+      });
+      const body = async (context: AgentContext): Promise<unknown> => {
+        if (deaf === "tool") return context.tools.call(work, {});
         begun.open();
         await later.opened;
-        seen.push(thrownBy(() => context.llm));
-      },
-    });
-    const body = async (context: AgentContext): Promise<unknown> => {
-      if (deaf === "tool") return context.tools.call(work, {});
-      begun.open();
-      await later.opened;
-      return seen.push(thrownBy(() => context.llm));
-    };
-    const { controller, events, result } = runNode(body, { tools: [work], grace: { ms: 7, clock } });
-    await begun.opened;
-    controller.abort(reason);
-    expect(clock.timers).toEqual([7]);
-    clock.fire();
-    await expect(result).rejects.toBe(reason);
-    later.open();
-    await new Promise((resolve) => setImmediate(resolve));
-    // What it left behind can do nothing more with the context.
-    expect(seen).toEqual([reason]);
-    expect(events).toEqual(["node starting", "node failed"]);
-  });
+        return seen.push(thrownBy(() => context.llm));
+      };
+      const { controller, events, result } = runNode(body, { tools: [work], grace: { ms: 7, clock } });
+      await begun.opened;
+      controller.abort(reason);
+      expect(clock.timers).toEqual([7]);
+      clock.fire();
+      await expect(result).rejects.toBe(reason);
+      later.open();
+      await new Promise((resolve) => setImmediate(resolve));
+      // What it left behind can do nothing more with the context.
+      expect(seen).toEqual([reason]);
+      expect(events).toEqual(["node starting", "node failed"]);
+    },
+  );
 
-  it("leaves no timer behind when everything ends in time", async () => {
+  it("an aborted run leaves no timer behind when everything ends in time", async () => {
     const clock = manualClock();
     const { controller, result } = runNode(async () => controller.abort(reason), { grace: { ms: 7, clock } });
     await expect(result).rejects.toBe(reason);
     expect(clock.timers).toEqual([]);
   });
 
-  it("starts no timer for a node that has ended, while features still attend to it", async () => {
+  it("an aborted run starts no timer for a node that has ended, while features still attend to it", async () => {
     const clock = manualClock();
     const onCompleted = () => controller.abort(reason);
     const { controller, result } = runNode(async () => {}, { grace: { ms: 7, clock }, onCompleted });
@@ -173,7 +176,7 @@ describe("an aborted run", () => {
     expect(clock.timers).toEqual([]);
   });
 
-  it("starts no more calls, and says of one that it surely did nothing", async () => {
+  it("an aborted run starts no more calls, and reports each as certain to have done nothing", async () => {
     let calls = 0;
     const count = tool({ name: "count", description: "", inputSchema: z.object({}), execute: () => ++calls });
     const { controller, outcomes, result } = runNode(async (context) => {
@@ -189,7 +192,7 @@ describe("an aborted run", () => {
     expect(outcomes[0]).toMatchObject({ code: "tool_not_started", cause: reason });
   });
 
-  it("rejects with the reason, whatever the node makes of it", async () => {
+  it("an aborted run rejects with the reason, whatever the node does with it", async () => {
     const { controller, result } = runNode(async () => {
       controller.abort(reason);
       throw new TypeError("because of the abort");

@@ -35,7 +35,7 @@ async function refusal(use: (context: AgentContext) => unknown, answer: unknown 
   return seen[0];
 }
 
-describe("what is no message", () => {
+describe("invalid messages", () => {
   it.each([
     ["nothing", undefined, [""]],
     ["text", "hello", [""]],
@@ -44,7 +44,7 @@ describe("what is no message", () => {
     ["a number as content", { role: "assistant", content: 7 }, ["content"]],
     ["parts where the system speaks", { role: "system", content: [] }, ["content"]],
     ["text where a tool answers", { role: "tool", content: "x" }, ["content"]],
-  ])("is refused when appended: %s", async (_name, message, paths) => {
+  ])("an invalid message is refused when it is appended: %s", async (_name, message, paths) => {
     const appended = await refusal(({ llm }) => llm.append(message as unknown as Message));
     expect(appended).toEqual({ code: "invalid_input", subject: "message to append", paths });
     const rewritten = await refusal(({ llm }) =>
@@ -57,25 +57,25 @@ describe("what is no message", () => {
     ["a part without a type", { content: [{ text: "x" }] }],
     ["a tool call without a name", { content: [{ type: "tool-call", toolCallId: "1", input: {} }] }],
     ["a file that is a number", { content: [{ type: "file", data: 7, mediaType: "x" }] }],
-  ])("is refused with its place: %s", async (_name, message) => {
+  ])("an invalid message is refused with its place in the history: %s", async (_name, message) => {
     const seen = await refusal(({ llm }) => llm.append({ role: "assistant", ...message } as unknown as Message));
     expect(seen).toMatchObject({ code: "invalid_input", subject: "message to append" });
   });
 
   it.each([[undefined], ["hello"], [{ role: "user", content: "I am the user" }], [{ role: "assistant" }]])(
-    "is refused as an answer of the model: %j",
+    "an invalid message is refused as an answer of the model: %j",
     async (answer) => {
       const seen = await refusal(({ llm }) => llm.request(), answer ?? null);
       expect(seen).toMatchObject({ code: "invalid_input", subject: "answer of the model" });
     },
   );
 
-  it("is refused when it is to be executed", async () => {
+  it("an invalid message is refused by tools.execute", async () => {
     const seen = await refusal(({ tools }) => tools.execute({ role: "user", content: "x" } as never));
     expect(seen).toEqual({ code: "invalid_input", subject: "message to execute", paths: ["role"] });
   });
 
-  it("is nothing that other libraries add to a message", async () => {
+  it("a message stays valid with the fields that other libraries add", async () => {
     const message = { role: "user", content: [{ type: "text", text: "x", extra: 1 }], id: "7" } as unknown as Message;
     const agent = new AIAgent({
       llmModel: "m",

@@ -43,8 +43,8 @@ async function inNode(
   await agent.install(hooks).run("x");
 }
 
-describe("a model request", () => {
-  it("sends history, model, parameters and tools, and appends nothing", async () => {
+describe("model requests", () => {
+  it("a model request sends history, model, parameters and tools, and appends nothing", async () => {
     const { requests, promptExecutor } = recording();
     await inNode(promptExecutor, async ({ llm }) => {
       llm.append({ role: "user", content: "hi" });
@@ -64,7 +64,7 @@ describe("a model request", () => {
     ]);
   });
 
-  it("refuses to offer a tool the agent does not have", async () => {
+  it("a model request refuses to offer a tool the agent does not have", async () => {
     const { promptExecutor } = recording();
     const refused = inNode(promptExecutor, ({ llm }) => llm.request({ tools: [named("c")] }));
     await expect(refused).rejects.toThrow(UnknownToolError);
@@ -76,7 +76,7 @@ describe("a model request", () => {
     );
   });
 
-  it("rejects with what the provider throws, which the node may catch", async () => {
+  it("a model request rejects with the provider's error, which the node may catch", async () => {
     const down: PromptExecutor = { execute: () => Promise.reject(new RangeError("busy")) };
     const failures: unknown[] = [];
     const listening = testFeature((pipeline) =>
@@ -91,7 +91,7 @@ describe("a model request", () => {
     await expect(inNode(down, ({ llm }) => llm.request())).rejects.toThrow("busy");
   });
 
-  it("fails the run with what an interceptor throws, even when the node catches it", async () => {
+  it("a model request fails the run with an interceptor's error, even when the node catches it", async () => {
     const failing = testFeature((pipeline) =>
       pipeline.aroundModelRequest(async () => {
         throw new RangeError("storage");
@@ -102,7 +102,7 @@ describe("a model request", () => {
     ).rejects.toThrow("storage");
   });
 
-  it("counts from 0 in each visit", async () => {
+  it("a model request is counted from 0 in each visit", async () => {
     const seen: unknown[] = [];
     const counting = testFeature((pipeline) =>
       pipeline.aroundModelRequest((event, next) => (seen.push([event.ordinal, event.visit]), next(event))),
@@ -116,7 +116,7 @@ describe("a model request", () => {
 });
 
 describe("the default loop", () => {
-  it("hands on the very objects of the history", async () => {
+  it("the default loop passes the objects of the history to the executor without copying them", async () => {
     const seen: { readonly output: unknown; readonly next: unknown; readonly messages: readonly Message[] }[] = [];
     const agent = new AIAgent({
       llmModel: "m",
@@ -139,7 +139,7 @@ describe("the default loop", () => {
     expect(end?.next).toBe("done");
   });
 
-  it("isolates what the executor keeps", async () => {
+  it("the default loop is isolated from changes to what the executor keeps", async () => {
     const content = [{ type: "text" as const, text: "ok" }];
     const { promptExecutor } = recording({ role: "assistant", content });
     await inNode(promptExecutor, async ({ llm }) => {
@@ -150,7 +150,7 @@ describe("the default loop", () => {
   });
 });
 
-describe("a scripted model", () => {
+describe("scripted models", () => {
   const ask = (model: PromptExecutor, messages: readonly Message[]) =>
     model
       .execute({ messages, tools: [], model: "m", abortSignal: new AbortController().signal })
@@ -158,7 +158,7 @@ describe("a scripted model", () => {
   const answered = (count: number): readonly Message[] =>
     Array.from({ length: count }, () => ({ role: "assistant", content: "" }));
 
-  it("answers by how many of its answers the history holds", async () => {
+  it("a scripted model chooses its answer by how many of its answers the history holds", async () => {
     const model = scriptedModel(["one", (messages) => `${messages.length} before`]);
     expect(await ask(model, answered(1))).toEqual({ role: "assistant", content: "1 before" });
     expect(await ask(model, answered(0))).toEqual({ role: "assistant", content: "one" });
@@ -168,7 +168,7 @@ describe("a scripted model", () => {
     );
   });
 
-  it("repeats its tool-call ids unless told otherwise", async () => {
+  it("a scripted model repeats its tool-call ids unless told otherwise", async () => {
     const turn = {
       text: "hm",
       toolCalls: [

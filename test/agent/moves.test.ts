@@ -82,8 +82,8 @@ async function moving(
   return { events, ...result };
 }
 
-describe("a move from node code", () => {
-  it("goes on elsewhere; no end of the node it left follows", async () => {
+describe("moves", () => {
+  it("a move from node code continues elsewhere; the node it left emits no end", async () => {
     const moved = await moving(
       (input, context) => jump(context, "second", `${input} moved`),
       (input) => input,
@@ -94,7 +94,7 @@ describe("a move from node code", () => {
     });
   });
 
-  it.each(["returns", "throws"])("discards what the body %s afterwards", async (how) => {
+  it.each(["returns", "throws"])("a move from node code discards what the body %s afterwards", async (how) => {
     const { output } = await moving(async (_input, context) => {
       await jump(context, "second", "there");
       if (how === "throws") throw new RangeError("ignored");
@@ -103,7 +103,7 @@ describe("a move from node code", () => {
     expect(output).toBe("there");
   });
 
-  it("replaces state, line and place", async () => {
+  it("a move from node code replaces state, line and place", async () => {
     const seen: unknown[] = [];
     await moving(
       async (_input, context) => {
@@ -130,7 +130,7 @@ describe("a move from node code", () => {
     expect(seen).toEqual([{ base: 0, ordinal: 0 }, 1, { base: 100, ordinal: 0 }, 2, "new", [], 9, "second"]);
   });
 
-  it("closes the context and all it gave out", async () => {
+  it("a move from node code closes the context and everything taken from it", async () => {
     const thrown: unknown[] = [];
     await moving(async (_input, context) => {
       const { llm, storage, tools } = context;
@@ -175,7 +175,7 @@ describe("a move from node code", () => {
     expect(thrown[0]).toMatchObject({ code: "run_moved", nodeId: "first" });
   });
 
-  it("is waited for when the body ends before it, as after a call it cut short", async () => {
+  it("a move from node code is awaited when the body ends first, as after a call that the move interrupted", async () => {
     const prepared = gate();
     const wait = tool({
       name: "wait",
@@ -193,7 +193,7 @@ describe("a move from node code", () => {
     expect(output).toBe("there");
   });
 
-  it("that fails fails the run, with its own error", async () => {
+  it("a move that fails makes the run fail with the move's error", async () => {
     const { error, events } = await moving(async (_input, context) => {
       await runOf(context)
         .move({}, async () => {
@@ -206,12 +206,12 @@ describe("a move from node code", () => {
     expect(events).toEqual(["first starting", "first failed"]);
   });
 
-  it("that leads nowhere fails the run", async () => {
+  it("a move that sets no next node makes the run fail", async () => {
     const { error } = await moving(async (_input, context) => void (await runOf(context).interrupt()));
     expect(error).toBeInstanceOf(ExecutionMovedError);
   });
 
-  it("works with interrupt and moveTo by hand", async () => {
+  it("a move from node code can be made with interrupt and moveTo", async () => {
     const { output } = await moving(async (_input, context) => {
       const run = runOf(context);
       expect(await run.interrupt()).toEqual([]);
@@ -221,7 +221,7 @@ describe("a move from node code", () => {
     expect(output).toBe("by hand");
   });
 
-  it("evaluates the edges of a node whose output is known, without running it", async () => {
+  it("a move from node code evaluates the edges of a node whose output is known, without running it", async () => {
     const { output, events } = await moving((_input, context) =>
       jump(context, "second", "its output", { unresolved: true }),
     );
@@ -229,12 +229,12 @@ describe("a move from node code", () => {
     expect(events).toEqual(["first starting", "moved to finish"]);
   });
 
-  it("in circles ends at the iteration limit", async () => {
+  it("a move from node code that repeats without end stops at the iteration limit", async () => {
     const { error } = await moving((_input, context) => jump(context, "first", "again"));
     expect(error).toBeInstanceOf(IterationLimitError);
   });
 
-  it("is refused while another is under way", async () => {
+  it("a move from node code is refused while another is under way", async () => {
     const { output } = await moving(async (_input, context) => {
       const first = jump(context, "second", "one");
       await expect(runOf(context).move({}, async () => startOn(runOf(context), "second", "two"))).rejects.toThrow(
@@ -245,16 +245,16 @@ describe("a move from node code", () => {
     expect(output).toBe("one");
   });
 
-  it("must have happened when its result is returned", async () => {
+  it("a move's result can be returned only after the move has happened", async () => {
     const { error } = await moving(() => runMoved({}));
     expect(error).toBeInstanceOf(TypeError);
   });
 });
 
-describe("a move and the calls in flight", () => {
+describe("moves and calls in flight", () => {
   const begun = () => gate<string>();
 
-  it("aborts them and waits until they end", async () => {
+  it("a move aborts the calls in flight and waits until they end", async () => {
     const [steps, started] = [[] as string[], begun()];
     const slow = tool({
       name: "slow",
@@ -286,7 +286,7 @@ describe("a move and the calls in flight", () => {
     expect(steps).toEqual(["aborted", "ended", "left 0"]);
   });
 
-  it("goes on without those that do not end in time, and names them", async () => {
+  it("a move stops waiting for calls that do not end in time, and names them", async () => {
     const [clock, started] = [manualClock(), begun()];
     const deaf = tool({
       name: "deaf",
@@ -315,7 +315,7 @@ describe("a move and the calls in flight", () => {
     expect(left[0]).toEqual(left[1]);
   });
 
-  it("from within a tool spares that call; the node's promise rejects and its result is lost", async () => {
+  it("a move from within a tool spares that call; the node's promise rejects and its result is lost", async () => {
     const steps: unknown[] = [];
     const asker = tool({
       name: "asker",
@@ -342,7 +342,7 @@ describe("a move and the calls in flight", () => {
     expect(events).toEqual(["first starting", "moved to second", "second starting", "second completed"]);
   });
 
-  it("from within a tool spares that call also under an id that an interceptor gave it", async () => {
+  it("a move from within a tool spares that call also under an id that an interceptor gave it", async () => {
     const aborted: boolean[] = [];
     const asker = tool({
       name: "asker",
@@ -361,7 +361,7 @@ describe("a move and the calls in flight", () => {
     expect([output, aborted]).toEqual(["recorded", [false]]);
   });
 
-  it("from within a tool fails the run when it fails", async () => {
+  it("a move from within a tool makes the run fail when it fails", async () => {
     const asker = tool({
       name: "asker",
       description: "",
@@ -376,7 +376,7 @@ describe("a move and the calls in flight", () => {
     expect(error).toEqual(new RangeError("storage"));
   });
 
-  it("cuts short the others of a message when one of them moves", async () => {
+  it("a move from one tool interrupts the other calls of the same message", async () => {
     const [ends, waiting] = [[] as string[], begun()];
     const asker = tool({
       name: "asker",
@@ -415,7 +415,7 @@ describe("a move and the calls in flight", () => {
 });
 
 describe("visits", () => {
-  it("are counted from the base a feature sets, beginning with the next", async () => {
+  it("visits are counted from the base that a feature sets, beginning with the next visit", async () => {
     const seen: unknown[] = [];
     const agent = new AIAgent({
       llmModel: "m",

@@ -65,8 +65,8 @@ function listen(pipeline: FeaturePipeline, heard: (name: keyof PipelineEvents, e
   }
 }
 
-describe("events", () => {
-  it("come in order", async () => {
+describe("pipeline events", () => {
+  it("pipeline events are emitted in order", async () => {
     const heard: string[] = [];
     await looping()
       .install(testFeature((pipeline) => listen(pipeline, (name) => heard.push(name))))
@@ -83,7 +83,7 @@ describe("events", () => {
     ]);
   });
 
-  it("tell about subgraphs, with what goes in and comes out", async () => {
+  it("pipeline events report subgraphs with their inputs and outputs", async () => {
     const heard: unknown[] = [];
     await nested()
       .install(
@@ -99,7 +99,7 @@ describe("events", () => {
     ]);
   });
 
-  it.each(["node", "edge"] as const)("tell about a failing %s from the inside out", async (fail) => {
+  it.each(["node", "edge"] as const)("pipeline events report a failing %s from the inside out", async (fail) => {
     const heard: string[] = [];
     const unresolved: unknown[] = [];
     const agent = nested(fail).install(
@@ -113,7 +113,7 @@ describe("events", () => {
     expect(unresolved).toEqual([fail === "edge" ? { output: "x!" } : undefined]);
   });
 
-  it("are awaited: the next node starts after every listener is done", async () => {
+  it("pipeline events are awaited: the next node starts after every listener is done", async () => {
     const heard: string[] = [];
     await looping()
       .install(
@@ -145,7 +145,7 @@ describe("events", () => {
     "onToolCallStarting",
     "onToolCallCompleted",
     "onAgentCompleted",
-  ] as const)("fail the run when a listener of %s throws", async (name) => {
+  ] as const)("a listener of %s that throws makes the run fail", async (name) => {
     const failed: unknown[] = [];
     const agent = looping().install(
       testFeature((pipeline) => {
@@ -159,7 +159,7 @@ describe("events", () => {
     expect(failed).toEqual([new RangeError(name)]);
   });
 
-  it("report the failure itself when a listener of a failure throws too", async () => {
+  it("pipeline events report the first failure when a listener of that failure throws too", async () => {
     const agent = nested("node").install(
       testFeature((pipeline) =>
         pipeline.onNodeFailed(() => {
@@ -172,7 +172,7 @@ describe("events", () => {
 });
 
 describe("interceptors", () => {
-  it("wrap each other, the first installed outermost", async () => {
+  it("interceptors wrap each other, the first installed outermost", async () => {
     const heard: string[] = [];
     const wrapping = (key: string) =>
       testFeature((pipeline) => {
@@ -207,7 +207,7 @@ describe("interceptors", () => {
     );
   });
 
-  it("may answer without next: a run, a node, a model request, a tool call", async () => {
+  it("interceptors may answer without next: a run, a node, a model request, a tool call", async () => {
     const answering = (hooks: (pipeline: FeaturePipeline) => void) => looping().install(testFeature(hooks)).run("x");
     const recorded = { status: "completed", runId: "r", output: "recorded" } as const;
     expect(await answering((pipeline) => pipeline.aroundRun(async () => recorded))).toBe(recorded);
@@ -229,7 +229,7 @@ describe("interceptors", () => {
     expect(outputs).toEqual(["outcome"]);
   });
 
-  it("may answer a model request with ids that are not ours, which become ours", async () => {
+  it("interceptors may answer a model request with foreign call ids, which are replaced by the run's own", async () => {
     const ids: string[] = [];
     let asked = 0;
     await looping()
@@ -262,7 +262,7 @@ describe("interceptors", () => {
     ...change,
   });
 
-  it("may start a run elsewhere, and find their own start again", async () => {
+  it("interceptors may start a run elsewhere, and recognize their own start", async () => {
     const given = start({ nodeId: "callModel", input: "again", state: { messages: [], iteration: 4 } });
     const heard: unknown[] = [];
     const agent = looping().install(
@@ -279,7 +279,7 @@ describe("interceptors", () => {
     expect(heard).toEqual([true, "callModel", "again", 4, 7, 3]);
   });
 
-  it("may start behind a node whose edges were not resolved, or at the end", async () => {
+  it("interceptors may start behind a node whose edges were not resolved, or at the end", async () => {
     const run = (given: RunStart) => {
       const nodes: string[] = [];
       return nested()
@@ -297,7 +297,7 @@ describe("interceptors", () => {
     expect(await run(start({ nodeId: "node", input: "in" }))).toEqual(["in!", ["sub/node"]]);
   });
 
-  it("may start a run that has used up its iterations, which then stops", async () => {
+  it("interceptors may start a run that has used up its iterations, which then stops", async () => {
     const agent = looping().install(
       testFeature((pipeline) =>
         pipeline.aroundRun((request, next) => next({ ...request, start: start({ state: { iteration: 50 } }) })),
@@ -308,12 +308,12 @@ describe("interceptors", () => {
     );
   });
 
-  it("have to say where a resume starts", async () => {
+  it("interceptors must say where a resume starts", async () => {
     const agent = looping().install(testFeature((pipeline) => pipeline.claim("resume")));
     await expect(agent.resume()).rejects.toThrow(TypeError);
   });
 
-  it("get the options they claim", async () => {
+  it("interceptors receive the options that their feature claims", async () => {
     const agent = looping().install(
       testFeature((pipeline) => {
         pipeline.claim("runId", "history", "unfinished");
@@ -332,7 +332,7 @@ describe("interceptors", () => {
   });
 });
 
-describe("a feature", () => {
+describe("features", () => {
   const counter: AgentFeature<{ readonly limit: number }, { readonly seen: () => number }> = {
     key: "counter",
     install(pipeline, { limit }) {
@@ -342,7 +342,7 @@ describe("a feature", () => {
     },
   };
 
-  it("of a user is found by the agent and by a context", async () => {
+  it("a user's feature is found through the agent and through a context", async () => {
     const agent = nested().install(counter, { limit: 3 });
     const inContext: number[] = [];
     agent.install(
@@ -355,14 +355,14 @@ describe("a feature", () => {
     expect(inContext).toEqual([1]);
   });
 
-  it("is installed once, before the first run", async () => {
+  it("a feature is installed once, before the first run", async () => {
     const agent = nested().install(counter, { limit: 3 });
     expect(() => agent.install(counter, { limit: 4 })).toThrow(DuplicateFeatureError);
     await agent.run("x");
     expect(() => agent.install(testFeature(() => undefined))).toThrow(TypeError);
   });
 
-  it("that is missing is named", () => {
+  it("a feature that is not installed is named in the error", () => {
     expect(() => nested().feature(counter)).toThrow(FeatureNotInstalledError);
     expect(() => nested().feature(counter)).toThrow(expect.objectContaining({ feature: "counter" }));
     expect(() =>
@@ -372,7 +372,7 @@ describe("a feature", () => {
     ).toThrow(FeatureNotInstalledError);
   });
 
-  it("knows the agent it is installed into", () => {
+  it("a feature receives the agent that it is installed into", () => {
     const facts: unknown[] = [];
     looping().install(
       testFeature(
@@ -382,7 +382,7 @@ describe("a feature", () => {
     expect(facts).toEqual(["a", ["callModel", "callTools"], ["echo"]]);
   });
 
-  it("is disposed with the agent, the last installed first", async () => {
+  it("features are disposed with the agent, the last installed first", async () => {
     const disposed: string[] = [];
     const disposable = (key: string): AgentFeature<object, AsyncDisposable> => ({
       key,

@@ -8,8 +8,8 @@ import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
 const settings = { model: "m", tools: ["a"] };
 const cart = storageKey("cart", z.array(z.string()));
 
-describe("storage", () => {
-  it("keeps a copy that nobody changes", () => {
+describe("run storage", () => {
+  it("run storage keeps a copy that later changes do not reach", () => {
     const storage = new TypedStorage();
     const value = ["a"];
     storage.set(cart, value);
@@ -19,7 +19,7 @@ describe("storage", () => {
     expect(storage.get(cart)).toBe(storage.get(cart));
   });
 
-  it("gives out copies of what cannot be frozen, wherever it stands", () => {
+  it("run storage returns copies of values that cannot be frozen, however deep they are nested", () => {
     const rich = storageKey(
       "rich",
       z.object({ at: z.date(), by: z.map(z.string(), z.array(z.number())), tags: z.set(z.string()) }),
@@ -36,7 +36,7 @@ describe("storage", () => {
     expect(Object.isFrozen(storage.get(rich))).toBe(true);
   });
 
-  it("refuses what the schema refuses, and stays as it was", () => {
+  it("run storage refuses what the schema refuses, and does not change", () => {
     const storage = new TypedStorage();
     storage.set(cart, ["a"]);
     storage.takeChanges();
@@ -48,7 +48,7 @@ describe("storage", () => {
     expect(storage.takeChanges().size).toBe(0);
   });
 
-  it("checks a restored value once, when it is first read, and that is no change", () => {
+  it("run storage checks a restored value once, when it is first read, which does not count as a change", () => {
     let checks = 0;
     const counted = storageKey(
       "counted",
@@ -65,13 +65,13 @@ describe("storage", () => {
     expect(() => storage.get(cart)).toThrow(expect.objectContaining({ subject: 'stored value of storage key "cart"' }));
   });
 
-  it("checks again under another schema of the same name", () => {
+  it("run storage checks a value again under another schema of the same name", () => {
     const storage = new TypedStorage();
     storage.set(cart, ["a"]);
     expect(() => storage.get(storageKey("cart", z.number()))).toThrow(InvalidInputError);
   });
 
-  it("tells what changed since it was last asked", () => {
+  it("run storage lists what changed since it was last asked", () => {
     const storage = new TypedStorage(new Map([["old", 1]]));
     storage.set(cart, ["a"]);
     storage.delete({ name: "old" });
@@ -88,8 +88,8 @@ describe("storage", () => {
   });
 });
 
-describe("the state of a run", () => {
-  it("begins with the system prompt when its history is fresh", () => {
+describe("run state", () => {
+  it("the state of a run begins with the system prompt when its history is fresh", () => {
     const defaults = { settings, systemPrompt: "be brief" };
     const fresh = new RunState({ nextMessage: 7 }, defaults);
     expect(fresh.history.takeChanges()).toEqual([
@@ -98,7 +98,7 @@ describe("the state of a run", () => {
     expect(new RunState({ messages: [] }, defaults).history.messages).toEqual([]);
   });
 
-  it("is made from a plain seed", () => {
+  it("the state of a run is built from plain data", () => {
     const state = new RunState(
       {
         messages: [{ number: 3, message: { role: "user", content: "x" } }],
@@ -127,7 +127,7 @@ describe("the state of a run", () => {
     expect(state.storage.takeChanges().size).toBe(0);
   });
 
-  it("replaces settings and requirements as a whole when they change", () => {
+  it("the state of a run replaces settings and requirements as a whole when they change", () => {
     const state = new RunState({}, { settings });
     const first = state.settings;
     state.configure({ parameters: { temperature: 0 } });
@@ -142,7 +142,7 @@ describe("the state of a run", () => {
     expect(state.requirements).toEqual({ files: ["a", "b"], environment: { node: ">=20", git: "*" } });
   });
 
-  it("tells new decisions once", () => {
+  it("the state of a run lists new decisions once", () => {
     const state = new RunState({}, { settings });
     state.recordDecision({ decision: "one" });
     expect(state.takeDecisions()).toEqual([{ decision: "one" }]);
@@ -151,7 +151,7 @@ describe("the state of a run", () => {
     expect(state.decisions).toHaveLength(2);
   });
 
-  it.each([-1, 101, Number.NaN])("refuses %s as progress", (percent) => {
+  it.each([-1, 101, Number.NaN])("the state of a run refuses %s as progress", (percent) => {
     expect(() => new RunState({}, { settings }).setProgress(percent)).toThrow(TypeError);
   });
 });

@@ -22,8 +22,8 @@ const outputOf = <Out>(result: RunResult<Out>): Out => {
   return result.output;
 };
 
-describe("a run", () => {
-  it("visits node after node and ends with the output of the strategy", async () => {
+describe("runs", () => {
+  it("a run visits node after node and ends with the output of the strategy", async () => {
     const visited: string[] = [];
     const agent = agentOf({
       strategy: strategy<string, number>("s", (graph) => {
@@ -50,14 +50,14 @@ describe("a run", () => {
     expect((await agent.run("abc")).runId).not.toBe(result.runId);
   });
 
-  it("ends at once when start leads to finish", async () => {
+  it("a run ends at once when the start leads to the finish", async () => {
     const agent = agentOf({
       strategy: strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish)),
     });
     expect(outputOf(await agent.run("x"))).toBe("x");
   });
 
-  it("rejects with what a node throws, and with an edge that does not match", async () => {
+  it("a run rejects with a node's error, and when no edge matches", async () => {
     const failing = (how: "node" | "condition" | "edge") =>
       agentOf({
         strategy: strategy<string, string>("s", (graph) => {
@@ -79,7 +79,7 @@ describe("a run", () => {
     await expect(failing("edge")).rejects.toThrow(NoMatchingEdgeError);
   });
 
-  it("stops at its iteration limit", async () => {
+  it("a run stops at its iteration limit", async () => {
     let visits = 0;
     const circle = strategy<number, number>("circle", (graph) => {
       const node = graph.node("node", (value: number) => (visits++, value + 1));
@@ -95,7 +95,7 @@ describe("a run", () => {
     expect(outputOf(await agentOf({ strategy: circle, maxIterations: 60 }).run(0))).toBe(60);
   });
 
-  it("checks its input before anything happens", async () => {
+  it("a run checks its input before anything happens", async () => {
     const events: string[] = [];
     const typed = strategy("typed", { input: z.object({ text: z.string() }), output: z.string() }, (graph) => {
       const node = graph.node("node", ({ text }: { text: string }) => text);
@@ -121,7 +121,7 @@ describe("a run", () => {
     expect(outputOf(await agent.run({ text: "x" }))).toBe("x");
   });
 
-  it("checks what nodes take and give", async () => {
+  it("a run checks the inputs and outputs of nodes", async () => {
     const run = (value: unknown) =>
       agentOf({
         strategy: strategy<unknown, number>("s", (graph) => {
@@ -147,7 +147,7 @@ describe("a run", () => {
     );
   });
 
-  it("hands frozen copies from node to node", async () => {
+  it("a run passes frozen copies from node to node", async () => {
     const kept: number[][] = [];
     const frozen: boolean[] = [];
     const agent = agentOf({
@@ -176,7 +176,7 @@ describe("a run", () => {
     expect(frozen).toEqual([true, true]);
   });
 
-  it("keeps 100 concurrent runs apart", async () => {
+  it("an agent keeps 100 concurrent runs apart", async () => {
     const agent = new AIAgent({
       llmModel: "m",
       tools: [
@@ -208,8 +208,8 @@ describe("a run", () => {
   });
 });
 
-describe("an agent", () => {
-  it("refuses what only a feature can do, and names the feature", async () => {
+describe("agents", () => {
+  it("an agent refuses options that only a feature can fulfill, and names the feature", async () => {
     const agent = agentOf({
       strategy: strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish)),
     });
@@ -227,13 +227,13 @@ describe("an agent", () => {
     }
   });
 
-  it.each(["", "\ud800", "é".repeat(513)])("refuses the id %j", async (id) => {
+  it.each(["", "\ud800", "é".repeat(513)])("an agent refuses the id %j", async (id) => {
     const echo = strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish));
     expect(() => agentOf({ strategy: echo, id })).toThrow(InvalidAgentIdError);
     await expect(agentOf({ strategy: echo }).run("x", { agentId: id })).rejects.toThrow(InvalidAgentIdError);
   });
 
-  it("refuses two tools of one name, and a limit that is none", () => {
+  it("an agent refuses two tools of one name, and an invalid limit", () => {
     const twin = () => tool({ name: "twin", description: "", inputSchema: z.string(), execute: () => 1 });
     expect(() => new AIAgent({ ...model, tools: [twin(), twin()] })).toThrow(DuplicateToolError);
     expect(() => new AIAgent({ ...model, maxIterations: 0 })).toThrow(InvalidInputError);

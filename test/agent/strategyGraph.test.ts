@@ -13,7 +13,7 @@ function counting(graph: Graph<string, string>): void {
   graph.edge(count, graph.finish);
 }
 
-describe("a compiled strategy", () => {
+describe("compiled strategies", () => {
   const handles: Record<string, Node<string, string>> = {};
   const shared = strategy<string, string>("shared", (graph) => {
     handles["shared"] = pass(graph, "inner");
@@ -41,11 +41,11 @@ describe("a compiled strategy", () => {
     }),
   );
 
-  it("lists its nodes by path, sorted", () => {
+  it("a compiled strategy lists its nodes by path, sorted", () => {
     expect(graph.nodePaths).toEqual(["a/inner", "b/inner", "facts/count", "facts/deep/only", "first", "more/count"]);
   });
 
-  it("finds a node by full path, by a name that is unique, and by its handle", () => {
+  it("a compiled strategy finds a node by full path, by a name that is unique, and by its handle", () => {
     expect(graph.resolve("facts/count")).toBe("facts/count");
     expect(graph.resolve("first")).toBe("first");
     expect(graph.resolve("only")).toBe("facts/deep/only");
@@ -53,7 +53,7 @@ describe("a compiled strategy", () => {
     expect(graph.resolve(handles["first"]!)).toBe("first");
   });
 
-  it("lists all nodes for an unknown one", () => {
+  it("a compiled strategy lists all nodes when it does not know one", () => {
     expect(() => graph.resolve("nowhere")).toThrow(UnknownNodeError);
     expect(() => graph.resolve("nowhere")).toThrow(
       expect.objectContaining({ code: "unknown_node", nodeId: "nowhere", nodes: graph.nodePaths, ambiguous: false }),
@@ -62,14 +62,14 @@ describe("a compiled strategy", () => {
     expect(() => graph.resolve("deep/only")).toThrow(UnknownNodeError);
   });
 
-  it("lists the paths of an ambiguous name or handle", () => {
+  it("a compiled strategy lists the paths of an ambiguous name or handle", () => {
     const paths = (list: readonly string[]) =>
       expect.objectContaining({ code: "unknown_node", nodes: list, ambiguous: true });
     expect(() => graph.resolve("count")).toThrow(paths(["facts/count", "more/count"]));
     expect(() => graph.resolve(handles["shared"]!)).toThrow(paths(["a/inner", "b/inner"]));
   });
 
-  it("describes its structure as plain JSON, whatever the order of declaration", () => {
+  it("a compiled strategy describes its structure as plain JSON, whatever the order of declaration", () => {
     const build = (swapped: boolean) =>
       new StrategyGraph(
         strategy<string, string>(swapped ? "one" : "another", (outer) => {
@@ -98,7 +98,7 @@ describe("a compiled strategy", () => {
 });
 
 describe("building a strategy", () => {
-  it("refuses a repeated name in one graph and names it", () => {
+  it("a strategy graph refuses a repeated name in one graph and names it", () => {
     const twice = (graph: Graph<string, string>) => {
       pass(graph, "same");
       graph.subgraph<string, string>("same", counting);
@@ -109,7 +109,7 @@ describe("building a strategy", () => {
     );
   });
 
-  it("allows the same name in two subgraphs", () => {
+  it("a strategy graph allows the same name in two subgraphs", () => {
     const built = strategy<string, string>("s", (graph) => {
       const a = graph.subgraph<string, string>("a", counting);
       const b = graph.subgraph<string, string>("b", counting);
@@ -120,11 +120,11 @@ describe("building a strategy", () => {
     expect(new StrategyGraph(built).nodePaths).toEqual(["a/count", "b/count"]);
   });
 
-  it.each(["", "a/b", "start", "finish"])("refuses the name %j", (name) => {
+  it.each(["", "a/b", "start", "finish"])("a strategy graph refuses the name %j", (name) => {
     expect(() => strategy<string, string>("s", (graph) => void pass(graph, name))).toThrow(InvalidStrategyError);
   });
 
-  it("refuses a finish that cannot be reached, also in a subgraph, and names the graph", () => {
+  it("a strategy graph refuses a finish that cannot be reached, also in a subgraph, and names the graph", () => {
     const open = (graph: Graph<string, string>) => graph.edge(graph.start, pass(graph, "open"));
     expect(() => strategy("s", open)).toThrow(expect.objectContaining({ code: "invalid_strategy", graph: "s" }));
     expect(() => strategy<string, string>("s", (graph) => void graph.subgraph("sub", open))).toThrow(
@@ -132,7 +132,7 @@ describe("building a strategy", () => {
     );
   });
 
-  it("refuses an edge to a node of another graph", () => {
+  it("a strategy graph refuses an edge to a node of another graph", () => {
     let stranger: Node<string, string> | undefined;
     strategy<string, string>("other", (graph) => {
       stranger = pass(graph, "stranger");
@@ -143,7 +143,7 @@ describe("building a strategy", () => {
     );
   });
 
-  it("refuses an edge from finish, an async build function, and changes after it was built", () => {
+  it("a strategy graph refuses an edge from finish, an async build function, and changes after it was built", () => {
     expect(() => strategy<string, string>("s", (graph) => graph.edge(graph.finish, graph.finish))).toThrow(
       InvalidStrategyError,
     );

@@ -108,7 +108,7 @@ describe("ids of tool calls", () => {
   };
   const turns = asking({ toolName: "double", input: { n: 1 } }, { toolName: "double", input: { n: 2 } });
 
-  it("are unique, and the same at the same place of the same line", async () => {
+  it("ids of tool calls are unique, and the same at the same place of the same lane", async () => {
     const first = await inNode(everyWay, { turns });
     expect(new Set(first).size).toBe(7);
     for (const id of first) expect(id).toMatch(/^[\w-]{22}$/);
@@ -121,7 +121,7 @@ describe("ids of tool calls", () => {
     { line: { ...line, agentId: "other" } },
     { visitBase: 41 },
     { visitOrdinal: 1 },
-  ])("differ for %j", async (change) => {
+  ])("ids of tool calls differ for %j", async (change) => {
     const [here, there] = [
       await inNode(everyWay, { turns }),
       await inNode(everyWay, { turns, start: startAt(change) }),
@@ -129,13 +129,13 @@ describe("ids of tool calls", () => {
     expect(new Set([...here, ...there]).size).toBe(14);
   });
 
-  it("stand in the answer of the model, the provider's beside them", async () => {
+  it("ids of tool calls are written into the model's answer, beside the provider's ids", async () => {
     const answer = await inNode((context) => context.llm.request(), { turns });
     expect(callParts(answer).map(({ providerToolCallId }) => providerToolCallId)).toEqual(["call_0", "call_1"]);
     expect(Object.isFrozen(answer)).toBe(true);
   });
 
-  it("are the same whichever of two parallel calls of a tool comes first", async () => {
+  it("ids of tool calls are the same whichever of two parallel calls of a tool comes first", async () => {
     const run = async (late: "a" | "b") => {
       const ids: Record<string, string> = {};
       const inner = tool({
@@ -163,7 +163,7 @@ describe("ids of tool calls", () => {
     expect(one["a"]).not.toBe(one["b"]);
   });
 
-  it("advance also when an interceptor answers", async () => {
+  it("ids of tool calls advance also when an interceptor answers", async () => {
     const ids = async (answered: number) => {
       const seen: string[] = [];
       await inNode((context) => Promise.all([1, 2, 3].map((n) => context.tools.call(double, { n }))), {
@@ -177,7 +177,7 @@ describe("ids of tool calls", () => {
     expect(await ids(2)).toEqual(await ids(0));
   });
 
-  it("of a message from elsewhere are made anew, in the history too", async () => {
+  it("ids of tool calls of a foreign message are replaced, in the history too", async () => {
     const foreign = handMade("old-1", "old-2");
     const [results, messages] = await inNode(
       async (context) =>
@@ -191,7 +191,7 @@ describe("ids of tool calls", () => {
     expect(messages).toHaveLength(1);
   });
 
-  it("find a message in the history by equal ids, and leave others alone", async () => {
+  it("ids of tool calls identify a message in the history by equal ids, and leave others alone", async () => {
     const messages = await inNode(async (context) => {
       context.llm.append(handMade("p"), { role: "user", content: "between" }, handMade("q"));
       await context.tools.execute(handMade("p"));
@@ -202,7 +202,7 @@ describe("ids of tool calls", () => {
     ).toEqual([22, 0, 1]);
   });
 
-  it("of a message of this line are kept", async () => {
+  it("ids of tool calls of a message of this lane are kept", async () => {
     const [answer, results] = await inNode(
       async (context) => {
         const message = await context.llm.request();
@@ -216,8 +216,8 @@ describe("ids of tool calls", () => {
   });
 });
 
-describe("a message that names one call twice", () => {
-  it("has two calls", async () => {
+describe("repeated ids", () => {
+  it("a message that names one call twice has two calls", async () => {
     const results = await inNode(
       async (context) => {
         const [part] = callParts(await context.llm.request());
@@ -230,7 +230,7 @@ describe("a message that names one call twice", () => {
 });
 
 describe("tools.execute", () => {
-  it("runs the calls of a message at once and answers in the order asked", async () => {
+  it("tools.execute runs the calls of a message at once and answers in the order asked", async () => {
     const order: string[] = [];
     const gates = { a: gate(), b: gate() };
     const wait = tool({
@@ -255,7 +255,7 @@ describe("tools.execute", () => {
     expect(Object.isFrozen(results)).toBe(true);
   });
 
-  it("tells the model what was wrong: unknown tools, unfit input, failures", async () => {
+  it("tools.execute tells the model what was wrong: unknown tools, invalid input, failures", async () => {
     const seen: string[] = [];
     const results = await inNode(async (context) => context.tools.execute(await context.llm.request()), {
       turns: asking(
@@ -275,7 +275,7 @@ describe("tools.execute", () => {
     expect(seen).toEqual(["broken", "double"]);
   });
 
-  it("says which message and which of its parts asked", async () => {
+  it("tools.execute passes on which message and which of its parts asked for the call", async () => {
     const asked: ToolCallEvent["origin"][] = [];
     const message = await inNode(
       async (context) => {
@@ -294,7 +294,7 @@ describe("tools.execute", () => {
 });
 
 describe("tools.call", () => {
-  it("gives what the tool gives, and rejects with what it throws as the cause", async () => {
+  it("tools.call returns the tool's output, and rejects with the tool's error as the cause", async () => {
     expect(await inNode((context) => context.tools.call(double, { n: 4 }))).toBe(8);
     const failed = await inNode((context) => context.tools.call(broken, {}).catch((error: unknown) => error));
     expect(failed).toBeInstanceOf(ToolFailedError);
@@ -306,7 +306,7 @@ describe("tools.call", () => {
     });
   });
 
-  it("refuses an input that does not fit before any interceptor sees it", async () => {
+  it("tools.call refuses an invalid input before any interceptor sees it", async () => {
     const seen: unknown[] = [];
     const refused = await inNode(
       (context) => context.tools.call(double, { n: "4" } as never).catch((error: unknown) => error),
@@ -318,7 +318,7 @@ describe("tools.call", () => {
     expect(seen).toEqual([]);
   });
 
-  it("gives the tool its input after the schema, and interceptors the input before it", async () => {
+  it("tools.call gives the tool its input after the schema has parsed it, and interceptors the input before", async () => {
     const seen: unknown[] = [];
     const coerce = tool({
       name: "coerce",
@@ -332,7 +332,7 @@ describe("tools.call", () => {
     expect(seen).toEqual([{ n: "5" }, {}]);
   });
 
-  it("lets an interceptor change the input, which is checked again", async () => {
+  it("tools.call lets an interceptor change the input, which is checked again", async () => {
     const changed = (input: unknown): Setup => ({ aroundToolCall: (event, next) => next({ ...event, input }) });
     expect(await inNode((context) => context.tools.call(double, { n: 1 }), changed({ n: 21 }))).toBe(42);
     await expect(inNode((context) => context.tools.call(double, { n: 1 }), changed({}))).rejects.toThrow(
@@ -340,7 +340,7 @@ describe("tools.call", () => {
     );
   });
 
-  it("fails the run with what an interceptor throws, even when the node catches it", async () => {
+  it("tools.call fails the run with an interceptor's error, even when the node catches it", async () => {
     const aroundToolCall = async () => {
       throw new RangeError("storage is gone");
     };
@@ -353,7 +353,7 @@ describe("tools.call", () => {
     ).rejects.toThrow("storage is gone");
   });
 
-  it("does not fail the run with a failure an interceptor replays", async () => {
+  it("tools.call does not fail the run when an interceptor replays a failure", async () => {
     const aroundToolCall = async ({ toolCallId }: ToolCallEvent) => {
       throw new ToolFailedError("double", toolCallId, "as recorded");
     };
@@ -364,7 +364,7 @@ describe("tools.call", () => {
     ).toBe("as recorded");
   });
 
-  it("gives the tool a context of its own that knows the call", async () => {
+  it("tools.call gives the tool a context of its own that knows the call", async () => {
     const contexts: AgentContext[] = [];
     const look = tool({
       name: "look",
@@ -395,7 +395,7 @@ describe("tools.call", () => {
     expect(() => runOf({ ...node })).toThrow(TypeError);
   });
 
-  it("inside a tool fails the run, not the tool, with what an interceptor throws", async () => {
+  it("tools.call inside a tool fails the run, not the tool, with an interceptor's error", async () => {
     const outer = tool({
       name: "outer",
       description: "",
@@ -415,7 +415,7 @@ describe("tools.call", () => {
     expect(outcomes).toEqual([new RangeError("storage is gone")]);
   });
 
-  it("is awaited by the run even when it begins after the node has returned", async () => {
+  it("a tool call that begins after its node has returned is awaited by the run", async () => {
     const [first, second] = [gate(), gate()];
     const ended: string[] = [];
     const wait = tool({
@@ -441,7 +441,7 @@ describe("tools.call", () => {
     expect(ended).toEqual(["first", "second"]);
   });
 
-  it("is awaited by the run even when the node does not", async () => {
+  it("a tool call that its node does not await is awaited by the run", async () => {
     const events: string[] = [];
     const slow = gate();
     const late = tool({
