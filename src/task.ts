@@ -6,26 +6,26 @@ export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
-export { isResumable } from "./task/isResumable.ts";
-export type { NewTask } from "./task/NewTask.ts";
-export type { Task, TaskWithStatus } from "./task/Task.ts";
-export { TaskManager } from "./task/TaskManager.ts";
+export { isResumable } from "./task/state/isResumable.ts";
+export type { NewTask } from "./task/state/NewTask.ts";
+export type { Task, TaskWithStatus } from "./task/state/Task.ts";
+export { TaskManager } from "./task/manager/TaskManager.ts";
 export type {
   InterruptTaskOptions,
   PauseTaskOptions,
   TaskFilter,
   TaskManagerOptions,
-} from "./task/TaskManagerOptions.ts";
-export { allowedTransitions, transitionTask, type TaskTransition } from "./task/transitionTask.ts";
+} from "./task/manager/TaskManagerOptions.ts";
+export { allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
-export { TaskWorker } from "./task/TaskWorker.ts";
-export type { TaskWorkerOptions, WorkOptions } from "./task/TaskWorkerOptions.ts";
+export { TaskWorker } from "./task/worker/TaskWorker.ts";
+export type { TaskWorkerOptions, WorkOptions } from "./task/worker/TaskWorkerOptions.ts";
 export type { FileReservations, HeldReservation } from "./task/worker/FileReservations.ts";
-export { findOverlaps, type FileOverlap } from "./task/findOverlaps.ts";
+export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
 export { InProcessReservations } from "./task/worker/InProcessReservations.ts";
-export type { ClaimableTask } from "./task/worker/claimableTasks.ts";
+export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
 export type { TaskOutcome } from "./task/worker/TaskOutcome.ts";
-export { diskUseOf } from "./task/retention/diskUseOf.ts";
+export { diskUsage } from "./task/retention/diskUsage.ts";
 export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
 export { recoverTask } from "./task/recovery/recoverTask.ts";
 export { recoverTasks, type RecoveryOutcome } from "./task/recovery/recoverTasks.ts";

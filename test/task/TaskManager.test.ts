@@ -1,5 +1,6 @@
 import {
   AgentBusyError,
+  CorruptLogError,
   InvalidInputError,
   StorageNotListableError,
   TaskExistsError,
@@ -12,7 +13,7 @@ import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskNotFoundError, TransitionNotAllowedError } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { expectedData, moveTo, wayTo } from "./tasksInEachStatus.ts";
 import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
@@ -39,7 +40,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     const opened = await storage.open();
     await taskIn(status, opened);
     const asked = { taskName: "import", priority: 0, inputRequest };
-    const task = { taskId: "t", ...asked, status, createdAt: time, updatedAt: time };
+    const task = { taskId: "t", ...asked, status, createdAt: time, updatedAt: time, cursor: `${time} t` };
     const expected = { ...task, data: expectedData[status] };
     expect(await manager(opened).get("t")).toEqual(expected);
     expect(await listed(manager(opened))).toEqual([expected]);
@@ -96,9 +97,67 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     const all = ["t4", "t1", "t3", "t0", "t5", "t2", "t6"];
     expect(await ids({ status: "queued" })).toEqual(all);
     expect(await ids({ status: "queued", limit: 3 })).toEqual(all.slice(0, 3));
-    expect(await ids({ limit: 3, page: 2 })).toEqual(all.slice(3, 6));
-    expect(await ids({ limit: 3, page: 3 })).toEqual(all.slice(6));
-    expect(await ids({ limit: 3, page: 4 })).toEqual([]);
+    expect(await ids({ limit: 0 })).toEqual([]);
+    let after: string | undefined;
+    for (const expected of [all.slice(0, 3), all.slice(3, 6), all.slice(6)]) {
+      const page = await listed(tasks, { limit: 3, after });
+      expect(page.map(({ taskId }) => taskId)).toEqual(expected);
+      after = page.at(-1)?.cursor;
+    }
+    expect(await listed(tasks, { limit: 3, after })).toEqual([]);
+  });
+
+  it("continues after a cursor when the tasks before it have changed", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: opened(), clock });
+    const created: Task[] = [];
+    for (const taskId of ["a", "b", "c", "d"]) {
+      clock.advance(1000);
+      created.push(await tasks.create({ taskId, taskName: "n", inputRequest: 1 }));
+    }
+    const [first, second] = await listed(tasks, { status: "queued", limit: 2 });
+    expect([first?.cursor, second?.cursor]).toEqual([created[0]?.cursor, created[1]?.cursor]);
+    await tasks.start("a");
+    const started = await tasks.start("b");
+    expect(started.cursor).toBe(second?.cursor);
+    expect((await tasks.get("b"))?.cursor).toBe(second?.cursor);
+    const rest = await listed(tasks, { status: "queued", after: second?.cursor });
+    expect(rest.map(({ taskId }) => taskId)).toEqual(["c", "d"]);
+  });
+
+  it("reads no task of the pages before a cursor, and none after the limit", async () => {
+    const opened = await storage.open();
+    const provider = opened();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: provider, clock });
+    for (let index = 0; index < 12; index++) {
+      clock.advance(1000);
+      await tasks.create({ taskId: `t${index}`, taskName: "n", inputRequest: index });
+      await tasks.start(`t${index}`);
+    }
+    const cursor = (await tasks.get("t9"))?.cursor;
+    const list = vi.spyOn(provider.log, "list");
+    const read = vi.spyOn(provider.log, "read");
+    expect((await listed(tasks, { limit: 1, after: cursor })).map(({ taskId }) => taskId)).toEqual(["t10"]);
+    expect(list.mock.calls).toEqual([[{ after: cursor }]]);
+    expect(new Set(read.mock.calls.map(([agentId]) => agentId))).toEqual(new Set(["t10"]));
+  });
+
+  it("fills a page when a task cannot be read", async () => {
+    const opened = await storage.open();
+    const provider = opened();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: provider, clock });
+    for (const taskId of ["a", "b", "c"]) {
+      clock.advance(1000);
+      await tasks.create({ taskId, taskName: "n", inputRequest: 1 });
+      await tasks.start(taskId);
+    }
+    vi.spyOn(provider.log, "read").mockImplementationOnce(() => {
+      throw new CorruptLogError("a", { file: "1.jsonl" }, "nothing");
+    });
+    expect((await listed(tasks, { limit: 2 })).map(({ taskId }) => taskId)).toEqual(["b", "c"]);
   });
 
   it("refuses what is no task, by field, and keeps nothing of it", async () => {

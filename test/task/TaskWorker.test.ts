@@ -11,7 +11,7 @@ import {
 } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Reservations } from "agent-persistence/workspace";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
 import { testDirectory } from "../storage/file/fixture.ts";
@@ -306,22 +306,22 @@ describe.each(logStorages)("$name: a worker", (storage) => {
         controller.abort();
       },
     });
-    let looked = 0;
-    const list = tasks.claimable.bind(tasks);
-    tasks.claimable = () => {
-      looked++;
-      return list();
-    };
+    const after = clock.after.bind(clock);
+    const idle = new Promise<void>((resolve) => {
+      vi.spyOn(clock, "after").mockImplementation((ms, callback) => {
+        if (ms === 1000) resolve();
+        return after(ms, callback);
+      });
+    });
+    const looks = vi.spyOn(tasks, "claimable");
     const running = worker.run({ signal: controller.signal, pollMs: 1000 });
-    while (looked === 0) await new Promise(setImmediate);
+    await idle;
+    expect(looks).toHaveBeenCalledTimes(1);
     await tasks.create({ taskId: "late", taskName: "echo", inputRequest: "in" });
-    while (outcomes.length === 0) {
-      clock.advance(1000);
-      await new Promise(setImmediate);
-    }
+    clock.advance(1000);
     await running;
     expect(outcomes).toEqual(["late"]);
-    expect(looked).toBeGreaterThan(1);
+    expect(looks.mock.calls.length).toBeGreaterThan(1);
   });
 
   it("warns of a listener that throws, and goes on", async () => {

@@ -36,6 +36,7 @@ export const exampleData: StateData = {
 
 export function exampleTask(status: TaskStatus): Task {
   const { priority, inputRequest } = exampleData.queued;
-  const task = { taskId: "t", taskName: "import", priority, inputRequest, status, createdAt: time, updatedAt: time };
-  return { ...task, data: exampleData[status] } as Task;
+  const asked = { taskId: "t", taskName: "import", priority, inputRequest };
+  const times = { createdAt: time, updatedAt: time, cursor: `${time} t` };
+  return { ...asked, status, ...times, data: exampleData[status] } as Task;
 }

@@ -4,17 +4,16 @@ import { StopRequestedError } from "agent-persistence/feature";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { retryAfterMs } from "../../src/task/worker/TaskBackoff.ts";
 import { durableAgent } from "../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
 import { segmentPaths, testDirectory } from "../storage/file/fixture.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 const pollMs = 1000;
 
-/** A worker that polls, by a clock that goes on with each turn. */
+/** A worker that polls by a simulated clock, which advances while a test waits for a condition. */
 class Polling {
   readonly clock = new SimulatedClock();
   readonly outcomes: TaskOutcome[] = [];
@@ -39,11 +38,14 @@ class Polling {
   }
 
   async until(isSo: () => boolean, stepMs = 100): Promise<void> {
-    for (let left = 20_000; !isSo(); left--) {
-      if (left === 0) throw new Error(`It never came to it: ${JSON.stringify(this.outcomes)}`);
-      this.clock.advance(stepMs);
-      await turn();
-    }
+    await vi.waitFor(
+      () => {
+        if (isSo()) return;
+        this.clock.advance(stepMs);
+        throw new Error(`The condition does not hold; the outcomes are ${JSON.stringify(this.outcomes)}.`);
+      },
+      { interval: 1, timeout: 20_000 },
+    );
   }
 
   async end(): Promise<readonly string[]> {

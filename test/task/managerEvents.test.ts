@@ -108,10 +108,11 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
 
   it("that fails with nobody to tell becomes a warning of the process", async () => {
     const opened = await storage.open();
-    const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const warnings = vi.spyOn(process, "emitWarning");
+    const warned = new Promise<void>((resolve) => warnings.mockImplementation(() => resolve()));
     const onEvent = () => Promise.reject(new Error("no listener"));
     await new TaskManager({ storage: opened(), onEvent }).create({ taskId: "t", taskName: "n", inputRequest: 1 });
-    await new Promise(setImmediate);
+    await warned;
     expect(warnings.mock.calls).toMatchObject([
       [expect.stringContaining("status_changed"), { code: "listener_failed" }],
     ]);

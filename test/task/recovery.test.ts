@@ -196,7 +196,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
 
   it.each([
     ["abort", "abort", /"abort" was chosen/],
-    ["what nobody can do", "merge", /nobody here can do it, only: use_current, abort/],
+    ["what nobody can do", "merge", /which is not an option here: .*; the options are use_current, abort/],
     ["what is no option", "anything", /"anything" was chosen/],
   ])("is refused by a choice, and nothing has changed: %s", async (_name, choice, message) => {
     const opened = await storage.open();

@@ -1,12 +1,16 @@
 import { AIAgent, InMemoryPersistenceStorageProvider } from "agent-persistence";
 import {
   allowedTransitions,
+  diskUsage,
   findOverlaps,
+  InProcessReservations,
   isResumable,
+  nodeEnvironment,
+  recoverTask,
+  recoverTasks,
   RetentionSchedule,
   TaskManager,
   TaskWorker,
-  recoverTask,
   transitionTask,
 } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
@@ -51,8 +55,25 @@ it.each<readonly [string, string, () => unknown]>([
   ["a worker that runs nothing", "concurrency", worker({ concurrency: 0 })],
   ["reservations that are none", "reservations", worker({ reservations: {} })],
   ["an outcome told to nobody", "onOutcome", worker({ onOutcome: "log" })],
-  ["a time of day that is none", "dailyAt", schedule({ dailyAt: "24:00" })],
-  ["a disk use that is none", "diskUse", schedule({ diskUse: 0.5 })],
+  ["a cron expression for an hour that no day has", "schedule", schedule({ schedule: "0 24 * * *" })],
+  ["a time of day in place of a cron expression", "schedule", schedule({ schedule: "03:00" })],
+  ["a cron expression with seconds", "schedule", schedule({ schedule: "0 0 3 * * *" })],
+  ["a cron expression that no date matches", "schedule", schedule({ schedule: "0 3 30 2 *" })],
+  ["a date in place of a cron expression", "schedule", schedule({ schedule: "2099-01-01T03:00:00" })],
+  ["a cron expression that is an empty string", "schedule", schedule({ schedule: "" })],
+  ["a cron expression that is a number", "schedule", schedule({ schedule: 3 })],
+  ["a disk usage that is not a function", "diskUsage", schedule({ diskUsage: 0.5 })],
+  ["the disk usage of a directory that is not text", "directory", () => diskUsage(wrong(undefined))],
+  ["the disk usage of a directory without a name", "directory", () => diskUsage("")],
+  ["an environment whose options are text", "", () => nodeEnvironment(wrong("."))],
+  ["a working directory that is not text", "workingDirectory", () => nodeEnvironment({ workingDirectory: wrong(5) })],
+  ["a working directory without a name", "workingDirectory", () => nodeEnvironment({ workingDirectory: "" })],
+  ["versions that are not an object", "versions", () => nodeEnvironment({ versions: wrong("3.12") })],
+  [
+    "a version that is not a function",
+    "versions.python",
+    () => nodeEnvironment({ versions: { python: wrong("3.12") } }),
+  ],
   ["a schedule whose options are text", "", schedule("03:00")],
 ])("refuses %s, and says where", (_name, path, call) => {
   expect(call).toThrow(
@@ -69,6 +90,51 @@ it("refuses a worker with an agent that lacks Persistence", () => {
 });
 
 type Verb = (manager: TaskManager) => unknown;
+
+const reserved = { path: "a.ts", operation: "write" } as const;
+
+describe("a misspelled option", () => {
+  it.each<readonly [string, string, string, Verb]>([
+    ["of a task manager", "", "onEvent", () => new TaskManager(wrong({ storage, onEvents: () => {} }))],
+    ["of a task list", "", "limit", (manager) => manager.list(wrong({ limits: 3 })).next()],
+    ["of a new task", "", "priority", (manager) => manager.create(wrong({ ...newTask, priorty: 3 }))],
+    [
+      "of a file that a new task reserves",
+      "reserves.0",
+      "operation",
+      (manager) => manager.create({ ...newTask, reserves: [wrong({ ...reserved, operations: "read" })] }),
+    ],
+    ["of a pause", "options", "interrupt", (manager) => manager.pause("t", "lunch", wrong({ interupt: false }))],
+    ["of a cancellation", "options", "timeoutMs", (manager) => manager.cancel("t", "no", wrong({ timeoutMS: 1 }))],
+    ["of a wait", "", "timeoutAt", (manager) => manager.wait("t", wrong({ ...asked, timeoutsAt: "soon" }))],
+    [
+      "of a completion",
+      "",
+      "verificationResults",
+      (manager) => manager.complete("t", wrong({ output: 1, verificationResult: [] })),
+    ],
+    ["of a failure", "", "recoverable", (manager) => manager.fail("t", "x", wrong({ recoverables: false }))],
+    ["of a transition", "", "data", () => transitionTask(exampleTask("queued"), wrong({ ...move, date: {} }))],
+    ["of a worker", "", "concurrency", () => new TaskWorker(wrong({ tasks, agents: agent, concurency: 2 }))],
+    ["of a worker's run", "", "pollMs", () => new TaskWorker({ tasks, agents: agent }).run(wrong({ pollMS: 1 }))],
+    [
+      "of a reservation",
+      "options",
+      "owner",
+      () => new InProcessReservations().acquire([reserved], wrong({ owner: "t", owners: "t" })),
+    ],
+    ["of a recovery", "", "agentId", () => recoverTask(agent, wrong({ agentID: "t" }))],
+    ["of a recovery of all agents", "", "only", () => recoverTasks(agent, wrong({ onyl: () => true })).next()],
+    ["of a retention schedule", "", "schedule", () => new RetentionSchedule(agent, wrong({ shedule: false }))],
+    ["of the environment", "", "workingDirectory", () => nodeEnvironment(wrong({ workingDirectry: "." }))],
+  ])("%s is refused, and the message names the right one", async (_name, path, meant, call) => {
+    const refused = Promise.resolve(tasks).then(call);
+    await expect(refused).rejects.toMatchObject({
+      code: "invalid_input",
+      problems: [{ path, expected: expect.stringContaining(`did you mean "${meant}"`) }],
+    });
+  });
+});
 
 describe.each(logStorages)("what is wrong is refused, and nothing changes, on storage in $name", ({ open }) => {
   it.each<readonly [string, string, Verb]>([
@@ -88,7 +154,10 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
     ["a cancellation for no reason", "reason", (manager) => manager.cancel("t", wrong(5))],
     ["a list of a status that is none", "status", (manager) => manager.list({ status: wrong("done") }).next()],
     ["a list of no length", "limit", (manager) => manager.list({ limit: Number.NaN }).next()],
-    ["a page that is none", "page", (manager) => manager.list({ page: 0 }).next()],
+    ["a cursor that is not text", "after", (manager) => manager.list({ after: wrong(2) }).next()],
+    ["a cursor that is empty", "after", (manager) => manager.list({ after: "" }).next()],
+    ["a task id in place of a cursor", "after", (manager) => manager.list({ after: "t" }).next()],
+    ["a cursor without its id", "after", (manager) => manager.list({ after: "2026-01-01T00:00:00.000Z " }).next()],
     ["a recovery whose options are text", "", () => recoverTask(agent, wrong("t"))],
     ["a confirmation that is none", "confirm", () => recoverTask(agent, { confirm: wrong("maybe") })],
     [
@@ -110,4 +179,5 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
   });
 });
 
+const newTask = { taskName: "n", inputRequest: 1 } as const;
 const asked = { waitingFor: "external_api", promptShownToUser: "called back?" } as const;

@@ -6,27 +6,39 @@ import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import semver from "semver";
+import { z } from "zod";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Environment, EnvironmentAnswer } from "../../persistence/environment/Environment.ts";
 
 const run = promisify(execFile);
 const gitTimeoutMs = 10_000;
 
-/** What this machine's environment is made of. */
+/** What {@link nodeEnvironment} reads. */
 export interface NodeEnvironmentOptions {
-  /** Default: that of the process when this is called. */
+  /** Default: the working directory of the process at the call. */
   readonly workingDirectory?: string | undefined;
   /**
-   * Versions by further names: each gives the version, or `undefined` when there is none. Only `node`, `git` and `env:` are
-   * known without: a name comes from stored data, and nothing is run because of one.
+   * More versions by name: each function returns a version, or `undefined` for none. Without them only `node`, `git` and
+   * `env:` are known, because names come from stored data, and no name may start a program. Default: none.
    */
   readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>> | undefined;
 }
 
+const optionsSchema = strictOptions({
+  workingDirectory: nonEmptyString.optional(),
+  versions: z.record(z.string(), functionSchema()).optional(),
+});
+
 /**
- * The environment of this process. `node` and `git` are versions, held against a range of the `semver` package; `env:NAME`
- * is a variable, which must be set for `*`, else equal what is wanted. Its value is never told.
+ * The environment of this process. `node` and `git` are versions, compared with a range of the `semver` package. `env:NAME`
+ * is a variable: `*` requires that it is set, any other text that it has this value. Its value is never reported.
+ *
+ * @throws InvalidInputError
  */
 export function nodeEnvironment(options: NodeEnvironmentOptions = {}): Environment {
+  checkSchema(optionsSchema, options, "options of the environment");
   const workingDirectory = resolve(options.workingDirectory ?? ".");
   const versions = new Map([
     ["node", () => process.versions.node],
@@ -52,7 +64,7 @@ function variable(value: string | undefined, wanted: string): EnvironmentAnswer 
   return { satisfied: value !== undefined && (wanted === "*" || value === wanted) };
 }
 
-/** A version that is none of `semver`, such as `git`'s own on some systems, counts by its first numbers. */
+/** Some systems extend the version of `git`: then its first numbers count. */
 function satisfies(version: string, wanted: string): boolean {
   const exact = semver.parse(version) ?? semver.coerce(version);
   return exact !== null && semver.satisfies(exact, wanted, { includePrerelease: true });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { functionSchema, abortSignalSchema } from "../../internal/options/optionSchemas.ts";
+import { abortSignalSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { CheckpointValidation } from "../../persistence/read/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
@@ -8,23 +9,23 @@ import type { RecoveryOption } from "../../persistence/environment/RecoveryOptio
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { RecoveryChoice } from "./RecoveryReport.ts";
 
-/** What a person is shown before an agent goes on. */
+/** What `onConfirm` gets. */
 export interface RecoveryProposal {
   readonly checkpoint: AgentCheckpointData;
   readonly validation: CheckpointValidation;
   readonly chosen: readonly RecoveryChoice[];
 }
 
-/** Who is asked about a recovery, and who helps with it. */
+/** The decisions of a recovery, and the participants that carry them out. */
 export interface RecoveryHandlers {
   /**
-   * When `onConfirm` is asked before anything is changed: `"on_mismatch"` (the default) when the environment is not as it
-   * was, `"always"`, or `"never"`. With `"always"` there must be an `onConfirm`.
+   * When `onConfirm` is called, before anything changes: `"on_mismatch"` when the environment differs from the recorded
+   * one, `"always"`, or `"never"`. `"always"` requires `onConfirm`. Default `"on_mismatch"`.
    */
   readonly confirm?: "on_mismatch" | "always" | "never" | undefined;
   /**
-   * Chooses what to do about a mismatch, one of `options`: those that somebody here can do. `checkpoint` says which agent it
-   * is about. All are chosen before any is carried out. Default: nobody is asked, and the recovery ends with
+   * Chooses how to resolve a mismatch, one of `options`: those that the participants can carry out. `checkpoint` says which
+   * agent is meant. All mismatches are decided before any is resolved. Default: any mismatch rejects the recovery with
    * EnvironmentMismatchError.
    */
   readonly onEnvironmentMismatch?:
@@ -34,38 +35,49 @@ export interface RecoveryHandlers {
         checkpoint: AgentCheckpointData,
       ) => RecoveryOption | PromiseLike<RecoveryOption>)
     | undefined;
-  /** Returns false to leave the agent as it is. Default: goes on. */
+  /** Returns false to leave the agent unchanged. Default: the recovery continues. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
-  /** Who can do more about mismatches than leave things as they are. Default: nobody. */
+  /** They offer and carry out options that change the environment. Default: none. */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
 
-/** Which agents are recovered, and how. */
+/** Which agents {@link recoverTasks} recovers, and how. */
 export interface RecoverAllOptions extends RecoveryHandlers {
-  /** Only agents of which it gives true. Default: all, also those of other definitions in the same storage. */
+  /** Only agents for which it returns true. Default: all agents in the storage, also those of other definitions. */
   readonly only?: AgentFilter | undefined;
   /** Aborting it ends the recovery, or the run, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-const handlers = z.object({
-  confirm: z.enum(["on_mismatch", "always", "never"]).optional(),
-  onEnvironmentMismatch: functionSchema().optional(),
-  onConfirm: functionSchema().optional(),
-  participants: z.array(z.object({ optionsFor: functionSchema(), prepare: functionSchema() })).optional(),
-  signal: abortSignalSchema.optional(),
-});
-
-/** What a recovery may be given. */
-export const recoverySchema: z.ZodType = handlers.refine(
-  ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
-  { path: ["onConfirm"], error: 'Invalid input: expected a function to ask, since confirm is "always"' },
-);
-
-/** Which agent, and how. */
+/** Which agent {@link recoverTask} recovers, and how. */
 export interface RecoverOptions extends RecoveryHandlers {
   /** Default: the agent's own id. */
   readonly agentId?: string | undefined;
   /** Aborting it ends the recovery, or the run, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const handlers = {
+  confirm: z.enum(["on_mismatch", "always", "never"]).optional(),
+  onEnvironmentMismatch: functionSchema().optional(),
+  onConfirm: functionSchema().optional(),
+  participants: z.array(objectWithMethods<RecoveryParticipant>("optionsFor", "prepare")).optional(),
+};
+
+/** The schema of options with {@link RecoveryHandlers} and these fields beside them. */
+export function handlerOptions(shape: z.ZodRawShape): z.ZodType {
+  return strictOptions({ ...handlers, ...shape }).refine(
+    ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
+    { path: ["onConfirm"], error: 'Invalid input: expected a function, since confirm is "always"' },
+  );
+}
+
+export const recoverSchema: z.ZodType = handlerOptions({
+  agentId: z.unknown().optional(),
+  signal: abortSignalSchema.optional(),
+});
+
+export const recoverAllSchema: z.ZodType = handlerOptions({
+  only: functionSchema().optional(),
+  signal: abortSignalSchema.optional(),
+});

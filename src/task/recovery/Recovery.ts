@@ -14,15 +14,15 @@ import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";
 import type { RecoverOptions } from "./RecoverOptions.ts";
 import type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoveryReport.ts";
 
-/** What the run is told beside where it goes on. */
+/** Options of the resumed run. */
 type HowToResume = Pick<ResumeOptions, "ifStatus" | "verify">;
 
-/** A choice with who carries it out. */
+/** A choice with the participant that carries it out. */
 interface Settled extends RecoveryChoice {
   readonly offered: OfferedMismatch;
 }
 
-/** One agent that comes back: what is looked at, asked and done, in this order. Until everything is settled nothing changes. */
+/** Recovers one agent: validates, decides, changes, resumes. Nothing changes before every mismatch is decided. */
 export class Recovery<Output> {
   readonly #agent: AIAgent<never, Output>;
   readonly #feature: PersistenceFeature;
@@ -55,7 +55,7 @@ export class Recovery<Output> {
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
     const validation = await this.#durable.validateCheckpoint();
     this.#assertWhole(validation);
-    // Nothing goes on from the end of a run.
+    // An ended run has nothing to resume.
     if (isEnd(checkpoint)) return;
     const mismatches = await this.#mismatches(validation, checkpoint);
     const settled = await this.#settle(mismatches, checkpoint);
@@ -73,7 +73,7 @@ export class Recovery<Output> {
     await this.#notice(checkpoint);
   }
 
-  /** What is not whole is named; an older checkpoint never takes its place. @throws RecoveryRefusedError */
+  /** A damaged checkpoint is refused; an older one never takes its place. @throws RecoveryRefusedError */
   #assertWhole({ agentId, checkpointId = "", structural, integrity }: CheckpointValidation): void {
     const checks = { ...structural, ...integrity };
     const reasons = Object.values(checks).flatMap((check) => (check.ok ? [] : [check.reason]));
@@ -85,7 +85,7 @@ export class Recovery<Output> {
     this.#ended("find_checkpoint", checks);
   }
 
-  /** What somebody has to settle: what the agent did itself is none of it. */
+  /** The mismatches that need a decision; those that the agent caused itself do not. */
   async #mismatches(
     validation: CheckpointValidation,
     checkpoint: AgentCheckpointData,
@@ -125,7 +125,7 @@ export class Recovery<Output> {
       if (option === undefined || !options.includes(option))
         throw new RecoveryRefusedError(
           agentId,
-          `"${String(option)}" was chosen for this: ${about}; nobody here can do it, only: ${options.join(", ")}`,
+          `"${String(option)}" was chosen, which is not an option here: ${about}; the options are ${options.join(", ")}`,
         );
       if (option === "abort") throw new RecoveryRefusedError(agentId, `"abort" was chosen for this: ${about}`);
       settled.push({ mismatch, option, offered });
@@ -181,7 +181,7 @@ function isEnd({ status }: AgentCheckpointData): boolean {
   return status !== "in_progress";
 }
 
-/** A rebase needs files as they are committed, and may still be refused. */
+/** A rebase needs the committed files, and it may still be refused. */
 function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   return [
     ...settled.filter(({ option }) => option === "rebase"),

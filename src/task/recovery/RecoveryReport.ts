@@ -4,7 +4,7 @@ import type { EnvironmentMismatch } from "../../persistence/environment/Environm
 import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
 import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
 
-/** What was chosen for one mismatch. */
+/** The option that was chosen for one mismatch. */
 export interface RecoveryChoice {
   readonly mismatch: EnvironmentMismatch;
   readonly option: RecoveryOption;
@@ -12,26 +12,25 @@ export interface RecoveryChoice {
 
 /** One step of a recovery. */
 export interface RecoveryStep {
-  /** Which step it is. */
+  /** The name of the step. */
   readonly step: RecoveryStepName;
-  /** What was looked at, by name. */
+  /** The checks of this step, by name. */
   readonly checks: Readonly<Record<string, ValidationCheck>>;
-  /** What was chosen, or carried out, in this step. */
+  /** The options that were chosen, or carried out, in this step. */
   readonly chosen: readonly RecoveryChoice[];
 }
 
-/** How an agent came back. */
+/** The result of a recovery. */
 export interface RecoveryReport<Output> {
   readonly agentId: string;
-  /** Where it went on. Absent: the run had no checkpoint yet and began at its start. */
+  /** Where the run continued. Absent: the run had no checkpoint yet and began at its start. */
   readonly checkpointId?: string;
   /**
-   * True when its run had ended before: there was nothing to go on with, so nothing but the checkpoint was looked at, and
-   * `result` is what was recorded.
+   * True when the run had ended before: only its checkpoint was validated, and `result` is the recorded result.
    */
   readonly finished: boolean;
-  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order, as far as they were due. */
+  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order; steps that did not apply are absent. */
   readonly steps: readonly RecoveryStep[];
-  /** What the run came to. */
+  /** The result of the run. */
   readonly result: RunResult<Output>;
 }

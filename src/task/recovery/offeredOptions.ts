@@ -3,16 +3,16 @@ import type { EnvironmentMismatch } from "../../persistence/environment/Environm
 import { needsNobody, recoveryOptions, type RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 
-/** A mismatch with what can be done about it here, and by whom. */
+/** A mismatch with the options that resolve it, and the participants that carry them out. */
 export interface OfferedMismatch {
   readonly mismatch: EnvironmentMismatch;
   /** In the order of {@link recoveryOptions}. */
   readonly options: readonly RecoveryOption[];
-  /** Who carries out an option; `undefined` for one that leaves things as they are. */
+  /** The participant that carries out an option; `undefined` for an option that changes nothing. */
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/** Decides what can be chosen: what leaves things as they are, and what the first participant that offers it can do. */
+/** Collects the options that change nothing, and those that a participant offers; the first that offers one carries it out. */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

@@ -1,22 +1,23 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { recoverySchema, type RecoverOptions } from "./RecoverOptions.ts";
+import { recoverSchema, type RecoverOptions } from "./RecoverOptions.ts";
 import { Recovery } from "./Recovery.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";
 
 /**
- * Brings an agent back: finds its newest checkpoint and validates it, looks whether the environment is as it was, asks what
- * to do where it is not, does that, and resumes. Whoever listens is told each step, and with what the agent goes on.
+ * Recovers an interrupted agent: validates its newest checkpoint, compares the environment with the recorded one, has each
+ * mismatch decided and resolved, and resumes the run. `onEvent` gets a `recovery_step` for each step and a
+ * `recovery_notice` before the run continues.
  *
- * @throws CorruptLogError when the log is damaged: it names the file and the last checkpoint before the damage.
- * @throws EnvironmentMismatchError when something is not as it was and nobody is there to ask; nothing has changed.
- * @throws RecoveryRefusedError when the checkpoint is damaged, or by choice; nothing has changed.
+ * @throws CorruptLogError when the log is damaged; it names the file and the last checkpoint before the damage.
+ * @throws EnvironmentMismatchError when the environment differs and there is no `onEnvironmentMismatch`; nothing has changed.
+ * @throws RecoveryRefusedError when the checkpoint is damaged, or a handler refuses; nothing has changed.
  * @throws InvalidInputError for an option, and for `confirm: "always"` without `onConfirm`.
  */
 export async function recoverTask<Output>(
   agent: AIAgent<never, Output>,
   options: RecoverOptions = {},
 ): Promise<RecoveryReport<Output>> {
-  checkSchema(recoverySchema, options, "options of recover()");
+  checkSchema(recoverSchema, options, "options of the recovery");
   return new Recovery(agent, options).execute();
 }

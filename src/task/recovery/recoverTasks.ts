@@ -1,24 +1,28 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { recoverTask } from "./recoverTask.ts";
-import type { RecoverAllOptions, RecoverOptions } from "./RecoverOptions.ts";
+import { recoverAllSchema, type RecoverAllOptions, type RecoverOptions } from "./RecoverOptions.ts";
 import type { RecoveryReport } from "./RecoveryReport.ts";
 
-/** What became of one agent. */
+/** How the recovery of one agent ended. */
 export type RecoveryOutcome<Output> =
   | { readonly agentId: string; readonly report: RecoveryReport<Output> }
   | { readonly agentId: string; readonly error: unknown };
 
 /**
- * Recovers every agent that a crash left in progress, one after the other. One that cannot be recovered keeps no other from
- * it: its error is its outcome. Agents that cannot be read are among them. Where several definitions share a storage, `only` says
- * which agents are of this one.
+ * Recovers all agents that a crash left in progress, one after the other. The error of one agent is its outcome, and the
+ * next agent follows; an agent that cannot be read has such an outcome, too. When several definitions share a storage,
+ * `only` selects the agents of this one.
+ *
+ * @throws InvalidInputError
  */
 export async function* recoverTasks<Output>(
   agent: AIAgent<never, Output>,
   options: RecoverAllOptions = {},
 ): AsyncGenerator<RecoveryOutcome<Output>> {
+  checkSchema(recoverAllSchema, options, "options of the recovery");
   const { only, ...how } = options;
   for await (const run of persistence(agent).unfinished({ only, signal: how.signal })) {
     const { agentId } = run;

@@ -1,30 +1,39 @@
+import { Cron } from "croner";
 import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { customSchema, clockSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
-import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { clockSchema, customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { nextTimeOfDay } from "./nextTimeOfDay.ts";
+import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 
 /** When a schedule prunes. */
 export interface RetentionScheduleOptions {
-  /** The time of day, by local time. `false`: never by the time of day. Default `"03:00"`. */
-  readonly dailyAt?: string | false | undefined;
-  /** Tells how full the disk is, from 0 to 1, such as `diskUseOf(directory)`. Absent: nothing is pruned because of that. */
-  readonly diskUse?: (() => number | PromiseLike<number>) | undefined;
-  /** Above this the disk is too full. Default 0.8. */
-  readonly diskUseAbove?: number | undefined;
-  /** How often it looks at the disk and at the time of day, in milliseconds. Default five minutes. */
+  /**
+   * A cron expression of five fields (minute, hour, day of the month, month, day of the week), or a nickname such as
+   * `@weekly`, in local time. `false`: no pruning by time. Default `"0 3 * * *"`: daily at 03:00.
+   */
+  readonly schedule?: string | false | undefined;
+  /** Returns how full the disk is, from 0 to 1, such as `diskUsage(directory)`. Absent: no pruning by disk usage. */
+  readonly diskUsage?: (() => number | PromiseLike<number>) | undefined;
+  /** The disk is too full above this usage. Default 0.8. */
+  readonly diskUsageAbove?: number | undefined;
+  /** How often the schedule reads the disk usage and the clock, in milliseconds. Default five minutes. */
   readonly checkEveryMs?: number | undefined;
-  /** Default: that of the machine. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-const optionsSchema = z.object({
-  dailyAt: customSchema('a time of day from "00:00" to "23:59", or false', isTimeOfDay).optional(),
-  diskUse: functionSchema().optional(),
-  diskUseAbove: z.number().gt(0).max(1).optional(),
+const defaultSchedule = "0 3 * * *";
+
+/** How many scheduled times may wait for a pruning in progress; further ones are skipped. The disk is read at the next look. */
+const mostWaiting = 2;
+
+const optionsSchema = strictOptions({
+  schedule: customSchema('a cron expression of five fields such as "0 3 * * *", or false', isSchedule).optional(),
+  diskUsage: functionSchema().optional(),
+  diskUsageAbove: z.number().gt(0).max(1).optional(),
   checkEveryMs: z
     .number()
     .min(1)
@@ -33,20 +42,35 @@ const optionsSchema = z.object({
   clock: clockSchema.optional(),
 });
 
-function isTimeOfDay(value: unknown): boolean {
-  return value === false || (typeof value === "string" && /^([01]\d|2[0-3]):[0-5]\d$/.test(value));
+/** Computes times only: a `Cron` without a function starts no timer. @throws for an expression that it cannot parse. */
+function cronOf(expression: string): Cron {
+  return new Cron(expression, { mode: "5-part" });
+}
+
+function isSchedule(value: unknown): boolean {
+  if (value === false) return true;
+  if (typeof value !== "string") return false;
+  try {
+    const cron = cronOf(value);
+    // Croner takes a date, too: it matches once.
+    return cron.getOnce() === null && cron.nextRun(new Date(0)) !== null;
+  } catch {
+    return false;
+  }
 }
 
 /**
- * Prunes the agents of a storage by the agent's retention policy: daily, and when the disk has become too full. A disk that
- * stays too full is no further reason until it was not. Begins with {@link start} and prunes nothing at that moment; its
- * timers keep no process alive. What goes wrong is told as `pruning_failed`, and the schedule goes on.
+ * Prunes all agents of a storage by the agent's retention policy, at the times of a cron expression and when the disk
+ * becomes too full. A disk that stays too full is pruned once, and again only after its usage has fallen. The schedule
+ * begins with {@link start}, which prunes nothing itself. Its timers keep no process alive. An error is emitted as
+ * `pruning_failed`, and the schedule continues.
  */
 export class RetentionSchedule implements AsyncDisposable {
   readonly #feature: PersistenceFeature;
   readonly #options: RetentionScheduleOptions;
   readonly #clock: Clock;
-  readonly #diskUseAbove: number;
+  readonly #cron: Cron | undefined;
+  readonly #diskUsageAbove: number;
   readonly #checkEveryMs: number;
   #state: "new" | "started" | "disposed" = "new";
   #cancel = (): void => {};
@@ -56,30 +80,30 @@ export class RetentionSchedule implements AsyncDisposable {
   #work = Promise.resolve();
 
   /**
-   * @param agent its storage is pruned, whole.
-   * @throws InvalidInputError for a number or a time of day that cannot be meant.
+   * @param agent all agents in its storage are pruned.
+   * @throws InvalidInputError; FeatureNotInstalledError for an agent without Persistence.
    */
   constructor(agent: AIAgent<never, unknown>, options: RetentionScheduleOptions = {}) {
     checkSchema(optionsSchema, options, "options of the retention schedule");
-    const { diskUseAbove = 0.8, checkEveryMs = 5 * 60 * 1000, clock = systemClock } = options;
+    const { schedule = defaultSchedule, diskUsageAbove = 0.8, checkEveryMs = 5 * 60 * 1000 } = options;
     this.#feature = persistence(agent);
     this.#options = options;
-    this.#clock = clock;
-    this.#diskUseAbove = diskUseAbove;
+    this.#clock = options.clock ?? systemClock;
+    this.#cron = schedule === false ? undefined : cronOf(schedule);
+    this.#diskUsageAbove = diskUsageAbove;
     this.#checkEveryMs = checkEveryMs;
-    this.#setDue();
   }
 
-  /** Begins. Once is enough. @throws TypeError after it was disposed. */
+  /** Starts the schedule; a second call does nothing. @throws TypeError after the schedule was disposed. */
   start(): void {
-    if (this.#state === "disposed") throw new TypeError("This schedule was disposed; make a new one.");
+    if (this.#state === "disposed") throw new TypeError("This schedule was disposed; create a new one.");
     if (this.#state === "started") return;
     this.#state = "started";
     this.#setDue();
     this.#wait();
   }
 
-  /** Stops, and waits for what is being pruned. */
+  /** Stops the schedule and waits for a pruning in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#state = "disposed";
     this.#cancel();
@@ -91,30 +115,29 @@ export class RetentionSchedule implements AsyncDisposable {
     this.#cancel = this.#clock.after(ms, () => this.#look(), true);
   }
 
-  /** The time is asked for again each time: a clock may have been set meanwhile. */
+  /** Computes the next time at each look, because the clock may have been set. */
   #look(): void {
-    const daily = this.#clock.now() >= this.#dueAt;
+    const isDue = this.#clock.now() >= this.#dueAt;
     this.#setDue();
     this.#wait();
-    // The next look is soon enough for the disk, not for the time of day.
-    if (!daily && this.#pending > 0) return;
+    if (this.#pending > (isDue ? mostWaiting : 0)) return;
     this.#pending++;
-    this.#work = this.#work.then(() => this.#pruneIf(daily)).finally(() => this.#pending--);
+    this.#work = this.#work.then(() => this.#pruneIf(isDue)).finally(() => this.#pending--);
   }
 
-  async #pruneIf(daily: boolean): Promise<void> {
+  async #pruneIf(isDue: boolean): Promise<void> {
     try {
-      if (daily || (await this.#hasFilled())) await this.#prune();
+      if (isDue || (await this.#hasFilled())) await this.#prune();
     } catch (error) {
       this.#tell(this.#feature.agentId, error);
     }
   }
 
-  /** Whether the disk has become too full since the last look. */
+  /** Whether the disk became too full since the last look. */
   async #hasFilled(): Promise<boolean> {
-    const use = await this.#options.diskUse?.();
+    const usage = await this.#options.diskUsage?.();
     const before = this.#diskWasFull;
-    this.#diskWasFull = use !== undefined && use > this.#diskUseAbove;
+    this.#diskWasFull = usage !== undefined && usage > this.#diskUsageAbove;
     return this.#diskWasFull && !before;
   }
 
@@ -129,7 +152,6 @@ export class RetentionSchedule implements AsyncDisposable {
   }
 
   #setDue(): void {
-    const { dailyAt = "03:00" } = this.#options;
-    if (dailyAt !== false) this.#dueAt = nextTimeOfDay(dailyAt, this.#clock.now());
+    this.#dueAt = this.#cron?.nextRun(new Date(this.#clock.now()))?.getTime() ?? Number.POSITIVE_INFINITY;
   }
 }

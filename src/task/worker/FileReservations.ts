@@ -1,22 +1,22 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 
-/** Files that a task has to itself, or reads with others, until it gives them back. */
+/** Files that are reserved for a task until it releases them. */
 export interface HeldReservation {
-  /** Gives all of them back. */
+  /** Releases all files. */
   release(): Promise<void>;
 }
 
 /**
- * Who may read and write which files: a worker asks before a task starts. `Reservations` of `agent-persistence/workspace`
- * is one for all processes of a machine.
+ * Reserves the files of tasks: a worker calls it before a task starts. `Reservations` of `agent-persistence/workspace`
+ * implements it for all processes of a machine.
  */
 export interface FileReservations {
   /**
-   * Takes all of the files or none, and does not wait. Whoever writes a file has it alone; many may read one.
+   * Reserves all of the files or none, without waiting. A file has one writer or any number of readers.
    *
-   * @param options.owner who holds them from then on: the id of a task.
-   * @param options.keepAlive what expires by itself is renewed for as long as the task runs.
-   * @throws FileReservedError when one of them is not free.
+   * @param options.owner the id of the task that holds the files.
+   * @param options.keepAlive reservations that expire are renewed until they are released.
+   * @throws FileReservedError when one of the files is not free.
    */
   acquire(
     files: readonly FileReservation[],

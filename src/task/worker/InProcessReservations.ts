@@ -1,13 +1,25 @@
+import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import { FileReservedError, type FileHolder } from "../../errors/workspace/FileReservedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { reservationsSchema } from "../state/NewTask.ts";
 import type { FileReservations, HeldReservation } from "./FileReservations.ts";
-import { excludes } from "../findOverlaps.ts";
+import { excludes } from "../state/findOverlaps.ts";
 
-/** Reservations among the tasks of one process. Workers that share an object of it share its reservations. */
+const argumentsSchema = z.object({
+  files: reservationsSchema,
+  options: strictOptions({ owner: z.string(), keepAlive: z.boolean().optional() }),
+});
+
+/** Reservations among the tasks of one process. Workers share reservations by sharing this object. */
 export class InProcessReservations implements FileReservations {
   #held: readonly (FileReservation & FileHolder)[] = [];
 
-  async acquire(files: readonly FileReservation[], { owner }: { readonly owner: string }): Promise<HeldReservation> {
+  /** @throws FileReservedError when one of the files is not free; InvalidInputError. */
+  async acquire(files: readonly FileReservation[], options: { readonly owner: string }): Promise<HeldReservation> {
+    checkSchema(argumentsSchema, { files, options }, "reservation of files");
+    const { owner } = options;
     for (const file of files) {
       const holders = this.#held.filter((held) => excludes(held, file));
       if (holders.length > 0) throw new FileReservedError(file.path, file.operation, holders);

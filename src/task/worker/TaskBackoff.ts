@@ -2,25 +2,25 @@ import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { ClaimableTask } from "./claimableTasks.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
 
-/** After as many doublings of `pollMs` the time between two tries grows no more. */
+/** How often the time between two tries doubles at most, beginning with `pollMs`. */
 const mostDoublings = 6;
 
-/** Who asks a run to stop waits as long by default; afterwards nobody comes for the task. */
+/** The default time that a stop request waits for the owner; after it, the task may be claimed again. */
 const stopMs = 30_000;
 
 interface LeftTask {
   readonly tries: number;
-  /** When it was known to have changed last. */
+  /** The `updatedAt` of the task when the worker released it. */
   readonly updatedAt: readonly string[];
   /** By the monotonic clock. */
   readonly retryAtMs: number;
 }
 
 /**
- * Tasks that a worker took and had to let go of as they were. It takes one again when it has changed since, or when what
- * stood in its way may have gone: at once it would only meet the same again.
+ * Tasks that a worker claimed and released unchanged. The worker claims such a task again when the task has changed, or
+ * when the cause may be gone: an immediate try would meet the same error.
  */
 export class TaskBackoff {
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class TaskBackoff {
     return left !== undefined && left.updatedAt.includes(updatedAt) && this.#clock.monotonic() < left.retryAtMs;
   }
 
-  /** @param updatedAt of the task as it was taken, and as it is now. */
+  /** @param updatedAt of the task when it was claimed, and of the task now. */
   add(taskId: string, error: unknown, updatedAt: readonly string[]): void {
     const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
     const retryAtMs = this.#clock.monotonic() + retryAfterMs(error, tries, this.#pollMs);
@@ -49,7 +49,7 @@ export class TaskBackoff {
   }
 }
 
-/** When a task that was let go of with an error is tried again, were it to stay as it is; a damaged one never. */
+/** The time until an unchanged task is tried again after an error; `Infinity` for a damaged one. */
 export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
   if (error instanceof StopRequestedError) return stopMs;
   if (pollMs === undefined) return Infinity;

@@ -1,25 +1,28 @@
-import type { ClaimableTask } from "./claimableTasks.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
 
-/** What came of a task that a worker found. */
+/** How a worker left a task that it found. */
 export type TaskOutcome = {
   readonly taskId: string;
   readonly taskName: string;
-  /** Whether it had been cut short in another process. */
+  /** Whether the task was in progress when the worker claimed it: interrupted in another process. */
   readonly recovered: boolean;
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }
   | { readonly outcome: "waiting" }
-  /** `error`: why it could not go on from where it was; the task's reason says it, too. Absent: somebody moved it. */
+  /** `error`: why the task could not be resumed, also the task's pause reason. Absent: its run ended as paused. */
   | { readonly outcome: "paused"; readonly error?: unknown }
-  /** Its run rejected; the task says whether it may be retried. */
+  /** The run rejected; the task's data says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
-  /** The worker has no agent for its name: it stays where it is. Told once by each worker. */
+  /** The worker has no agent for the task's name and leaves the task unchanged. Reported once by each worker. */
   | { readonly outcome: "skipped" }
-  /** The worker was stopped, somebody paused or cancelled it, its storage failed, or its log is damaged: it stays as it is. */
+  /**
+   * The run ended for a cause outside the task: the worker was stopped, the task was paused or cancelled from outside or
+   * taken over by another owner, its storage failed, or its log is damaged.
+   */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );
 
-/** What each outcome says of its task. */
+/** The fields that every outcome has. */
 export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
 }

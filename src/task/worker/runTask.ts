@@ -4,13 +4,13 @@ import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { WaitExpiredError } from "../../errors/request/WaitExpiredError.ts";
 import { Recovery } from "../recovery/Recovery.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
-import { stopTask } from "../stopTask.ts";
-import type { ClaimableTask } from "./claimableTasks.ts";
-import type { TaskManager } from "../TaskManager.ts";
+import { stopTask } from "./stopTask.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { TaskManager } from "../manager/TaskManager.ts";
 import { claimedTask, type TaskOutcome } from "./TaskOutcome.ts";
-import type { TaskWorkerOptions } from "../TaskWorkerOptions.ts";
+import type { TaskWorkerOptions } from "./TaskWorkerOptions.ts";
 
-/** A task that is taken. */
+/** A task that a worker claimed. */
 export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly tasks: TaskManager;
   readonly task: ClaimableTask;
@@ -20,10 +20,10 @@ export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
 }
 
 /**
- * Runs a task to where it stops; from a checkpoint it goes on by way of a recovery. One that cannot even begin has failed,
- * too; so has one for which nothing came in time and that no run of its own waits in.
+ * Runs a task until it ends, waits or is paused. A task with a checkpoint is recovered. A task that cannot begin fails, and
+ * so does one whose time to wait is over and that no run drives.
  *
- * @throws AgentBusyError, StatusChangedError when somebody else was faster.
+ * @throws AgentBusyError, StatusChangedError when another process claimed or changed the task first.
  */
 export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   const { tasks, task, signal } = taken;

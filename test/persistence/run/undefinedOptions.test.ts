@@ -69,7 +69,7 @@ describe.each(logStorages)("options that are undefined, on storage in $name", ({
     await tasks.complete(taskId, { output: 2, verificationResults: undefined });
     expect(await tasks.get(taskId)).toMatchObject({ data: { finalOutput: 2, verificationResults: [] } });
     const found = [];
-    for await (const task of tasks.list({ status: undefined, limit: undefined, page: undefined }))
+    for await (const task of tasks.list({ status: undefined, limit: undefined, after: undefined }))
       found.push(task.taskId);
     expect(found).toEqual([taskId]);
   });

@@ -1,21 +1,18 @@
 import { z } from "zod";
-import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { reservationsSchema } from "./NewTask.ts";
 
-/** Two tasks that cannot run at the same time, since one writes a file that the other reads or writes. */
+/** Two tasks that cannot run at the same time, because one writes a file that the other reads or writes. */
 export interface FileOverlap<Planned> {
   readonly path: string;
   readonly tasks: readonly [Planned, Planned];
 }
 
-const plannedSchema = z.array(
-  z.object({
-    reserves: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional(),
-  }),
-);
+const plannedSchema = z.array(z.object({ reserves: reservationsSchema.optional() }));
 
 /**
- * Which of some planned tasks touch the same files. Decides and reserves nothing; in the order of the tasks.
+ * Finds the planned tasks that need the same files, in the order of the tasks. It reserves nothing.
  *
  * @throws InvalidInputError
  */
@@ -38,7 +35,7 @@ function sharedPaths(
   return [...new Set(shared)];
 }
 
-/** Whether two reservations cannot stand side by side. */
+/** Whether two reservations cannot be held at the same time. */
 export function excludes(one: FileReservation, other: FileReservation): boolean {
   return one.path === other.path && (one.operation === "write" || other.operation === "write");
 }

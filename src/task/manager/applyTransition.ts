@@ -3,38 +3,38 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { storedTask } from "./storedTask.ts";
-import type { Task, TaskWithStatus } from "../Task.ts";
-import { transitionTask } from "../transitionTask.ts";
+import type { Task, TaskWithStatus } from "../state/Task.ts";
+import { transitionTask } from "../state/transitionTask.ts";
 
-/** A task before a move, and the records that are to bring it. */
-export interface PlannedMove<Status extends TaskStatus> {
+/** A task before a status change, and the records of the change. */
+export interface PlannedTransition<Status extends TaskStatus> {
   readonly before: Task;
   readonly life: StatusState;
-  /** The owner's that will write them. */
+  /** The generation of the owner that will append the records. */
   readonly generation: number;
   readonly records: readonly AgentRecord[];
   readonly to: Status;
 }
 
 /**
- * The task that the records of a move lead to, its values in their stored form. A task in progress is cancelled by way of
- * a pause; everything else is one move.
+ * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first;
+ * every other change is a single transition.
  *
  * @throws TransitionNotAllowedError, InvalidInputError
  */
-export function applyTransition<Status extends TaskStatus>(move: PlannedMove<Status>): TaskWithStatus<Status> {
-  const { before, to } = move;
+export function applyTransition<Status extends TaskStatus>(planned: PlannedTransition<Status>): TaskWithStatus<Status> {
+  const { before, to } = planned;
   const interrupted = before.status === "in_progress" && to === "cancelled";
-  const passed = tasksOf(move);
+  const passed = tasksOf(planned);
   const paused = passed.find((task) => task.status === "paused");
-  const from = interrupted && paused ? transitionTask(before, moveTo(paused)) : before;
+  const from = interrupted && paused ? transitionTask(before, transitionTo(paused)) : before;
   const reached = passed.find((task): task is TaskWithStatus<Status> => task.status === to);
-  if (!reached) throw new TypeError(`The records of the move do not lead to ${to}.`);
+  if (!reached) throw new TypeError(`The records do not lead to the status ${to}.`);
   return transitionTask<Status>(from, { to, at: reached.updatedAt, data: reached.data as StateData[Status] });
 }
 
-/** The task at each status that the records bring. */
-function tasksOf({ before, life: start, generation, records }: PlannedMove<TaskStatus>): readonly Task[] {
+/** The task after each record that changes its status. */
+function tasksOf({ before, life: start, generation, records }: PlannedTransition<TaskStatus>): readonly Task[] {
   let life = start;
   return records.flatMap((record) => {
     const { standing } = life;
@@ -43,6 +43,6 @@ function tasksOf({ before, life: start, generation, records }: PlannedMove<TaskS
   });
 }
 
-function moveTo({ status, updatedAt, data }: TaskWithStatus<"paused">) {
+function transitionTo({ status, updatedAt, data }: TaskWithStatus<"paused">) {
   return { to: status, at: updatedAt, data };
 }

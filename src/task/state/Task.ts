@@ -1,21 +1,23 @@
-import type { StateData } from "../checkpoint/status/StateData.ts";
-import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import type { StateData } from "../../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 
-/** A task as it is stored: the agent it drives, seen by its status. Narrow it by `status` to reach its data. */
+/** A stored task: the agent that it drives, seen by its status. Narrow it by `status` to reach its data. */
 export type Task = {
   [Status in TaskStatus]: {
     /** The id of the agent that the task drives. */
     readonly taskId: string;
     readonly taskName: string;
-    /** An integer; the higher one goes first. */
+    /** An integer; higher priorities go first. */
     readonly priority: number;
-    /** What its agent is run with. */
+    /** The input of the agent's run. */
     readonly inputRequest: unknown;
     readonly status: Status;
     /** ISO 8601. */
     readonly createdAt: string;
-    /** ISO 8601; when its status changed last. */
+    /** ISO 8601; the time of the last status change. */
     readonly updatedAt: string;
+    /** The place of the task in a list: pass it as `after` to list the tasks behind it. It never changes. */
+    readonly cursor: string;
     readonly data: Readonly<StateData[Status]>;
   };
 }[TaskStatus];

@@ -1,23 +1,23 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { isUnreadable } from "../stored/isUnreadable.ts";
-import type { TaskLogs } from "../stored/TaskLogs.ts";
+import { isUnreadable } from "./isUnreadable.ts";
+import type { TaskLogs } from "./TaskLogs.ts";
 
-/** A task that nobody has and that a worker may take. */
+/** A task without an owner that a worker may claim. */
 export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
-  /** `in_progress`: its process ended without ending it. `waiting`: what it waits for did not come in time. */
+  /** `in_progress`: its process ended before the task did. `waiting`: its time to wait is over. */
   readonly status: "queued" | "in_progress" | "waiting";
   readonly reserves: readonly FileReservation[];
-  /** ISO 8601; when its status changed last. */
+  /** ISO 8601; the time of the last status change. */
   readonly updatedAt: string;
-  /** Whether a run of it asked for what it waits for, and takes the answer. */
+  /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
 }
 
-/** First what was cut short or is overdue, then the queue. Reads summaries; the logs only of what comes before the queue. */
+/** Yields interrupted tasks, then overdue ones, then the queue. Queued tasks are read from their summaries alone. */
 export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
   for (const status of ["in_progress", "waiting", "queued"] as const) {
     for await (const summary of logs.log.list({ status })) {
@@ -38,7 +38,7 @@ function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly File
   return ifReadable(async () => (await logs.life(taskId)).task?.reserves);
 }
 
-/** Of a task that cannot be read nothing is known; whoever takes it meets the error. */
+/** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
 async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | undefined> {
   try {
     return await known();

@@ -10,9 +10,9 @@ import { timedEvent } from "../../persistence/events/PersistenceEvent.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import type { TaskManagerOptions } from "../TaskManagerOptions.ts";
+import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
 
-/** The logs of the tasks of one storage. */
+/** The logs of all tasks in one storage. */
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
@@ -28,12 +28,12 @@ export class TaskLogs {
     this.#listening = { onEvent, onListenerError };
   }
 
-  /** What the log of a task says now. Owns nothing. */
+  /** Reads and folds the log of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
     return (await AgentLog.readHead(this.log, taskId)).log.index.life;
   }
 
-  /** Owns a task. @throws AgentBusyError while another has it. */
+  /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */
   async openJournal(taskId: string): Promise<Journal> {
     const { log, clock } = this;
     const { inlineThresholdBytes, compressThresholdBytes } = this.#storage;

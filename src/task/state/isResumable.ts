@@ -1,20 +1,19 @@
 import { z } from "zod";
-import type { StateData } from "../checkpoint/status/StateData.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import type { OwnerState } from "../storage/RecordLog.ts";
+import type { StateData } from "../../checkpoint/status/StateData.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import type { OwnerState } from "../../storage/RecordLog.ts";
 import type { Task } from "./Task.ts";
-import { standingTaskSchema } from "./transitionTask.ts";
+import { taskStatusSchema } from "./transitionTask.ts";
 
 const questionSchema = z.object({
-  task: standingTaskSchema,
+  task: taskStatusSchema,
   owner: z.enum(["alive", "gone", "silent"]).optional(),
 });
 
 /**
- * Whether a task stands still and can go on: it is paused, or has failed and is recoverable, or is in progress while no
- * living process has it.
+ * Whether a stopped task can be resumed: it is paused, or failed and recoverable, or in progress without a living owner.
  *
- * @param owner the state of the process that has it; absent: none has.
+ * @param owner the state of the process that owns the task; absent: no process owns it.
  * @throws InvalidInputError
  */
 export function isResumable(task: Pick<Task, "status" | "data">, owner?: OwnerState): boolean {

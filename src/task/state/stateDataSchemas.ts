@@ -1,30 +1,26 @@
 import { z } from "zod";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import { complexitySchema, reservationsSchema } from "./NewTask.ts";
 
 const time = z.iso.datetime();
 const count = z.int().nonnegative();
-const reservation: z.ZodType<FileReservation> = z.strictObject({
-  path: z.string().min(1),
-  operation: z.enum(["read", "write"]),
-});
-/** In its stored form a long list is in a blob. */
+/** A long list is stored in a blob. */
 const paths = z.custom<readonly string[]>(
   (value) => isTexts(value) || envelopeKeyOf(value) === "$blob",
   "a list of paths",
 );
 
-/** What the data of each status must be. */
+/** The data of each status. */
 export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
   queued: z.strictObject({
     taskId: z.string(),
     createdAt: time,
     priority: z.int(),
-    estimatedComplexity: z.enum(["low", "medium", "high"]).exactOptional(),
+    estimatedComplexity: complexitySchema.exactOptional(),
     inputRequest: z.unknown(),
-    reserves: z.array(reservation).exactOptional(),
+    reserves: reservationsSchema.exactOptional(),
   }),
   in_progress: z.strictObject({
     currentAgent: z.string(),

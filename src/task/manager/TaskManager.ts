@@ -1,55 +1,58 @@
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import type { StatusRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
-import { statusRecords } from "../checkpoint/state/statusRecords.ts";
-import type { StateData } from "../checkpoint/status/StateData.ts";
-import type { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
-import { TaskExistsError } from "../errors/task/TaskExistsError.ts";
-import { TaskNotFoundError } from "../errors/task/TaskNotFoundError.ts";
-import type { Clock } from "../internal/Clock.ts";
-import { randomId } from "../internal/randomId.ts";
-import type { Journal } from "../journal/Journal.ts";
-import { changedFiles } from "../persistence/run/completionData.ts";
-import { endRecords, type RunEnd } from "../persistence/run/endRecords.ts";
-import { stopAndOpen } from "../persistence/run/openWithRetry.ts";
-import { describeError } from "../persistence/run/recordFailure.ts";
-import { runRecord } from "../persistence/record/startRecorder.ts";
-import { isResumable } from "./isResumable.ts";
-import { isUnreadable } from "./stored/isUnreadable.ts";
-import { applyTransition } from "./stored/applyTransition.ts";
-import { newTaskSchema, type NewTask } from "./NewTask.ts";
-import { readTask } from "./stored/readTask.ts";
-import { claimableTasks, type ClaimableTask } from "./worker/claimableTasks.ts";
-import { storedTask, taskOfSummary } from "./stored/storedTask.ts";
-import type { Task, TaskWithStatus } from "./Task.ts";
-import { TaskLogs } from "./stored/TaskLogs.ts";
-import { taskManagerSchemas } from "./taskManagerSchemas.ts";
-import type { InterruptTaskOptions, PauseTaskOptions, TaskFilter, TaskManagerOptions } from "./TaskManagerOptions.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import type { StateData } from "../../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import { TaskExistsError } from "../../errors/task/TaskExistsError.ts";
+import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { randomId } from "../../internal/randomId.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { changedFiles } from "../../persistence/run/completionData.ts";
+import { endRecords, type RunEnd } from "../../persistence/run/endRecords.ts";
+import { stopAndOpen } from "../../persistence/run/openWithRetry.ts";
+import { describeError } from "../../persistence/run/recordFailure.ts";
+import { runRecord } from "../../persistence/record/startRecorder.ts";
+import { isResumable } from "../state/isResumable.ts";
+import { isUnreadable } from "./isUnreadable.ts";
+import { applyTransition } from "./applyTransition.ts";
+import { newTaskSchema, type NewTask } from "../state/NewTask.ts";
+import { readTask, storedTask, taskOfSummary } from "./storedTask.ts";
+import { claimableTasks, type ClaimableTask } from "./claimableTasks.ts";
+import type { Task, TaskWithStatus } from "../state/Task.ts";
+import { TaskLogs } from "./TaskLogs.ts";
+import {
+  type InterruptTaskOptions,
+  type PauseTaskOptions,
+  type TaskFilter,
+  type TaskManagerOptions,
+  taskManagerSchemas,
+} from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
 
-/** How the run of a task is stopped. */
 type StopOptions = Parameters<typeof stopAndOpen>[2];
 
 /**
- * Creates tasks, and moves them as `STATE_TRANSITIONS` allows. A task is the agent it drives: its run moves it by itself,
- * and each move here owns the agent while it lasts, so it is refused with `AgentBusyError` while the task runs; only
- * `pause` and `cancel` interrupt it. A move that is not allowed rejects with `TransitionNotAllowedError`, one of no task
- * with `TaskNotFoundError`, what is no argument with `InvalidInputError`, and nothing has changed then.
+ * Creates tasks and changes their status as `STATE_TRANSITIONS` allows. A task is the agent that it drives, and its run
+ * changes the status by itself. Each change here owns the agent, so it rejects with `AgentBusyError` while the task runs;
+ * only `pause` and `cancel` interrupt the run. A change that is not allowed rejects with `TransitionNotAllowedError`, an
+ * unknown task id with `TaskNotFoundError` and a wrong argument with `InvalidInputError`; the task is then unchanged.
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
 
-  /** @throws InvalidInputError; StorageNotListableError for a provider of three methods. */
+  /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`. */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options);
   }
 
   /**
-   * Keeps a new task, queued until a worker or a run of its agent starts it.
+   * Stores a new task in the queue. A worker, or a run of its agent, starts it.
    *
-   * @throws InvalidInputError, which names the fields; TaskExistsError when the id is taken; NotSerializableError.
+   * @throws InvalidInputError, which names the fields; TaskExistsError when the id is in use; NotSerializableError.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
@@ -63,28 +66,32 @@ export class TaskManager {
     return readTask(this.#logs.log, created);
   }
 
-  /** A task as it is now; `undefined` when there is none of this id. */
+  /** The current task; `undefined` when no task has this id. */
   async get(taskId: string): Promise<Task | undefined> {
     const task = storedTask(taskId, await this.#logs.life(taskId));
     return task && readTask(this.#logs.log, task);
   }
 
   /**
-   * Tasks by priority, higher first, then by age. Agents that are no tasks are left out, and so is what cannot be read.
-   * Those in progress are read from their logs, all others from their summaries.
+   * Yields tasks by priority, higher first, then by age. For the next page, pass the `cursor` of the last task as `after`.
+   * Agents that are not tasks are left out, and so are tasks that cannot be read. Tasks in progress are read from their
+   * logs, all others from their summaries.
+   *
+   * @throws InvalidInputError
    */
   async *list(filter: TaskFilter = {}): AsyncGenerator<Task> {
     checkSchema(taskManagerSchemas.filter, filter, "task filter");
-    const { status, limit = Infinity, page = 1 } = filter;
-    const first = page > 1 ? (page - 1) * limit : 0;
-    let passed = 0;
-    for await (const summary of this.#logs.log.list(status === undefined ? {} : { status })) {
+    const { status, limit = Infinity, after } = filter;
+    let left = limit;
+    if (left === 0) return;
+    const range = { ...(status !== undefined && { status }), ...(after !== undefined && { after }) };
+    for await (const summary of this.#logs.log.list(range)) {
       const listed = taskOfSummary(summary);
-      if (!listed || passed++ < first) continue;
-      if (passed > first + limit) return;
-      const task = await this.#readListed(listed);
-      // It may have moved on since it was listed.
-      if (task && (status === undefined || task.status === status)) yield task;
+      const task = listed && (await this.#readListed(listed));
+      // Its status may have changed since it was listed.
+      if (!task || (status !== undefined && task.status !== status)) continue;
+      yield task;
+      if (--left === 0) return;
     }
   }
 
@@ -97,29 +104,29 @@ export class TaskManager {
     }
   }
 
-  /** What a worker may take now: first what an ended process left in progress, then the queue by priority and age. */
+  /** The tasks that a worker may claim: interrupted ones, then overdue ones, then the queue by priority and age. */
   claimable(): AsyncGenerator<ClaimableTask> {
     return claimableTasks(this.#logs);
   }
 
-  /** The clock that it was given. */
+  /** The clock of the options. */
   get clock(): Clock {
     return this.#logs.clock;
   }
 
-  /** Whether a task stands still and can go on, its owner taken into account. */
+  /** Whether a stopped task can be resumed; see {@link isResumable}. Reads the state of its owner. */
   async isResumable(taskId: string): Promise<boolean> {
     const task = storedTask(taskId, await this.#logs.life(taskId));
     if (!task) throw new TaskNotFoundError(taskId);
     return isResumable(task, (await this.#logs.log.owner(taskId))?.state);
   }
 
-  /** For a task that is not driven by a run: it is in progress from now on. A worker that finds it so resumes it. */
+  /** Starts a task that no run drives. A worker that finds it in progress resumes it. */
   async start(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
 
-  /** Stops a task until it is resumed; one that runs is aborted first. */
+  /** Pauses a task until it is resumed. A running task is aborted first. */
   async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskWithStatus<"paused">> {
     checkSchema(taskManagerSchemas.pause, { reason, options }, "pause of a task");
     const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
@@ -127,12 +134,12 @@ export class TaskManager {
     return this.#change(taskId, change, interrupt ? { reason, timeoutMs } : undefined);
   }
 
-  /** Lets a paused or waiting task go on: a worker that finds it in progress resumes it. */
+  /** Sets a paused or waiting task in progress. A worker that finds it in progress resumes it. */
   async resume(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
 
-  /** For a task that is not driven by a run: it waits for something outside. */
+  /** Records that a task that no run drives waits for something outside. */
   async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
@@ -140,7 +147,7 @@ export class TaskManager {
     return this.#change(taskId, { status: "waiting", waitingFor, prompt, ...until });
   }
 
-  /** For a task that is not driven by a run: it has ended with an output. */
+  /** Completes a task that no run drives. */
   async complete(
     taskId: string,
     end: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
@@ -160,18 +167,18 @@ export class TaskManager {
     });
   }
 
-  /** For a task that is not driven by a run: it has failed. @param options.recoverable whether it may be retried; default true. */
+  /** Fails a task that no run drives. @param options.recoverable whether it may be retried; default true. */
   async fail(
     taskId: string,
     error: unknown,
     options: { readonly recoverable?: boolean | undefined } = {},
   ): Promise<TaskWithStatus<"failed">> {
     checkSchema(taskManagerSchemas.fail, options, "options of a failure");
-    const forGood = (options.recoverable ?? true) ? {} : { recoverable: false as const };
-    return this.#change(taskId, { status: "failed", error: describeError(error), ...forGood });
+    const final = (options.recoverable ?? true) ? {} : { recoverable: false as const };
+    return this.#change(taskId, { status: "failed", error: describeError(error), ...final });
   }
 
-  /** Ends a task for good; one that runs is aborted first. What it did stands, and stays revertible. */
+  /** Ends a task permanently. A running task is aborted first. Its effects remain, and can still be reverted. */
   async cancel(
     taskId: string,
     reason?: string,
@@ -183,12 +190,12 @@ export class TaskManager {
     return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async () => end);
   }
 
-  /** Queues a failed task again: its run goes on from where it failed. Refused when it is not recoverable. */
+  /** Queues a failed task again; its run resumes where it failed. Rejects when the failure is not recoverable. */
   async retry(taskId: string): Promise<TaskWithStatus<"queued">> {
     return this.#change(taskId, { status: "queued" });
   }
 
-  /** A move that is a status record. */
+  /** A change that one status record makes. */
   async #change<Status extends StatusRecord["status"]>(
     taskId: string,
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
@@ -199,7 +206,7 @@ export class TaskManager {
     );
   }
 
-  /** A move that ends the run. */
+  /** A change that ends the run. */
   async #end<Status extends RunEnd["status"]>(
     taskId: string,
     status: Status,

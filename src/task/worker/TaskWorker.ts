@@ -1,42 +1,42 @@
-import { AIAgent } from "../agent/AIAgent.ts";
-import { reasonOf } from "../internal/reasonOf.ts";
-import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
-import { FileReservedError } from "../errors/workspace/FileReservedError.ts";
-import { OtherStorageError } from "../errors/task/OtherStorageError.ts";
-import { StatusChangedError } from "../errors/run/StatusChangedError.ts";
-import { TransitionNotAllowedError } from "../errors/task/TransitionNotAllowedError.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { warn } from "../internal/warn.ts";
-import type { FileReservations, HeldReservation } from "./worker/FileReservations.ts";
-import { persistence } from "../persistence/Persistence.ts";
-import { InProcessReservations } from "./worker/InProcessReservations.ts";
-import { TaskBackoff } from "./worker/TaskBackoff.ts";
-import { runTask } from "./worker/runTask.ts";
-import type { ClaimableTask } from "./worker/claimableTasks.ts";
+import { AIAgent } from "../../agent/AIAgent.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
+import { OtherStorageError } from "../../errors/task/OtherStorageError.ts";
+import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
+import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { warn } from "../../internal/warn.ts";
+import type { FileReservations, HeldReservation } from "./FileReservations.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import { InProcessReservations } from "./InProcessReservations.ts";
+import { TaskBackoff } from "./TaskBackoff.ts";
+import { runTask } from "./runTask.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { stopTask } from "./stopTask.ts";
-import { claimedTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
+import { claimedTask, type TaskOutcome } from "./TaskOutcome.ts";
 import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
 
-/** One call of `run`. */
+/** The state of one call of `run`. */
 interface Shift {
   readonly stop: AbortSignal;
   readonly left: TaskBackoff;
 }
 
 /**
- * Takes tasks out of the queue by priority and age, after those that an ended process left in progress, and runs them.
- * Any number of workers, in any number of processes, may share one storage: who owns the log of a task runs it, so no
- * task runs twice at once. Which tasks there are is read from summaries.
+ * Runs tasks: first those that an ended process left in progress, then the queue by priority and age. Any number of
+ * workers in any number of processes may share one storage: only the owner of a task's log runs it, so no task runs twice
+ * at the same time. The worker finds tasks by their summaries.
  */
 export class TaskWorker implements AsyncDisposable {
   readonly #options: TaskWorkerOptions;
   readonly #reservations: FileReservations;
   readonly #concurrency: number;
-  /** None of them rejects. */
+  /** These promises never reject. */
   readonly #running = new Map<string, Promise<void>>();
-  /** What this worker is not made for, such as agents of another storage: it takes nothing more. */
+  /** Errors of the worker itself, such as an agent with another storage. After one, the worker claims no more tasks. */
   readonly #failures: unknown[] = [];
-  /** Tasks of names that it has no agent for, and of which it has told. */
+  /** Tasks whose names have no agent here, and that were reported. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
 
@@ -51,8 +51,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Works until there is nothing left that it could do, or until it is stopped. Failed tasks do not reject it. When it
-   * rejects, everything that it ran has ended.
+   * Runs tasks until none is left that this worker could run, or until it is stopped. A failed task does not reject it. It
+   * settles after every task that it started has ended.
    *
    * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
    */
@@ -75,13 +75,13 @@ export class TaskWorker implements AsyncDisposable {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Interrupts what runs and waits for it. */
+  /** Interrupts the running tasks and waits for them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The worker was disposed."));
     await Promise.all(this.#running.values());
   }
 
-  /** Starts as many tasks as there is room for. */
+  /** Starts tasks up to the concurrency. */
   async #take(shift: Shift): Promise<void> {
     const { stop, left } = shift;
     if (this.#isFull || this.#hasFailed) return;
@@ -104,12 +104,12 @@ export class TaskWorker implements AsyncDisposable {
     this.#running.set(taskId, work);
   }
 
-  /** What became of the task stands, also when its files cannot be given back: then they get free when they expire. */
+  /** A failed release does not change the outcome of the task: its files become free when the reservation expires. */
   async #release(taskId: string, files: HeldReservation): Promise<void> {
     try {
       await files.release();
     } catch (error) {
-      warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be given back: ${reasonOf(error)}`);
+      warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be released: ${reasonOf(error)}`);
     }
   }
 
@@ -128,7 +128,7 @@ export class TaskWorker implements AsyncDisposable {
     } catch (error) {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
-      // Else somebody was faster.
+      // Otherwise another process claimed or changed the task first.
     }
   }
 
@@ -141,19 +141,19 @@ export class TaskWorker implements AsyncDisposable {
     await this.#tell(outcome);
   }
 
-  /** A task that its agent does not have was deleted meanwhile. @throws OtherStorageError when it is still there. */
+  /** The agent does not know the task, because it was deleted. @throws OtherStorageError when the task still exists. */
   async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId)) throw new OtherStorageError(taskId, taskName);
   }
 
-  /** Told once, so that a name that nobody knows is not waited for in silence. */
+  /** Reports a task without an agent once, so that a misspelled name is noticed. */
   async #skip(task: ClaimableTask): Promise<void> {
     if (this.#skipped.has(task.taskId)) return;
     this.#skipped.add(task.taskId);
     await this.#tell({ ...claimedTask(task), outcome: "skipped" });
   }
 
-  /** `undefined` while somebody else holds one of its files. */
+  /** `undefined` while another task holds one of the files. */
   async #reserve(task: ClaimableTask, shift: Shift): Promise<HeldReservation | undefined> {
     const { taskId, reserves } = task;
     if (reserves.length === 0) return { release: async () => {} };
@@ -165,7 +165,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** What cannot be reserved by anybody is no reason to try again and again; a storage that fails is, after a while. */
+  /** An impossible reservation ends the task; after a storage failure, the task is tried again later. */
   async #refuse(task: ClaimableTask, error: unknown, shift: Shift): Promise<void> {
     try {
       await this.#settle(task, await stopTask(this.#options.tasks, task, error), shift);
@@ -185,7 +185,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** Waits until a task has ended, until it is time to look again, or until the worker is stopped. */
+  /** Waits until a task ends, the poll interval has passed, or the worker is stopped. */
   async #change(stop: AbortSignal, pollMs: number | undefined): Promise<void> {
     const { clock } = this.#options.tasks;
     let wake = (): void => {};
@@ -216,7 +216,7 @@ function agentsOf({ agents }: TaskWorkerOptions): readonly AIAgent<never, unknow
   return agents instanceof AIAgent ? [agents] : Object.values(agents);
 }
 
-/** Whether somebody else took or moved the task first. */
+/** Whether another process claimed or changed the task first. */
 function isOvertaken(error: unknown): boolean {
   return (
     error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError

@@ -1,22 +1,22 @@
-import { EnvironmentMismatchError } from "../errors/checkpoint/EnvironmentMismatchError.ts";
-import { OwnershipLostError } from "../errors/storage/OwnershipLostError.ts";
-import { RecoveryRefusedError } from "../errors/checkpoint/RecoveryRefusedError.ts";
-import { StatusChangedError } from "../errors/run/StatusChangedError.ts";
-import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
-import { StorageError } from "../errors/storage/StorageError.ts";
-import { isUnreadable } from "./stored/isUnreadable.ts";
-import type { ClaimableTask } from "./worker/claimableTasks.ts";
-import type { TaskManager } from "./TaskManager.ts";
-import { claimedTask, type TaskOutcome } from "./worker/TaskOutcome.ts";
+import { EnvironmentMismatchError } from "../../errors/checkpoint/EnvironmentMismatchError.ts";
+import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
+import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
+import { isUnreadable } from "../manager/isUnreadable.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { TaskManager } from "../manager/TaskManager.ts";
+import { claimedTask, type TaskOutcome } from "./TaskOutcome.ts";
 
 const instructions =
-  "Put right what is named, or give the worker an onEnvironmentMismatch that chooses; then resume the task.";
+  "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * What comes of a task that cannot begin or go on: what has to be settled by somebody pauses it, everything else fails it.
- * What is no fault of its own leaves it as it is, and so does what cannot be recorded.
+ * Records that a task cannot begin or continue. A task that needs a decision is paused; any other fails. The task stays
+ * unchanged when the cause lies outside it, and when its log cannot be read or written.
  *
- * @throws AgentBusyError, StatusChangedError when somebody else was faster.
+ * @throws AgentBusyError, StatusChangedError when another process claimed or changed the task first.
  */
 export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   if (isOutside(error)) return { ...claimedTask(task), outcome: "interrupted", error };
@@ -30,12 +30,12 @@ export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: u
   }
 }
 
-/** Whether a run rejected for no fault of its own. */
+/** Whether the cause of an error lies outside the task. */
 function isOutside(error: unknown): boolean {
   return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
 }
 
-/** A run records its own failure once it has begun; what kept a task from beginning is recorded here. */
+/** A run that has begun records its own failure; this records that a task could not begin. */
 async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
@@ -44,7 +44,7 @@ async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown)
   return { ...claimedTask(task), outcome: "failed", error };
 }
 
-/** Pauses a task that cannot go on before somebody has settled something. */
+/** Pauses a task that needs a decision before it can continue. */
 async function holdTask(tasks: TaskManager, task: ClaimableTask, error: Error): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;

@@ -1,0 +1,68 @@
+import type { z } from "zod";
+import { AIAgent } from "../../agent/AIAgent.ts";
+import {
+  abortSignalSchema,
+  customSchema,
+  functionSchema,
+  integerFrom,
+  numberFrom,
+  objectWithMethods,
+} from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { TaskManager } from "../manager/TaskManager.ts";
+import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
+import type { FileReservations } from "./FileReservations.ts";
+import type { TaskOutcome } from "./TaskOutcome.ts";
+
+/**
+ * The tasks of a worker, its agents and its handlers. A task with a checkpoint is recovered: without an
+ * `onEnvironmentMismatch`, a task whose environment differs is paused, with the mismatches as its reason.
+ */
+export interface TaskWorkerOptions extends RecoveryHandlers {
+  readonly tasks: TaskManager;
+  /**
+   * The agent for each task name, or one agent for all. They need Persistence with the storage of `tasks`. The worker
+   * leaves tasks of other names alone.
+   */
+  readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
+  /** How many tasks run at the same time. Default 1. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Verifies an output before its task completes; the returned list is stored as the task's verification results. If it
+   * rejects, the task fails, and a retry repeats the last node. Default: no verification.
+   */
+  readonly verify?:
+    | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
+    | undefined;
+  /** Default: the tasks of this worker reserve files among themselves. */
+  readonly reservations?: FileReservations | undefined;
+  /** Gets the outcome of each task after it was recorded. Its errors become process warnings. */
+  readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
+}
+
+/** Options of `TaskWorker.run`. */
+export interface WorkOptions {
+  /** Aborting it interrupts the running tasks; they stay in progress, for a worker to recover. */
+  readonly signal?: AbortSignal | undefined;
+  /** How often an idle worker looks for tasks, in milliseconds. Absent: `run` resolves when no task is left. */
+  readonly pollMs?: number | undefined;
+}
+
+export const workerSchema: z.ZodType = handlerOptions({
+  tasks: objectWithMethods<TaskManager>("claimable", "get"),
+  agents: customSchema("an agent, or an object with an agent for each task name", isAgents),
+  concurrency: integerFrom(1).optional(),
+  verify: functionSchema().optional(),
+  reservations: objectWithMethods<FileReservations>("acquire").optional(),
+  onOutcome: functionSchema().optional(),
+});
+
+export const workSchema: z.ZodType = strictOptions({
+  signal: abortSignalSchema.optional(),
+  pollMs: numberFrom(0).optional(),
+});
+
+function isAgents(value: unknown): boolean {
+  if (value instanceof AIAgent) return true;
+  return Object(value) === value && Object.values(value as object).every((agent) => agent instanceof AIAgent);
+}
