@@ -6,8 +6,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
-/** In bytes: 5 % above the 74,390 measured on 2026-11-22. Raise it only for a feature that is worth its weight. */
-const ceiling = 78_100;
+/** In bytes: 5 % above the 73,930 measured on 2026-11-22. Raise it only for a feature that is worth its weight. */
+const ceiling = 77_600;
 
 describe("the size of the root entry", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
