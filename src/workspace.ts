@@ -22,10 +22,9 @@ export {
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
 export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
-export type { CommitResult, FileVersion } from "./workspace/versions/FileVersion.ts";
-export { OptimisticLock, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
+export { OptimisticLock, type CommitResult, type FileVersion, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
 export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
-export type { LeftOutFile } from "./workspace/files/FileNote.ts";
+export type { SkippedFile } from "./workspace/files/FileNote.ts";
 export type { DriftReport } from "./workspace/drift/DriftReport.ts";
 export { driftResponse, type DriftResponse } from "./workspace/drift/driftResponse.ts";
 export type { DriftSeverity } from "./workspace/drift/driftSeverity.ts";
@@ -47,10 +46,10 @@ export {
   commitFiles,
   revertCommit,
   type CommitAuthor,
-  type CommitRequest,
-  type CommittedFiles,
+  type GitCommitRequest,
+  type GitCommitResult,
 } from "./workspace/git/commitFiles.ts";
-export { commitTool, type CommitInput } from "./workspace/tools/commitTool.ts";
+export { commitTool, type CommitToolInput } from "./workspace/tools/commitTool.ts";
 export {
   rebaseIfSafe,
   type RebaseOptions,

@@ -16,11 +16,11 @@ import type {
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
-import { leftOutOf } from "./capture/Scan.ts";
-import type { LeftOutFile } from "./files/FileNote.ts";
+import { skippedIn } from "./capture/Scan.ts";
+import type { SkippedFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
-import type { CommitRequest, CommittedFiles } from "./git/commitFiles.ts";
+import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
@@ -31,28 +31,28 @@ import { fileTools } from "./tools/fileTools.ts";
 const defaultMaximumFileBytes = 10 * 1024 * 1024;
 const defaultMaximumFiles = 20_000;
 
-/** What a workspace is made of. */
+/** How to set up a workspace. */
 export interface WorkspaceOptions {
-  /** The folder with the files. Relative to the working directory of the process; it must be there. */
+  /** The folder with the files, relative to the working directory of the process. It must exist. */
   readonly root: string;
   /**
-   * Asked how to settle each file that somebody else has changed since the agent did, when a rollback is to restore it.
-   * Default: nobody is asked; the rollback is refused with FileConflictError, which lists them, and nothing has changed.
+   * Decides for each file that others changed since the agent, when a rollback is about to restore it. Default: the rollback
+   * is refused with FileConflictError, which lists the conflicts, and nothing changes.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
-   * Makes the content when `onConflict` answers `merge`; a conflict that it does not settle refuses the rollback. Default:
-   * clean merges, and nobody is asked.
+   * Makes the content when `onConflict` answers `merge`; a conflict that it does not resolve refuses the rollback. Default:
+   * only clean merges.
    */
   readonly conflictResolver?: ConflictResolver | undefined;
-  /** Files of more bytes are not read, written or restored. Default 10,485,760 (10 MB). */
+  /** Larger files are not read, written or restored, in bytes. Default: 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number | undefined;
   /**
-   * What `capture` passes over beside what `.gitignore` files say, in the form of a `.gitignore` in the root; a pattern with
-   * "!" takes back what those ignore. `.git` and `.agent-persistence` always are. Default: nothing.
+   * Patterns of files that `capture` ignores, as in a `.gitignore` in the root. They apply after the `.gitignore` files; a
+   * pattern with "!" includes what those ignore. `.git` and `.agent-persistence` are always ignored. Default: none.
    */
   readonly ignore?: readonly string[] | undefined;
-  /** How many files `capture` keeps; those beyond are reported. Default 20,000. */
+  /** The number of files that `capture` keeps; further files are skipped and reported. Default: 20,000. */
   readonly maximumFiles?: number | undefined;
 }
 
@@ -72,13 +72,13 @@ const previewSchema = z.object({
 
 const captureSchema = z.object({ action: functionSchema() });
 
-/** What `capture` would look at. */
+/** What `capture` would scan. */
 export interface ScannedFolder {
   readonly files: number;
-  /** Of all contents together. */
+  /** Total size of all contents. */
   readonly bytes: number;
-  /** Files that are not kept, with why; a rollback reports them when they changed. */
-  readonly leftOut: readonly LeftOutFile[];
+  /** Files whose contents are not kept, with the reason; a rollback reports them if they changed. */
+  readonly skipped: readonly SkippedFile[];
 }
 
 /** What a rollback would do to a file. */
@@ -86,26 +86,25 @@ export interface PreviewedFile {
   /** Relative to the root. */
   readonly path: string;
   /**
-   * `write`: it is changed, or comes back after it was deleted. `delete`: it goes. `conflict`: somebody else has changed or
+   * `write`: its content changes, or the deleted file is restored. `delete`: it is deleted. `conflict`: others changed or
    * deleted it, and `onConflict` decides.
    */
   readonly change: "write" | "delete" | "conflict";
 }
 
 /**
- * Files that go back together with the agent: `install(Persistence, { participants: [workspace] })`, and give its `tools`
- * to the agent. What an agent changes through them is noted in the agent's log with its content before and after, before
- * the file changes.
+ * Files that roll back together with the agent: `install(Persistence, { participants: [workspace] })`, and give its `tools`
+ * to the agent. Before such a tool changes a file, the contents before and after are recorded in the agent's log.
  */
 export class Workspace implements RollbackParticipant {
   readonly key: string = fileNoteKey;
   /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. */
   readonly tools: readonly AnyTool[];
   /**
-   * What `recoverTask(agent, { participants: [workspace.recovery] })` needs to bring required files back that somebody changed or
-   * deleted: `use_checkpoint`, `merge` and `restore`, as far as the agent's log has the contents. They become what the run
-   * that goes on needs: what the agent left. `merge` brings together what the agent and somebody else made of the file that
-   * the agent first changed. What is replaced is not kept.
+   * Pass this to `recoverTask(agent, { participants: [workspace.recovery] })` to restore required files that others changed
+   * or deleted, if the agent's log has their contents: `use_checkpoint`, `merge` and `restore`. A file becomes what the
+   * resumed run needs: the file as the agent left it. `merge` combines the changes of the agent and of others since the
+   * agent's first change. Replaced content is not kept.
    */
   readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
@@ -137,14 +136,15 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Does something that changes files on its own, such as running a command, and notes what it changed, so that a rollback
-   * takes it back. For the body of a tool or node: `execute: (input, { context }) => workspace.capture(context, () => …)`.
-   * What else changes files meanwhile is taken for its work. Does nothing to files that are ignored.
+   * Runs an action that changes files, such as a command, and records its changes so that a rollback reverts them. Call it in
+   * the body of a tool or node: `execute: (input, { context }) => workspace.capture(context, () => …)`. Changes of others
+   * during the action count as its own. Ignored files are not recorded.
    *
-   * The first capture of a run reads every file of the folder and keeps its content in the agent's log; later ones read what
-   * changed since.
+   * The first capture of a run reads every file of the folder and keeps the contents in the agent's log; later captures read
+   * only changed files.
    *
-   * @returns what `action` returns; what it throws is thrown after its changes are noted.
+   * @returns what `action` returns; if it throws, its changes are recorded before the error is rethrown.
+   * @throws InvalidInputError
    */
   async capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     checkSchema(captureSchema, { action }, "capture");
@@ -152,29 +152,29 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Commits files on the branch that is checked out, as `commitFiles` does, after a look for drift where `Drift` is
-   * installed: a high one makes the run wait before anything is committed.
+   * Commits files on the branch that is checked out, as `commitFiles` does. If `Drift` is installed, it checks for drift
+   * first, and the run waits on high drift before anything is committed.
    *
-   * @throws GitError, PathNotAllowedError, FileAccessError
+   * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
    */
-  commit(context: AgentContext, request: Omit<CommitRequest, "signal">): Promise<CommittedFiles> {
+  commit(context: AgentContext, request: Omit<GitCommitRequest, "signal">): Promise<GitCommitResult> {
     return commitInRun(context, this.root, request);
   }
 
-  /** What `capture` would look at now. Keeps nothing. */
+  /** What `capture` would scan now. Keeps nothing. */
   async scan(): Promise<ScannedFolder> {
     const scan = await this.#capture.scan();
     const states = [...scan.files.values()].flatMap(({ state }) => (state ? [state] : []));
     const bytes = states.reduce((sum, state) => sum + (state.kind === "file" ? state.bytes : 0), 0);
-    return { files: states.length, bytes, leftOut: leftOutOf(scan) };
+    return { files: states.length, bytes, skipped: skippedIn(scan) };
   }
 
   /**
-   * What a rollback to a checkpoint would do to the files as they are now; asks nobody and changes nothing.
+   * What a rollback to a checkpoint would do to the current files. Calls no handler and changes nothing.
    *
-   * @param options.agentId default: the agent that was run or asked for last through the definition in which this workspace
-   *   is a participant, or else that definition's own.
-   * @throws CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
+   * @param options.agentId default: the agent that was last run or accessed through the definition in which this workspace
+   *   is a participant, or that definition's own id.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
   async preview(
     checkpointId: string,
@@ -208,6 +208,8 @@ export class Workspace implements RollbackParticipant {
 
   #attached(): ParticipantContext {
     if (this.#host) return this.#host;
-    throw new TypeError("This workspace is no participant of an agent: install(Persistence, { participants }).");
+    throw new TypeError(
+      "This workspace is not a participant of an agent. Pass it to install(Persistence, { participants: [workspace] }).",
+    );
   }
 }

@@ -84,7 +84,7 @@ noneIsExact<workspace.ConflictResolverOptions>();
 noneIsExact<workspace.ContentConflict>();
 noneIsExact<workspace.OptimisticLockOptions>();
 noneIsExact<workspace.DriftWatchConfig>();
-noneIsExact<workspace.CommitRequest>();
+noneIsExact<workspace.GitCommitRequest>();
 noneIsExact<workspace.RebaseOptions>();
 noneIsExact<NonNullable<Parameters<workspace.Workspace["preview"]>[1]>>();
 noneIsExact<NonNullable<Parameters<typeof workspace.resolveInRun>[3]>>();

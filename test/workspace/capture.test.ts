@@ -206,7 +206,7 @@ describe("a capture", () => {
       },
     );
     const { workspace } = shell.build();
-    expect(await workspace.scan()).toEqual({ files: 8, bytes: expect.any(Number) as number, leftOut: [] });
+    expect(await workspace.scan()).toEqual({ files: 8, bytes: expect.any(Number) as number, skipped: [] });
     await shell.run();
     expect(steps(await shell.rollBack(0)).length).toBe(Object.keys(kept).length);
     const contents = (paths: object) => Object.keys(paths).map((path) => readFileSync(join(root, path), "utf8"));
@@ -223,7 +223,7 @@ describe("a capture", () => {
     expect(await workspace.scan()).toEqual({
       files: 1,
       bytes: 1,
-      leftOut: [
+      skipped: [
         { path: "big", reason: reason(101) },
         { path: "large", reason: reason(102) },
       ],
@@ -238,8 +238,8 @@ describe("a capture", () => {
   it("keeps at most as many files as it may", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1", c: "1" });
-    const { leftOut } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
-    expect(leftOut).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
+    const { skipped } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
+    expect(skipped).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
   });
 
   it("that a crash cut short is in the report of the rollback", async () => {
@@ -256,7 +256,7 @@ describe("a capture", () => {
     const [first] = await saved.getCheckpoints();
     const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
     expect(steps(report)).toEqual([
-      { subject: ".", change: "not restored: may hold changes of a command that was cut short" },
+      { subject: ".", change: "not restored: may hold changes of a command that was interrupted" },
     ]);
   });
 

@@ -107,7 +107,7 @@ describe("the tools of a workspace change", () => {
   });
 
   const refused: readonly (readonly [name: string, call: Call, reason: RegExp])[] = [
-    ["a path outside", ["write_file", { path: "../out", content: "" }], /holds \\?"\.\.\\?"/],
+    ["a path outside", ["write_file", { path: "../out", content: "" }], /contains \\?"\.\.\\?"/],
     ["an absolute path", ["delete_file", { path: "/etc/passwd" }], /absolute/],
     ["a path with NUL", ["read_file", { path: "a\0b" }], /NUL/],
     ["no path", ["read_file", { path: "./." }], /names no file/],
@@ -118,11 +118,15 @@ describe("the tools of a workspace change", () => {
     ["a link as a file", ["edit_file", { path: "link", oldText: "a", newText: "b" }], /is a link to/],
     ["a folder", ["write_file", { path: "src", content: "" }], /is a folder/],
     ["a file as a folder", ["write_file", { path: "run/x", content: "" }], /part of its path is a file/],
-    ["what is not there", ["edit_file", { path: "src/none", oldText: "a", newText: "b" }], /is not there/],
-    ["a text that is not in the file", ["edit_file", { path: "run", oldText: "bash", newText: "" }], /does not hold/],
+    ["what is not there", ["edit_file", { path: "src/none", oldText: "a", newText: "b" }], /does not exist/],
+    [
+      "a text that is not in the file",
+      ["edit_file", { path: "run", oldText: "bash", newText: "" }],
+      /does not contain/,
+    ],
     ["a text that is there twice", ["edit_file", { path: "src/main.ts", oldText: "1", newText: "" }], /2 times/],
-    ["no text", ["edit_file", { path: "image", oldText: "a", newText: "b" }], /no text/],
-    ["a place that is taken", ["move_file", { from: "run", to: "empty" }], /there already/],
+    ["no text", ["edit_file", { path: "image", oldText: "a", newText: "b" }], /not text/],
+    ["a place that is taken", ["move_file", { from: "run", to: "empty" }], /already exists/],
     ["what is too large", ["write_file", { path: "big", content: "x".repeat(101) }], /at most 100/],
   ];
 

@@ -141,9 +141,9 @@ describe("a file that somebody else has changed", () => {
     ["doc.md", mine, "abort", undefined],
     ["doc.md", lines([2, "mine"]), "merge", /the same lines/],
     ["doc.md", "a\0b", "merge", /only text/],
-    ["doc.md", undefined, "merge", /no answer/],
-    ["doc.md", mine, "restore", /no answer/],
-    ["made/by/agent", "mine", "merge", /was there all the time/],
+    ["doc.md", undefined, "merge", /not a valid answer/],
+    ["doc.md", mine, "restore", /not a valid answer/],
+    ["made/by/agent", "mine", "merge", /existed all the time/],
   ];
 
   it.each(refused)("%s, not settled: %#", async (path, content, answer, reason) => {

@@ -1,37 +1,36 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
-import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { FileNote } from "../files/FileNote.ts";
-import { changesBetween } from "./changesBetween.ts";
-import { emptyScan, type Scan } from "./Scan.ts";
+import type { FileNote, SkippedFile } from "../files/FileNote.ts";
+import { emptyScan, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 
-/** The key of the notes that bring in contents and say nothing of changes. */
+/** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";
-/** Contents are noted in groups of about this many bytes, so that a large folder is never held in memory whole. */
+/** Contents are recorded in groups of about this many bytes, so that memory never holds a whole large folder. */
 const groupBytes = 16 * 1024 * 1024;
 
-/** Finds out what a piece of work changed in a folder, by scanning it before and after. */
+/** Finds the files that an action changes in a folder, by a scan before and after. */
 export class FileCapture {
   readonly #options: Omit<ScanOptions, "onContent">;
-  /** The last scan of each run: the log that the run writes has the contents of all its files. */
+  /** The last scan of each run, whose log has the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();
 
   constructor(options: Omit<ScanOptions, "onContent">) {
     this.#options = options;
   }
 
-  /** What is there now, without keeping anything. */
+  /** Scans the folder and keeps nothing. */
   scan(): Promise<Scan> {
     return scanFolder({ ...this.#options, onContent: () => {} }, emptyScan);
   }
 
   /**
-   * Does something, and notes which files changed meanwhile. Their contents before are durable in the log before it
-   * begins: the first capture of a run reads every file, and keeps what the log does not have.
+   * Runs an action and records which files changed meanwhile. Their earlier contents are durable in the log before the
+   * action begins: the first capture of a run reads every file and keeps the contents that the log does not have.
    */
   async around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     const durable = persistence(context);
@@ -60,7 +59,7 @@ export class FileCapture {
   }
 }
 
-/** Contents on their way into the log, a group at a time. */
+/** Collects contents and records them in groups. */
 class NotedContents {
   readonly #context: AgentContext;
   #contents = new Map<string, Uint8Array>();
@@ -84,4 +83,23 @@ class NotedContents {
     this.#contents = new Map();
     this.#bytes = 0;
   }
+}
+
+/** The changes between two scans, and the changed files whose contents are not kept. */
+function changesBetween(before: Scan, after: Scan): Required<Pick<FileNote, "changes" | "folders" | "leftOut">> {
+  const paths = new Set([...before.files.keys(), ...after.files.keys()]);
+  const changes: FileChange[] = [];
+  const leftOut: SkippedFile[] = [];
+  for (const path of paths) {
+    const [was, is] = [before.files.get(path), after.files.get(path)];
+    const reason = was?.leftOut ?? is?.leftOut;
+    if (reason === undefined) changes.push(...changeOf(path, was, is));
+    else if (!was || !is || !isSameStamp(was.stamp, is.stamp)) leftOut.push({ path, reason });
+  }
+  return { changes, leftOut, folders: [...after.folders].filter((folder) => !before.folders.has(folder)) };
+}
+
+function changeOf(path: string, was: ScannedFile | undefined, is: ScannedFile | undefined): readonly FileChange[] {
+  if (isSameFile(was?.state, is?.state)) return [];
+  return [{ path, ...(was?.state && { before: was.state }), ...(is?.state && { after: is.state }) }];
 }

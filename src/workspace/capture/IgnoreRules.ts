@@ -1,21 +1,20 @@
 import ignore, { type Ignore } from "ignore";
 
-/** Rules of one folder, for paths below it. */
+/** The rules of one folder, for paths below it. */
 interface FolderRules {
-  /** Where the part of a path that they judge begins. */
+  /** The index in a path at which the part below the folder begins. */
   readonly offset: number;
   readonly rules: Ignore;
 }
 
 /**
- * Which paths a scan passes over: what the `.gitignore` files on the way say, the innermost last, and own rules after
- * those. A later rule may take back what an earlier one ignored, as in git; below a folder that is ignored nothing is
- * looked at.
+ * The paths that a scan skips: by the `.gitignore` files on the way, the innermost last, and then by the rules of the
+ * workspace. As in git, a later rule can include what an earlier rule ignored, but nothing below an ignored folder.
  */
 export class IgnoreRules {
   readonly #folders: readonly FolderRules[];
   readonly #own: readonly FolderRules[];
-  /** Parsed rules by their text: they remember what they said of a path, and most are the same in the next scan. */
+  /** Parsed rules by their text: they cache their answers, and most are the same in the next scan. */
   readonly #parsed: Map<string, Ignore>;
 
   private constructor(folders: readonly FolderRules[], own: readonly FolderRules[], parsed: Map<string, Ignore>) {

@@ -1,7 +1,7 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import type { LeftOutFile } from "../files/FileNote.ts";
+import type { SkippedFile } from "../files/FileNote.ts";
 
-/** Size, times, mode and place on the disk: while they are the same, a file is, if it was settled. */
+/** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
 export interface FileStamp {
   readonly size: number;
   readonly mtimeMs: number;
@@ -10,18 +10,18 @@ export interface FileStamp {
   readonly mode: number;
 }
 
-/** A file as a scan found it. */
+/** A file in a scan. */
 export interface ScannedFile {
-  /** Absent: it is not kept, see `leftOut`. */
+  /** Absent: its content is not kept, see `leftOut`. */
   readonly state?: FileState;
   readonly stamp: FileStamp;
-  /** False for a file that had changed so lately that its next change may have the same times. */
+  /** False for a file that changed so recently that its next change may have the same times. */
   readonly settled: boolean;
-  /** Why it is not kept, to be read after its path. */
+  /** Why its content is not kept; follows the path in messages. */
   readonly leftOut?: string;
 }
 
-/** Everything in a folder that is not ignored, at one time. */
+/** All files and folders that are not ignored, at one time. */
 export interface Scan {
   readonly files: ReadonlyMap<string, ScannedFile>;
   readonly folders: ReadonlySet<string>;
@@ -30,8 +30,8 @@ export interface Scan {
 /** A scan of an empty folder. */
 export const emptyScan: Scan = { files: new Map(), folders: new Set() };
 
-/** The files of a scan that are not kept, with why. */
-export function leftOutOf({ files }: Scan): readonly LeftOutFile[] {
+/** The files of a scan whose contents are not kept, with the reason. */
+export function skippedIn({ files }: Scan): readonly SkippedFile[] {
   return [...files].flatMap(([path, { leftOut }]) => (leftOut === undefined ? [] : [{ path, reason: leftOut }]));
 }
 

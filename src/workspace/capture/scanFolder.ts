@@ -6,25 +6,25 @@ import { isUnfinished } from "../files/replaceFile.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import { isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 
-/** How a folder is scanned. */
+/** How to scan a folder. */
 export interface ScanOptions {
   readonly root: string;
   readonly rules: IgnoreRules;
   readonly maximumFileBytes: number;
   readonly maximumFiles: number;
-  /** Called with each content that was read, because its file is new or changed. */
+  /** Called with the content of each new or changed file. */
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/** A file that changed this lately may change again without another time stamp: it is read again by the next scan. */
+/** A file that changed more recently may change again with the same time stamp, so the next scan reads it again. */
 const settledAfterMs = 100;
-/** After how many files others get a turn. */
+/** The number of files after which the scan yields to other work. */
 const filesPerTurn = 1_000;
-/** Names that need no closer look. */
+/** Names that need no further check. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at everything in a folder, and reads what is not as the scan before found it. Follows no link. */
+/** Scans a folder, and reads each file that changed since the scan `before`. Follows no link. */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
   const walk: Walk = { ...options, before, files: new Map(), folders: new Set() };
   await scanInto(walk, "", options.rules);
@@ -52,7 +52,7 @@ async function scanInto(walk: Walk, folder: string, outer: IgnoreRules): Promise
   }
 }
 
-/** Names that are nobody's work, and those that no tool could reach either. */
+/** Leaves out temporary files, and names that no tool can reach. */
 function isKept(name: string, path: string): boolean {
   if (ordinaryName.test(name)) return true;
   if (isUnfinished(name)) return false;
@@ -113,7 +113,7 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    // Gone since its folder was listed.
+    // Removed since its folder was listed.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }

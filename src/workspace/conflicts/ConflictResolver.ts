@@ -14,32 +14,31 @@ import type { MergeResult } from "../merge/MergeResult.ts";
 import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 import type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./ResolutionOutcome.ts";
 import { mergedIn, resolutionPrompt } from "./resolutionPrompt.ts";
-import { resultProblem } from "./resultProblem.ts";
 
-/** What a person is shown. */
+/** What `askPerson` gets. */
 export interface ConflictQuestion {
   readonly conflict: ContentConflict;
-  /** Between markers where the sides conflict. */
+  /** The merge, with markers around conflicts. */
   readonly merged: MergeResult;
-  /** A result that passed every check and that nobody has agreed to yet: the clean merge, or the model's. */
+  /** A result that passed every check and still needs approval: the clean merge or the model's. Absent: there is none. */
   readonly proposal?: { readonly by: "merge" | "model"; readonly text: string };
   readonly signal: AbortSignal;
 }
 
-/** How conflicts are resolved. */
+/** How to resolve conflicts. */
 export interface ConflictResolverOptions {
   /**
-   * How far it may go without a person: `merge` (default) applies clean merges and shows a person what the model
-   * proposes; `model` applies what the model proposes too; `ask` applies nothing that no person has seen.
+   * What may be applied without a person. `merge`: clean merges; a person sees what the model proposes. `model`: the
+   * model's proposals too. `ask`: nothing. Default: `merge`.
    */
   readonly automation?: "merge" | "model" | "ask" | undefined;
-  /** Asked when the merge is not clean. Absent: no model is asked. */
+  /** Asked when the merge is not clean or fails `check`. Absent: no model is asked. */
   readonly model?: { readonly promptExecutor: PromptExecutor; readonly name: string } | undefined;
-  /** Asked last. Gives the content, or `undefined` to leave the conflict as it is. Absent: nobody is asked. */
+  /** Asked last. Returns the content, or `undefined` to leave the conflict unresolved. Absent: no person is asked. */
   readonly askPerson?:
     | ((question: ConflictQuestion) => PromiseLike<string | undefined> | string | undefined)
     | undefined;
-  /** The last word on each result, a person's included: gives what is wrong with it, such as what a compiler says. */
+  /** Checks each result, including a person's: returns what is wrong with it, such as a compiler error. Absent: no check. */
   readonly check?:
     | ((text: string, conflict: ContentConflict) => PromiseLike<string | undefined> | string | undefined)
     | undefined;
@@ -57,12 +56,14 @@ const optionsSchema = strictOptions({
 
 const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });
 
+const marker = /^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?\r?$/;
+
 type Proposal = NonNullable<ConflictQuestion["proposal"]>;
 
 /**
- * Resolves conflicts in a chain: a clean merge, then the model, then a person. A result in which conflict markers are left,
- * that is empty where neither side was, or that fails `check` is not applied, whoever made it; the next one is asked. A
- * failure of the model or of the check counts as a refusal.
+ * Resolves conflicts step by step: a clean merge, then the model, then a person. A result is not applied when it contains
+ * conflict markers, is empty although neither side is, or fails `check`, whoever made it; then the next step is asked. A
+ * failure of the model or of `check` counts as a refusal.
  */
 export class ConflictResolver {
   readonly #options: ConflictResolverOptions;
@@ -73,7 +74,10 @@ export class ConflictResolver {
     this.#options = options;
   }
 
-  /** @param signal ends it: `resolve` then rejects with its reason. */
+  /**
+   * @param signal aborts it: `resolve` then rejects with the reason.
+   * @throws InvalidInputError; what `askPerson` throws.
+   */
   async resolve(
     conflict: ContentConflict,
     signal: AbortSignal = new AbortController().signal,
@@ -86,10 +90,10 @@ export class ConflictResolver {
       (await this.#tryMerge(merged, conflict, refused)) ?? (await this.#tryModel(conflict, refused, signal));
     signal.throwIfAborted();
     const mayApply = automation === "model" || (automation === "merge" && proposal?.by === "merge");
-    if (proposal !== undefined && mayApply) return settled(proposal.by, proposal.text, refused);
+    if (proposal !== undefined && mayApply) return resolved(proposal.by, proposal.text, refused);
     const text = await this.#askPerson({ conflict, merged, ...(proposal && { proposal }), signal }, refused);
     signal.throwIfAborted();
-    return text === undefined ? { settled: false, merged, refused } : settled("person", text, refused);
+    return text === undefined ? { resolved: false, merged, refused } : resolved("person", text, refused);
   }
 
   async #tryMerge(
@@ -116,16 +120,16 @@ export class ConflictResolver {
       .then(({ message }) => mergedIn(textOf(message), conflict))
       .catch((error: unknown) => new Error(`the model failed: ${messageOf(error)}`));
     const problem =
-      typeof text === "string" ? await this.#problem(text, conflict) : (text?.message ?? "it gave no file");
+      typeof text === "string" ? await this.#problem(text, conflict) : (text?.message ?? "it returned no file");
     if (typeof text === "string" && problem === undefined) return { by: "model", text };
-    refused.push({ step: "model", reason: problem ?? "it gave no file" });
+    refused.push({ step: "model", reason: problem ?? "it returned no file" });
     return undefined;
   }
 
   async #askPerson(question: ConflictQuestion, refused: RefusedResolution[]): Promise<string | undefined> {
     if (this.#options.askPerson === undefined) return undefined;
     const text = await this.#options.askPerson(question);
-    const problem = text === undefined ? "left as it is" : await this.#problem(text, question.conflict);
+    const problem = text === undefined ? "left unresolved" : await this.#problem(text, question.conflict);
     if (problem === undefined) return text;
     refused.push({ step: "person", reason: problem });
     return undefined;
@@ -140,10 +144,18 @@ export class ConflictResolver {
   }
 }
 
-function settled(settledBy: ResolutionStep, text: string, refused: readonly RefusedResolution[]): ResolutionOutcome {
-  return { settled: true, settledBy, text, refused };
+function resolved(resolvedBy: ResolutionStep, text: string, refused: readonly RefusedResolution[]): ResolutionOutcome {
+  return { resolved: true, resolvedBy, text, refused };
 }
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Why a text cannot be the result of a conflict; `undefined` when it can. */
+function resultProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
+  if (text.trim() === "" && ours.trim() !== "" && theirs.trim() !== "") return "it is empty, and neither side is";
+  const known = new Set([base, ours, theirs].flatMap((side) => side.split("\n")));
+  const left = text.split("\n").find((line) => marker.test(line) && !known.has(line));
+  return left === undefined ? undefined : `a conflict marker is left: ${JSON.stringify(left)}`;
 }

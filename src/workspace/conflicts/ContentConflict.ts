@@ -2,19 +2,19 @@ import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /**
- * A text that was changed on two sides, and what is known of why. In a rollback, where what the agent did is taken out, `base`
- * is what the agent left, and `ours` the file at the checkpoint.
+ * A text that was changed on two sides, with the known intents. In a rollback, which reverts the agent's changes, `base` is
+ * the file as the agent left it, and `ours` the file at the checkpoint.
  */
 export interface ContentConflict {
   /** Relative to the root. */
   readonly path: string;
-  /** What both sides come from: the file at the checkpoint. */
+  /** The last common version. */
   readonly base: string;
-  /** The agent's. */
+  /** The agent's version. */
   readonly ours: string;
-  /** The file as somebody else has left it. */
+  /** The version that others left. */
   readonly theirs: string;
-  /** What the agent wants: what it was asked for and its last decision. Absent: not known. */
+  /** What the agent wants: its task and last decision. Absent: not known. */
   readonly agentIntent?: string | undefined;
   /** What the other side wanted, such as the messages of its commits. Absent: not known; a model is asked to infer it. */
   readonly externalIntent?: string | undefined;

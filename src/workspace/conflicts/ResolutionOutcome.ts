@@ -1,27 +1,27 @@
 import type { MergeResult } from "../merge/MergeResult.ts";
 
-/** Who can settle a conflict, in the order in which they are asked. */
+/** The steps that can resolve a conflict, in order. */
 export type ResolutionStep = "merge" | "model" | "person";
 
-/** Why a step did not settle it. Its result was not applied. */
+/** A step that did not resolve the conflict; its result was not applied. */
 export interface RefusedResolution {
   readonly step: ResolutionStep;
   readonly reason: string;
 }
 
-/** What became of a conflict, and who settled it. */
+/** The outcome of a conflict, and the step that resolved it. */
 export type ResolutionOutcome =
   | {
-      readonly settled: true;
-      readonly settledBy: ResolutionStep;
-      /** The content that the file is to have. */
+      readonly resolved: true;
+      readonly resolvedBy: ResolutionStep;
+      /** The new content of the file. */
       readonly text: string;
       readonly refused: readonly RefusedResolution[];
     }
   | {
-      readonly settled: false;
-      /** Between markers where the sides conflict. */
+      readonly resolved: false;
+      /** The merge, with markers around conflicts. */
       readonly merged: MergeResult;
-      /** What each step that was asked came to. */
+      /** Why each step did not resolve it. */
       readonly refused: readonly RefusedResolution[];
     };

@@ -5,7 +5,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { commitMessagesAbout } from "../git/commitMessagesAbout.ts";
+import { commitMessagesAbout } from "../git/history.ts";
 import type { ConflictResolver } from "./ConflictResolver.ts";
 import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 import type { ResolutionOutcome } from "./ResolutionOutcome.ts";
@@ -17,12 +17,11 @@ const callSchema = z.object({
 });
 
 /**
- * Resolves a conflict on behalf of a run: what the agent wants is what it was asked for and its last decision, what the
- * other side wanted are the messages of the upstream's commits that touched the file. Who settled it is recorded among the
- * agent's decisions.
+ * Resolves a conflict in a run. By default the agent's intent is its task and last decision, and the other side's intent is
+ * the messages of the upstream commits that changed the file. The result is recorded among the agent's decisions.
  *
- * @param options.root of the repository's work tree. Default: what the other side wanted is not known.
- * @throws GitError; what the person's handler throws; the reason of the run's abort.
+ * @param options.root the root of the repository's work tree. Absent: the intent of the other side is not known.
+ * @throws InvalidInputError, GitError; what `askPerson` throws; the reason of the run's abort.
  */
 export async function resolveInRun(
   context: AgentContext,
@@ -38,7 +37,7 @@ export async function resolveInRun(
   const outcome = await resolver.resolve({ ...conflict, ...known }, context.signal);
   const reason = outcome.refused.map(({ step, reason: problem }) => `${step}: ${problem}`).join("; ");
   context.recordDecision({
-    decision: `conflict in ${conflict.path}: ${outcome.settled ? `settled by ${outcome.settledBy}` : "not settled"}`,
+    decision: `conflict in ${conflict.path}: ${outcome.resolved ? `settled by ${outcome.resolvedBy}` : "not settled"}`,
     ...(reason !== "" && { reason }),
   });
   return outcome;

@@ -2,10 +2,10 @@ import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointD
 import { isSameFile, type FileState } from "../../checkpoint/data/FileChange.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
-/** Files as the workspace left them, by path; `undefined` for one that it deleted. */
+/** Files as the workspace left them, by path; `undefined` for a deleted file. */
 export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
 
-/** Whether a file is as the workspace left it: then its change is the agent's own. */
+/** Whether a file is as the workspace left it, so that its change is the agent's own. */
 export async function isLeftByWorkspace(
   path: string,
   left: LeftFiles | undefined,
@@ -18,8 +18,8 @@ export async function isLeftByWorkspace(
 }
 
 /**
- * The files as the workspace left them on the line that leads to the newest checkpoint; each checkpoint says only what
- * changed since the one before. @param checkpoints oldest first.
+ * The files as the workspace left them on the path to the newest checkpoint. Each checkpoint lists only the changes since
+ * its parent. @param checkpoints oldest first.
  */
 export function leftFilesOf(checkpoints: readonly AgentCheckpointData[]): LeftFiles {
   const byId = new Map(checkpoints.map((checkpoint) => [checkpoint.checkpointId, checkpoint]));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { storageKey, type StorageKey } from "../../agent/context/StorageKey.ts";
 import type { DriftReport } from "./DriftReport.ts";
 
-/** Something that others did while a task was at work, and what came of it. */
+/** A change that others made while a task was running, and how it was settled. */
 export interface DriftEvent {
   /** ISO 8601. */
   readonly detected_at: string;
@@ -13,20 +13,20 @@ export interface DriftEvent {
     readonly old_head?: string;
     readonly new_head?: string;
   };
-  /** Absent: nobody was asked. */
+  /** Absent: not settled. */
   readonly resolution?: DriftResolution;
 }
 
 /** How a drift was settled. */
 export type DriftResolution = "ignored" | "rebased" | "task_restarted" | "user_handled";
 
-/** Which versions a task has worked on. It is kept in the agent's storage, and so in its log and in each checkpoint. */
+/** The versions that a task has worked on. It is part of the agent's storage, and so of its log and of each checkpoint. */
 export interface VersionTracker {
   readonly task_id: string;
   /** The commit that was checked out when the task began; empty when there was none. */
   readonly started_at_commit: string;
   readonly current_head: string;
-  /** As it was last fetched; empty when there was none. */
+  /** As last fetched; empty when there was none. */
   readonly upstream_head: string;
   /** Oldest first. */
   readonly drift_events: readonly DriftEvent[];
@@ -44,7 +44,7 @@ const eventSchema = z.object({
   resolution: z.enum(["ignored", "rebased", "task_restarted", "user_handled"]).exactOptional(),
 });
 
-/** Where an agent's storage has it. */
+/** The key of the tracker in the agent's storage: `drift`. */
 export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
   "drift",
   z.object({
@@ -57,9 +57,9 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 );
 
 /**
- * The tracker after a check: heads as they are now, and what is new since the check before as events.
+ * The tracker after a check: the current heads, and an event for each change since the last check.
  *
- * @param about.resolution how somebody settled what the upstream has now. Absent: nobody was asked.
+ * @param about.resolution how the current state of the upstream was settled. Absent: nobody was asked.
  */
 export function trackVersions(
   known: VersionTracker | undefined,
@@ -78,7 +78,7 @@ export function trackVersions(
   };
 }
 
-/** The tracker after all that the upstream has changed, and that nobody settled before, is settled in one way. */
+/** The tracker with every unsettled upstream change settled in one way. */
 export function settleAll(tracker: VersionTracker, resolution: DriftResolution): VersionTracker {
   const events = tracker.drift_events.map((event) =>
     event.type === "local_change" || event.resolution !== undefined ? event : { ...event, resolution },
@@ -86,7 +86,12 @@ export function settleAll(tracker: VersionTracker, resolution: DriftResolution):
   return { ...tracker, drift_events: events };
 }
 
-/** Whether somebody has settled what the upstream has now. A restart settles it for what the task did before. */
+/** The upstream head of the last check; `undefined` when there was no check, or no upstream. */
+export function knownHeadOf(tracker: VersionTracker | undefined): string | undefined {
+  return tracker?.upstream_head === "" ? undefined : tracker?.upstream_head;
+}
+
+/** Whether the current state of the upstream is settled. A restart settles it only for the work before the restart. */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
   const resolution = lastAbout(known, upstreamHead)?.resolution;
   return resolution !== undefined && resolution !== "task_restarted";
@@ -100,22 +105,29 @@ function settled(event: DriftEvent, upstreamHead: string, resolution: DriftResol
   return event.details.new_head === upstreamHead && event.resolution === undefined ? { ...event, resolution } : event;
 }
 
-function newEvents(
+function newEvents(known: VersionTracker | undefined, report: DriftReport, at: string): readonly DriftEvent[] {
+  const changes = [...upstreamChange(known, report), ...localChange(known, report)];
+  return changes.map((change) => ({ detected_at: at, ...change }));
+}
+
+function upstreamChange(
   known: VersionTracker | undefined,
-  { upstreamHead = "", commitsBehind, conflictingFiles, localFiles, rewritten }: DriftReport,
-  at: string,
-): readonly DriftEvent[] {
-  const events: DriftEvent[] = [];
-  const add = (type: DriftEvent["type"], details: DriftEvent["details"]): void =>
-    void events.push({ detected_at: at, type, details });
+  { upstreamHead = "", commitsBehind, conflictingFiles, rewritten }: DriftReport,
+): readonly Omit<DriftEvent, "detected_at">[] {
   const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
+  if (rewritten) return [{ type: "force_push", details: heads }];
   const isNew =
     known?.upstream_head !== upstreamHead || lastAbout(known, upstreamHead)?.resolution === "task_restarted";
-  if (rewritten) add("force_push", heads);
-  else if (isNew && commitsBehind > 0)
-    add("upstream_change", { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads });
+  if (!isNew || commitsBehind === 0) return [];
+  const details = { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads };
+  return [{ type: "upstream_change", details }];
+}
+
+function localChange(
+  known: VersionTracker | undefined,
+  { localFiles }: DriftReport,
+): readonly Omit<DriftEvent, "detected_at">[] {
   const last = known?.drift_events.findLast(({ type }) => type === "local_change")?.details.conflicting_files;
-  if (localFiles.length > 0 && last?.join("\n") !== localFiles.join("\n"))
-    add("local_change", { conflicting_files: localFiles });
-  return events;
+  if (localFiles.length === 0 || last?.join("\n") === localFiles.join("\n")) return [];
+  return [{ type: "local_change", details: { conflicting_files: localFiles } }];
 }

@@ -6,21 +6,21 @@ import type { DriftReport } from "./DriftReport.ts";
 import { type CommonFile, driftSeverity } from "./driftSeverity.ts";
 import { isLeftByWorkspace, type LeftFiles } from "./LeftFiles.ts";
 
-/** What a check needs to know. */
+/** How to check for drift. */
 export interface DriftQuestion {
   readonly files: WorkspaceFiles;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
-  readonly upstream?: string;
-  /** The upstream head of the check before; absent: there was none. */
-  readonly knownUpstreamHead?: string;
-  /** Files as the workspace left them: such changes are the agent's own. Default: none. */
-  readonly left?: LeftFiles;
-  readonly signal?: AbortSignal;
+  readonly upstream?: string | undefined;
+  /** The upstream head of the last check; absent: there was none. */
+  readonly knownUpstreamHead?: string | undefined;
+  /** Files as the workspace left them, whose changes are the agent's own. Default: none. */
+  readonly left?: LeftFiles | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Looks how a repository stands to its upstream, as somebody last fetched it, and what was changed in it by others. Runs
- * nothing that the repository names, fetches nothing, and changes nothing.
+ * Compares a repository with its upstream, as last fetched, and finds the changes of others in the work tree. It runs no
+ * program that the repository names, fetches nothing, and changes nothing.
  *
  * @throws GitError when there is no repository, or git is not installed.
  */

@@ -4,11 +4,11 @@ import type { DriftReport } from "./DriftReport.ts";
 import { severitySchema } from "./driftSeverity.ts";
 
 /**
- * What to do about a drift: `go_on`, and where there is something to take over, rebase when the task is done or soon;
- * `pause` until somebody has settled it; `stop`, since history was rewritten and work may be lost.
+ * What to do about a drift. `continue`: and rebase soon or at the end of the task, if the upstream has new commits. `pause`:
+ * until the conflict is settled. `stop`: history was rewritten and work may be lost.
  */
 export type DriftResponse =
-  | { readonly action: "go_on"; readonly rebase?: "at_end" | "soon" }
+  | { readonly action: "continue"; readonly rebase?: "at_end" | "soon" }
   | { readonly action: "pause" | "stop"; readonly advice: string };
 
 const reportSchema = z.object({
@@ -19,7 +19,7 @@ const reportSchema = z.object({
   conflictingFiles: z.array(z.string()),
 });
 
-/** Decides by severity: low goes on, medium tells, high pauses; rewritten history stops. */
+/** The response to a report: low and medium severity continue, high pauses, rewritten history stops. @throws InvalidInputError */
 export function driftResponse(report: DriftReport): DriftResponse {
   checkSchema(reportSchema, report, "drift report");
   const { rewritten, severity, upstream, commitsBehind, conflictingFiles } = report;
@@ -28,15 +28,15 @@ export function driftResponse(report: DriftReport): DriftResponse {
       action: "stop",
       advice:
         `The history of ${upstream} was rewritten, and work may be lost. ` +
-        "Stop the task, compare the old head with the new one, bring the work tree up to date by hand, and start again.",
+        "Stop the task, compare the old head with the new one, update the work tree by hand, and start the task again.",
     };
   if (severity === "high")
     return {
       action: "pause",
       advice:
         `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
-        `${conflictingFiles.join(", ")}. Settle the conflict, then go on.`,
+        `${conflictingFiles.join(", ")}. Settle the conflict, then continue.`,
     };
-  if (severity === "none") return { action: "go_on" };
-  return { action: "go_on", rebase: severity === "medium" ? "soon" : "at_end" };
+  if (severity === "none") return { action: "continue" };
+  return { action: "continue", rebase: severity === "medium" ? "soon" : "at_end" };
 }

@@ -3,7 +3,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type DriftSeverity, severitySchema } from "./driftSeverity.ts";
 
-/** Begin the task again, or bring the changes together and go on. */
+/** Start the task again, or merge the changes and continue. */
 export type RestartAdvice = "restart" | "merge_and_continue";
 
 const taskSchema = strictOptions({
@@ -12,14 +12,15 @@ const taskSchema = strictOptions({
   preference: z.enum(["restart", "merge_and_continue"]).optional(),
 });
 
-/** Below this a task has so little to lose that a hard conflict is not worth settling. */
+/** Below this percentage a task has too little to lose to make a hard conflict worth settling. */
 const littleProgress = 20;
 
 /**
- * Whether a task should begin again after a drift.
+ * Whether to restart a task after a drift: below 20 % of progress with a high severity, unless `preference` says otherwise.
  *
- * @param task.progress 0 to 100.
- * @param task.preference what the user wants; it wins.
+ * @param task.progress percentage, 0 to 100.
+ * @param task.preference the choice of the user, which wins. Absent: none.
+ * @throws InvalidInputError
  */
 export function recommendRestart(task: {
   readonly progress: number;

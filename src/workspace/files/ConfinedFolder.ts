@@ -5,7 +5,7 @@ import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import { systemReason } from "./systemReason.ts";
 
-/** Where a file is, while its folder is held open. */
+/** The place of a file while its folder is open. */
 export interface FilePlace {
   /** Relative to the root, for messages. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface FilePlace {
   readonly at: string;
   /** The open folder. */
   readonly folder: string;
-  /** Makes what was put into the folder or taken from it durable. */
+  /** Makes changes of the folder durable. */
   readonly sync: () => Promise<void>;
 }
 
@@ -26,9 +26,9 @@ const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constan
 const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /**
- * A folder that nothing below it leads out of. Each folder on the way to a file is opened from the one before it and no
- * link is followed, so that a link put there in the meantime is met, and not passed through: on Linux by what is open,
- * elsewhere, where Node cannot open one thing relative to another, by looking at each name.
+ * A folder that no path below it can leave. Each folder on the way to a file is opened from the one before it, without
+ * following links, so that a link planted meanwhile is refused. On Linux this uses open handles; elsewhere Node cannot open
+ * relative to a handle, so each name is checked instead.
  */
 export class ConfinedFolder {
   readonly root: string;
@@ -38,11 +38,11 @@ export class ConfinedFolder {
   }
 
   /**
-   * Does something with the place of a file.
+   * Runs an action with the place of a file.
    *
    * @param path as `relativePath` gives it.
-   * @param made called with each folder that had to be made; absent: missing folders are an error.
-   * @throws PathNotAllowedError when the way leads through a link; FileAccessError.
+   * @param made called with each folder that it creates; absent: missing folders are an error.
+   * @throws PathNotAllowedError when the path leads through a link; FileAccessError.
    */
   async within<Result>(
     path: string,
@@ -105,7 +105,7 @@ function placeOf(handle: FileHandle, path: string): string {
 async function refusal(error: unknown, at: string, path: string): Promise<Error> {
   if (error instanceof PathNotAllowedError) return error;
   const found = await lstat(at).catch(() => undefined);
-  if (found?.isSymbolicLink()) return new PathNotAllowedError(path, "the way to it leads through a link");
+  if (found?.isSymbolicLink()) return new PathNotAllowedError(path, "it leads through a link");
   return new FileAccessError(path, systemReason(error), { cause: error });
 }
 

@@ -2,35 +2,38 @@ import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { relativePath } from "./relativePath.ts";
 
-/** What a workspace notes before it changes files, or when it found them changed. */
+/** What a workspace records before it changes files, or after it found changes. */
 export interface FileNote {
   readonly changes: readonly FileChange[];
-  /** Folders that were made for them, outermost first. Absent: none. */
+  /** Folders that were created for them, outermost first. Absent: none. */
   readonly folders?: readonly string[];
-  /** Files that changed and are not kept, with why. Absent: none. */
-  readonly leftOut?: readonly LeftOutFile[];
-  /** A piece of work begins whose changes are found out at its end. A beginning without its end was cut short. */
+  /** Changed files whose content is not kept, with the reason. Absent: none. */
+  readonly leftOut?: readonly SkippedFile[];
+  /** The id of a capture that begins; a note with the same `ended` follows, unless it was interrupted. */
   readonly began?: string;
   readonly ended?: string;
 }
 
-/** What notes say that a rollback cannot bring back. @param notes oldest first. */
-export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
+/** The changes that a rollback cannot revert. @param notes oldest first. */
+export function unknownIn(notes: readonly FileNote[]): readonly SkippedFile[] {
   const ended = new Set(notes.map((note) => note.ended));
-  const cutShort = notes.filter(({ began }) => began !== undefined && !ended.has(began));
-  const reason = "may hold changes of a command that was cut short";
-  return [...notes.flatMap(({ leftOut = [] }) => leftOut), ...cutShort.slice(0, 1).map(() => ({ path: ".", reason }))];
+  const interrupted = notes.filter(({ began }) => began !== undefined && !ended.has(began));
+  const reason = "may hold changes of a command that was interrupted";
+  return [
+    ...notes.flatMap(({ leftOut = [] }) => leftOut),
+    ...interrupted.slice(0, 1).map(() => ({ path: ".", reason })),
+  ];
 }
 
-/** A file that a scan did not take in. */
-export interface LeftOutFile {
+/** A file whose content is not kept. */
+export interface SkippedFile {
   readonly path: string;
-  /** To be read after the path. */
+  /** Completes a sentence that begins with the path. */
   readonly reason: string;
 }
 
 /**
- * A note as it was stored, judged again: its paths are not to be trusted.
+ * A stored note, validated again: its paths are not trusted.
  *
  * @throws UnreadableValueError, PathNotAllowedError
  */
@@ -48,7 +51,7 @@ export function fileNoteOf(value: unknown): FileNote {
   };
 }
 
-/** Only in the form in which paths are kept: another would be another key for the same file. */
+/** Only the stored form of a path is valid: any other form would be a second key for the same file. */
 function assertPath(path: string): void {
   if (relativePath(path) !== path)
     throw new UnreadableValueError(`a note of changed files has the path ${JSON.stringify(path)}`);
@@ -62,7 +65,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isLeftOut(value: unknown): value is LeftOutFile {
+function isLeftOut(value: unknown): value is SkippedFile {
   if (typeof value !== "object" || value === null) return false;
-  return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
+  return isText((value as SkippedFile).path) && isText((value as SkippedFile).reason);
 }

@@ -6,9 +6,9 @@ import { readFile, type FoundFile } from "./readFile.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 import { systemReason } from "./systemReason.ts";
 
-/** The files of a workspace, by paths as `relativePath` gives them. Nothing outside of the root is ever reached. */
+/** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
 export class WorkspaceFiles {
-  /** Files of more bytes are not read. */
+  /** Larger files are not read. */
   readonly maximumBytes: number;
   readonly #folder: ConfinedFolder;
 
@@ -21,7 +21,7 @@ export class WorkspaceFiles {
     return this.#folder.root;
   }
 
-  /** What is there. @throws PathNotAllowedError, FileAccessError */
+  /** What is at a path. @throws PathNotAllowedError, FileAccessError */
   async read(path: string): Promise<FoundFile> {
     try {
       return await this.#folder.within(path, (place) => readFile(place, this.maximumBytes));
@@ -31,7 +31,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Puts a file or a link there, with the folders it needs; or removes it, where it need not be. Durable when it resolves. */
+  /** Writes a file or a link, with the folders it needs; without a `state` removes it, if it exists. Durable when it resolves. */
   async put(path: string, state: FileState | undefined, content?: Uint8Array): Promise<void> {
     const made = state === undefined ? undefined : () => {};
     try {
@@ -41,7 +41,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** The folders on the way to a file that are not there, outermost first. */
+  /** The missing folders on the way to a file, outermost first. */
   async missingFolders(path: string): Promise<readonly string[]> {
     const names = path.split("/");
     const missing: string[] = [];
@@ -52,7 +52,7 @@ export class WorkspaceFiles {
     return missing;
   }
 
-  /** Removes a folder if there is nothing in it. */
+  /** Removes a folder if it is empty. */
   async removeEmptyFolder(path: string): Promise<void> {
     try {
       await this.#folder.within(path, async (place) => {
@@ -67,7 +67,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Removes what an earlier process left half-way when it put this file. */
+  /** Removes temporary files that an interrupted write of this file left. */
   async removeUnfinished(path: string): Promise<void> {
     try {
       await this.#folder.within(path, removeUnfinished);

@@ -1,21 +1,21 @@
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { FoundFile } from "./readFile.ts";
 
-/** What was found, if it is a file or a link. @throws FileAccessError */
+/** The found file or link. @throws FileAccessError */
 export function presentIn(found: FoundFile, path: string): FoundFile & { readonly kind: "file" | "link" } {
-  if (found.kind === "missing") throw new FileAccessError(path, "is not there");
+  if (found.kind === "missing") throw new FileAccessError(path, "does not exist");
   if (found.kind === "other") throw new FileAccessError(path, found.reason);
   return found;
 }
 
-/** What was found, if it is a file. @throws FileAccessError */
+/** The found file. @throws FileAccessError */
 export function fileIn(found: FoundFile, path: string): FoundFile & { readonly kind: "file" } {
   const present = presentIn(found, path);
   if (present.kind === "file") return present;
   throw new FileAccessError(path, `is a link to ${JSON.stringify(present.state.target)}, and links are not followed`);
 }
 
-/** The text of a content, a byte-order mark included; `undefined` when it is not UTF-8 or holds a NUL character. */
+/** A content as text, with its byte-order mark; `undefined` when it is not UTF-8 or contains a NUL character. */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {

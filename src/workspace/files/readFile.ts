@@ -6,17 +6,17 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { FilePlace } from "./ConfinedFolder.ts";
 import { systemReason } from "./systemReason.ts";
 
-/** What is where a file should be. */
+/** What was found at the path of a file. */
 export type FoundFile =
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
   | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
-  /** Something that is not kept: a folder, a device, a file over the cap. `reason` is read after the name. */
+  /** Something whose content is not kept: a folder, a device, a file that is too large. `reason` follows the path in messages. */
   | { readonly kind: "other"; readonly reason: string; readonly folder?: true };
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at a file and reads it, unless it has more than `maximumBytes`. No link is followed. @throws FileAccessError */
+/** Reads a file of at most `maximumBytes`. Follows no link. @throws FileAccessError */
 export async function readFile(place: FilePlace, maximumBytes: number): Promise<FoundFile> {
   try {
     const found = await lstat(place.at);

@@ -1,14 +1,14 @@
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 
-/** Each folder on the way is opened and synced on its own. */
+/** A limit, since each folder on the way is opened and synced separately. */
 const deepest = 100;
 
-/** Code points that some file systems leave out when they compare names. */
+/** Code points that some file systems ignore when they compare names. */
 const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g;
 
 /**
- * A path inside a workspace in the form in which it is kept: names joined by "/", none of them "." or "..". Paths come
- * from models and from storage; this judges their text, {@link ConfinedFolder} what is on the disk.
+ * The stored form of a path inside a workspace: names joined by "/", none of them "." or "..". Paths come from models and
+ * from storage; this checks their text, and {@link ConfinedFolder} checks the disk.
  *
  * @throws PathNotAllowedError
  */
@@ -23,17 +23,17 @@ function problemOf(path: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return "it names no file";
   if (path.startsWith("/")) return "it is absolute";
   if (names.length > deepest) return `it is more than ${deepest} folders deep`;
-  if (path.includes("\0")) return "it holds a NUL character";
+  if (path.includes("\0")) return "it contains a NUL character";
   if (/\p{Surrogate}/u.test(path)) return "it is not well-formed text";
-  if (names.includes("..")) return 'it holds ".."';
-  if (process.platform === "win32" && /[\\:]/.test(path)) return 'it holds "\\" or ":"';
+  if (names.includes("..")) return 'it contains ".."';
+  if (process.platform === "win32" && /[\\:]/.test(path)) return 'it contains "\\" or ":"';
   if (names.some(isGitFolder)) return "it leads into .git";
   return names.some((name) => plainName(name) === ".agent-persistence")
     ? "it leads into .agent-persistence"
     : undefined;
 }
 
-/** Also the spellings that other file systems take for `.git`. */
+/** Includes the spellings that other file systems treat as `.git`. */
 function isGitFolder(name: string): boolean {
   const plain = plainName(name);
   return plain === ".git" || plain === "git~1";

@@ -11,14 +11,14 @@ import { systemReason } from "./systemReason.ts";
 const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 const suffix = ".agent-tmp";
 
-/** Whether a name is that of a file which was not finished: it is nobody's. */
+/** Whether a name is that of a temporary file, left by an interrupted write. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith(".") && name.endsWith(suffix);
 }
 
 /**
- * Puts a file or a link in the place of what is there, or removes it, at once: whoever looks sees the one or the other, and
- * what is there is durable when this resolves. @throws FileAccessError
+ * Replaces or removes a file or a link atomically: a reader sees the old or the new content, never a mix. The change is
+ * durable when it resolves. @throws FileAccessError
  */
 export async function replaceFile(
   place: FilePlace,
@@ -35,7 +35,7 @@ export async function replaceFile(
   }
 }
 
-/** Removes what an earlier process left half-way when it put this file. */
+/** Removes temporary files that an interrupted write of this file left. */
 export async function removeUnfinished(place: FilePlace): Promise<void> {
   const names = await readdir(place.folder);
   const own = names.filter((name) => name.startsWith(prefixOf(place)) && isUnfinished(name));

@@ -4,36 +4,37 @@ import { join, resolve } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { runGit, type GitAnswer, type GitCall } from "./runGit.ts";
 
-/** Where a repository keeps what. */
+/** The folders of a repository. */
 interface GitFolders {
-  /** The `.git` of the work tree, where HEAD and the index are. */
+  /** The `.git` of the work tree, with HEAD and the index. */
   readonly git: string;
-  /** The one that all work trees share, where objects and refs are. */
+  /** The folder that all work trees share, with objects and refs. */
   readonly common: string;
 }
 
-/** How objects are worked on. */
+/** How to run a git command on objects. */
 interface ObjectOptions {
+  /** Exit codes that are not errors. Default: 0. */
   readonly expected?: readonly number[];
   readonly input?: string | Uint8Array;
   /** Such as `GIT_INDEX_FILE` or `GIT_WORK_TREE`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** New objects go to the repository. Default: they are gone after the action. */
+  /** Writes new objects to the repository. Default: they are removed after the action. */
   readonly keep?: boolean;
 }
 
-/** Keeps every byte as it is: no line endings, keywords, filters or encodings, whatever `.gitattributes` says. */
+/** Keeps every byte: converts no line endings, keywords, filters or encodings, whatever `.gitattributes` says. */
 const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n";
 
 /**
- * A repository that is not trusted. What reads or writes objects, the index or the work tree runs in a git folder of our
- * own, which has no hooks, filters or settings, and borrows the objects alone. In the repository itself only names are
- * looked up and set, with its hooks off. It is opened for one action: the folder of our own goes with it.
+ * A repository that is not trusted. Commands that read or write objects, the index or the work tree run in a temporary git
+ * folder of our own, which has no hooks, filters or settings and only borrows the objects. In the repository itself git only
+ * looks up and sets refs, with hooks off. It is opened for one action, and its temporary folder is removed afterwards.
  */
 export class GitRepository {
   readonly #root: string;
   readonly #folders: GitFolders;
-  /** The git folder of our own. */
+  /** The temporary git folder. */
   readonly #own: string;
   readonly #signal: AbortSignal | undefined;
 
@@ -66,32 +67,37 @@ export class GitRepository {
     return this.#root;
   }
 
-  /** A folder of the action's own. */
+  /** A temporary folder for the action. */
   get scratch(): string {
     return join(this.#own, "scratch");
   }
 
-  /** The index of the work tree, for those who bring it up to a commit they made. */
+  /** The index of the work tree, to be updated after a commit. */
   get indexFile(): string {
     return join(this.#folders.git, "index");
   }
 
-  /** When somebody last fetched, in milliseconds since 1970; `undefined` when that is not known. */
+  /** The time of the last fetch, in milliseconds since 1970; `undefined` when it is not known. */
   async fetchedAt(): Promise<number | undefined> {
     const found = await stat(join(this.#folders.git, "FETCH_HEAD")).catch(() => undefined);
     return found?.mtimeMs;
   }
 
-  /** Looks names up, or sets them, in the repository itself. @throws GitError */
+  /** Looks up or sets refs, in the repository itself. @throws GitError */
   names(args: readonly string[], expected?: readonly number[]): Promise<GitAnswer> {
     return runGit(this.#call(args, { GIT_DIR: this.#folders.git }), expected);
   }
 
-  /** Works on objects, in the git folder of our own. @throws GitError */
+  /** Works on objects, in the temporary git folder. @throws GitError */
   objects(args: readonly string[], { expected, input, environment, keep }: ObjectOptions = {}): Promise<GitAnswer> {
     const store = keep ? { GIT_OBJECT_DIRECTORY: join(this.#folders.common, "objects") } : {};
     const call = this.#call(args, { GIT_DIR: this.#own, ...store, ...environment });
     return runGit({ ...call, ...(input !== undefined && { input }) }, expected);
+  }
+
+  /** The output of {@link objects} as text, without the space around it. @throws GitError */
+  async objectText(args: readonly string[], options?: ObjectOptions): Promise<string> {
+    return (await this.objects(args, options)).output.toString().trim();
   }
 
   #call(args: readonly string[], environment: Readonly<Record<string, string>>): GitCall {
@@ -117,7 +123,7 @@ export class GitRepository {
   }
 }
 
-/** Found without git: it would look in the folders above as well, and in what the environment says. */
+/** Does not ask git, which would also look in the folders above and in the environment. */
 async function foldersOf(root: string): Promise<GitFolders> {
   const at = join(root, ".git");
   const found = await stat(at).catch(() => undefined);

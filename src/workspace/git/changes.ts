@@ -3,20 +3,20 @@ import type { GitRepository } from "./GitRepository.ts";
 import { type Hunk, hunksIn, wholeFile } from "./Hunk.ts";
 import { checkedId } from "./refName.ts";
 
-/** What stands for "no file" in the place of an object. */
+/** The id that git writes for "no file". */
 const nothing = /^0+$/;
 const submodule = "160000";
 
-/** Two contents of a file, by the ids of their objects; `undefined` where there was none. */
+/** A changed file, with the object ids of both contents; `undefined` where there is no file. */
 export interface ChangedFile {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** What kind of file it is after the change, as git writes it, such as `100644`. */
+  /** The git mode after the change, such as `100644`. */
   readonly mode: string;
 }
 
-/** The files that differ between two commits; a renamed file is two. Submodules are left out. */
+/** The files that differ between two commits; a renamed file counts as two. Submodules are left out. */
 export async function changedFiles(
   repository: GitRepository,
   from: string,
@@ -34,8 +34,8 @@ export async function changedFiles(
 }
 
 /**
- * The files of the work tree that differ from a commit, or that no commit has and `.gitignore` does not name. Each file is
- * looked at anew, its bytes as they are; the repository's own index and settings have no say.
+ * The files of the work tree that differ from a commit, and those that are neither in it nor ignored. Each file is read
+ * again, byte for byte; the index and settings of the repository are not used.
  */
 export async function changedInWorkTree(repository: GitRepository, commit: string): Promise<readonly string[]> {
   const environment = {
@@ -54,13 +54,13 @@ export async function changedInWorkTree(repository: GitRepository, commit: strin
   return [...changed, ...added].toSorted();
 }
 
-/** The object of a content, made for as long as the action takes. */
-export async function objectOf(repository: GitRepository, content: Uint8Array): Promise<string> {
-  const { output } = await repository.objects(["hash-object", "-w", "--stdin", "--no-filters"], { input: content });
-  return checkedId(output.toString().trim());
+/** The object id of a content. @param keep writes it to the repository. Default: only for the action. */
+export async function objectOf(repository: GitRepository, content: Uint8Array, keep = false): Promise<string> {
+  const args = ["hash-object", "-w", "--stdin", "--no-filters"];
+  return checkedId(await repository.objectText(args, { input: content, keep }));
 }
 
-/** The object of a file in a commit; `undefined` when the commit has no such file. */
+/** The object id of a file in a commit; `undefined` when the commit has no such file. */
 export async function objectAt(repository: GitRepository, commit: string, path: string): Promise<string | undefined> {
   const { output } = await repository.objects(["ls-tree", "-z", "--full-tree", checkedId(commit), "--", path]);
   const [entry = ""] = output.toString().split("\0");
@@ -69,7 +69,7 @@ export async function objectAt(repository: GitRepository, commit: string, path: 
   return name === path && type === "blob" ? checkedId(id ?? "") : undefined;
 }
 
-/** Where two contents differ, in lines of the first. A file that came, went, or is binary differs as a whole. */
+/** The differences between two contents, in lines of the first. A new, deleted or binary file differs as a whole. */
 export async function hunksBetween(
   repository: GitRepository,
   before: string | undefined,

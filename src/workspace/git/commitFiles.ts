@@ -11,28 +11,29 @@ import { commitOf, currentBranch } from "./history.ts";
 import { checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
 import { entriesOf, entryAfter, updateIndex } from "./treeEntries.ts";
 
-/** Whose name a commit bears. */
+/** The author of a commit. */
 export interface CommitAuthor {
   readonly name: string;
   readonly email: string;
 }
 
-/** What to commit. */
-export interface CommitRequest {
+/** What to commit. Messages and names may not be empty. */
+export interface GitCommitRequest {
   readonly message: string;
-  /** The files to take as they are in the work tree, relative to its root; one that is not there is removed. */
+  /** Files to commit as they are in the work tree, relative to its root. A missing file is removed from the commit. */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
+  /** Aborts git; the call then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a commit came to. */
-export interface CommittedFiles {
-  /** The commit that is checked out now. */
+/** The result of a commit. */
+export interface GitCommitResult {
+  /** The commit that is now checked out. */
   readonly commit: string;
-  /** The one before it; empty when it is the first. */
+  /** The commit before it; empty for the first commit. */
   readonly parent: string;
-  /** False when the files were in HEAD as they are: no commit was made. */
+  /** False when HEAD already had these files, so that no commit was made. */
   readonly made: boolean;
 }
 
@@ -41,7 +42,7 @@ export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEm
 
 const requestShape = { message: nonEmptyString, paths: z.array(z.string()), author: authorSchema };
 
-/** What a commit in a run is asked for: the run itself gives the signal. */
+/** A request in a run, which brings its own signal. */
 export const commitInRunSchema: z.ZodType = strictOptions(requestShape);
 
 const commitSchema = z.object({
@@ -57,12 +58,12 @@ const revertSchema = z.object({
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
- * Commits files on the branch that is checked out, their bytes as they are: no hook and no filter runs, and nothing is
- * signed. What is staged beside them stays staged. If HEAD moves meanwhile, nothing is committed.
+ * Commits files on the branch that is checked out, byte for byte: no hook or filter runs, and nothing is signed. Other
+ * staged changes stay staged. If HEAD moves meanwhile, nothing is committed.
  *
- * @throws GitError, PathNotAllowedError, FileAccessError
+ * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
  */
-export async function commitFiles(root: string, request: CommitRequest): Promise<CommittedFiles> {
+export async function commitFiles(root: string, request: GitCommitRequest): Promise<GitCommitResult> {
   checkSchema(commitSchema, { root, request }, "commit");
   const files = new WorkspaceFiles(root, maximumFileBytes);
   const paths = request.paths.map((path) => relativePath(path));
@@ -70,25 +71,25 @@ export async function commitFiles(root: string, request: CommitRequest): Promise
 }
 
 /**
- * Takes a commit back: the branch goes to its parent, if nobody has committed since. The files stay as they are, and so
- * does what else is staged.
+ * Reverts a commit: moves the branch back to the parent, if the commit is still its newest one. Files and other staged
+ * changes stay. Reverting again does nothing.
  *
- * @throws GitError when the branch has gone on, or the commit has no parent.
+ * @throws InvalidInputError; GitError when the branch has newer commits, or the commit has no parent.
  */
-export async function revertCommit(root: string, committed: CommittedFiles): Promise<void> {
+export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
   checkSchema(revertSchema, { root, committed }, "commit to revert");
   const { commit, parent, made } = committed;
   if (!made) return;
   await GitRepository.with(root, async (repository) => {
-    // Taken back already: a crash came before that was noted.
+    // Already reverted: a crash came before that was recorded.
     if ((await commitOf(repository, "HEAD")) === parent) return;
-    await moveHead(repository, checkedId(parent), checkedId(commit), "commit taken back");
+    await moveHead(repository, checkedId(parent), checkedId(commit), "commit reverted");
     const changes = await changedFiles(repository, commit, parent);
     await updateIndex(repository, repository.indexFile, changes.map(entryAfter));
   });
 }
 
-/** Sets the branch that is checked out, or HEAD without one, if it still is where it was. */
+/** Moves the branch that is checked out, or a detached HEAD, if it is still at `from`. */
 export async function moveHead(repository: GitRepository, to: string, from: string, why: string): Promise<void> {
   const branch = await currentBranch(repository);
   const args = branch === undefined ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
@@ -99,8 +100,8 @@ async function commitPaths(
   repository: GitRepository,
   files: WorkspaceFiles,
   paths: readonly string[],
-  { message, author }: CommitRequest,
-): Promise<CommittedFiles> {
+  { message, author }: GitCommitRequest,
+): Promise<GitCommitResult> {
   const parent = (await commitOf(repository, "HEAD")) ?? "";
   const indexFile = join(repository.scratch, "index");
   const environment = { GIT_INDEX_FILE: indexFile };
@@ -112,7 +113,7 @@ async function commitPaths(
   if (tree === before && parent !== "") return { commit: parent, parent, made: false };
   const args = ["commit-tree", tree, ...(parent === "" ? [] : ["-p", parent])];
   const commit = await idOf(repository, args, { environment: identityOf(author), input: message, keep: true });
-  // Before the branch: what is staged and not committed is seen and harmless, the other way about it would undo the commit.
+  // Before the branch: after a crash, staged changes without a commit are harmless, but a commit with an old index would look undone.
   await updateIndex(repository, repository.indexFile, entries);
   await moveHead(repository, commit, parent, "commit by an agent");
   return { commit, parent, made: true };
@@ -123,10 +124,10 @@ async function idOf(
   args: readonly string[],
   options: Parameters<GitRepository["objects"]>[1],
 ): Promise<string> {
-  return checkedId((await repository.objects(args, options)).output.toString().trim());
+  return checkedId(await repository.objectText(args, options));
 }
 
-/** What git takes the names on a commit from. */
+/** The environment that sets the names on a commit. */
 export function identityOf({ name, email }: CommitAuthor): Readonly<Record<string, string>> {
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }

@@ -2,8 +2,8 @@ import { devNull } from "node:os";
 import { delimiter, isAbsolute } from "node:path";
 
 /**
- * What git gets to see of the environment: made from nothing, so that no variable of the caller (`GIT_CONFIG_COUNT`,
- * `GIT_SSH_COMMAND`, `GIT_EXTERNAL_DIFF`, …) has a say. A relative entry of PATH could find a program in the repository.
+ * The environment of git, built from scratch so that no variable of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
+ * `GIT_EXTERNAL_DIFF`, …) has an effect. Relative entries of PATH are dropped: they could find a program in the repository.
  */
 export function gitEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const path = (environment["PATH"] ?? "").split(delimiter).filter((entry) => isAbsolute(entry));
@@ -25,7 +25,7 @@ export function gitEnvironment(environment: Readonly<Record<string, string | und
   };
 }
 
-/** Settings that win over those of the repository, for the few commands that read them. */
+/** Settings that override those of the repository, for the few commands that read them. */
 export const safeSettings: readonly string[] = [
   `core.hooksPath=${devNull}`,
   "core.fsmonitor=false",

@@ -1,9 +1,9 @@
-import type { GitRepository } from "./GitRepository.ts";
+import { GitRepository } from "./GitRepository.ts";
 import { checkedId, checkedRef } from "./refName.ts";
 
 const defaultUpstream = "refs/remotes/origin/main";
 
-/** The commit that a name stands for; `undefined` when there is none. @throws GitError when it is no name of a ref. */
+/** The commit of a ref; `undefined` when there is no such ref. @throws GitError when the name cannot be that of a ref. */
 export async function commitOf(repository: GitRepository, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${checkedRef(ref)}^{commit}`];
   const { exitCode, output } = await repository.names(args, [0, 1, 128]);
@@ -16,7 +16,7 @@ export async function currentBranch(repository: GitRepository): Promise<string |
   return exitCode === 0 ? checkedRef(output.toString().trim()) : undefined;
 }
 
-/** The upstream of the branch that is checked out, such as `refs/remotes/origin/next`; that of `main` when it has none. */
+/** The upstream of the branch that is checked out, such as `refs/remotes/origin/next`. Default: `origin/main`. */
 export async function upstreamOf(repository: GitRepository): Promise<string> {
   const branch = await currentBranch(repository);
   if (branch === undefined) return defaultUpstream;
@@ -25,26 +25,25 @@ export async function upstreamOf(repository: GitRepository): Promise<string> {
   return upstream === "" ? defaultUpstream : checkedRef(upstream);
 }
 
-/** How many commits `to` has that `from` has not. */
+/** The number of commits in the history of `to` that are not in that of `from`. */
 export async function commitsBetween(repository: GitRepository, from: string, to: string): Promise<number> {
-  const { output } = await repository.objects(["rev-list", "--count", `${checkedId(from)}..${checkedId(to)}`]);
-  return Number(output.toString());
+  return Number(await repository.objectText(["rev-list", "--count", `${checkedId(from)}..${checkedId(to)}`]));
 }
 
-/** Whether `descendant` has `ancestor` in its history; false also when `ancestor` is not there any more. */
+/** Whether `descendant` has `ancestor` in its history; also false when `ancestor` no longer exists. */
 export async function isAncestor(repository: GitRepository, ancestor: string, descendant: string): Promise<boolean> {
   const args = ["merge-base", "--is-ancestor", checkedId(ancestor), checkedId(descendant)];
   return (await repository.objects(args, { expected: [0, 1, 128] })).exitCode === 0;
 }
 
-/** The last commit that both have; `undefined` when their histories have nothing in common. */
+/** The last common commit; `undefined` when the histories have nothing in common. */
 export async function mergeBase(repository: GitRepository, one: string, other: string): Promise<string | undefined> {
   const args = ["merge-base", checkedId(one), checkedId(other)];
   const { exitCode, output } = await repository.objects(args, { expected: [0, 1] });
   return exitCode === 0 ? checkedId(output.toString().split("\n")[0] ?? "") : undefined;
 }
 
-/** The messages of the commits from `from` to `to` that touched a file, newest first: what their authors wanted. */
+/** The messages of at most 20 commits from `from` to `to` that changed a file, newest first. */
 export async function messagesAbout(
   repository: GitRepository,
   from: string,
@@ -52,15 +51,19 @@ export async function messagesAbout(
   path: string,
 ): Promise<readonly string[]> {
   const range = `${checkedId(from)}..${checkedId(to)}`;
-  const args = ["log", "--no-show-signature", "-z", "--max-count=20", "--format=%B", range, "--", literal(path)];
-  const { output } = await repository.objects(args);
-  return output
-    .toString()
-    .split("\0")
-    .flatMap((message) => (message.trim() === "" ? [] : [message.trim()]));
+  const args = ["log", "--no-show-signature", "-z", "--max-count=20", "--format=%B", range];
+  const messages = (await repository.objectText([...args, "--", `:(literal,top)${path}`])).split("\0");
+  return messages.map((message) => message.trim()).filter((message) => message !== "");
 }
 
-/** A path as it is, not as a pattern. */
-export function literal(path: string): string {
-  return `:(literal,top)${path}`;
+/** The messages of the upstream's commits since the last common commit that changed a file, newest first. @throws GitError */
+export function commitMessagesAbout(root: string, path: string, signal?: AbortSignal): Promise<readonly string[]> {
+  const look = async (repository: GitRepository): Promise<readonly string[]> => {
+    const head = await commitOf(repository, "HEAD");
+    const upstream = await commitOf(repository, await upstreamOf(repository));
+    if (head === undefined || upstream === undefined) return [];
+    const base = await mergeBase(repository, head, upstream);
+    return base === undefined ? [] : messagesAbout(repository, base, upstream, path);
+  };
+  return GitRepository.with(root, look, signal);
 }

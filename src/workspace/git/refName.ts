@@ -3,7 +3,7 @@ import { GitError } from "../../errors/workspace/GitError.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
 const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-/** What git itself allows in the name of a ref, and no expression such as `a~1` or `:/text`. */
+/** Refuses the characters that git refuses in a ref, and so also expressions such as `a~1` or `:/text`. */
 // eslint-disable-next-line no-control-regex
 const refused = /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/\/|[/.]$|\.lock(?:\/|$)/;
 
@@ -19,13 +19,13 @@ export const parentIdSchema: z.ZodType<string> = customSchema(
 /** @throws GitError unless it is the name of a branch or another ref, such as `origin/main`. */
 export function checkedRef(name: string): string {
   if (name === "" || name.length > 1_024 || refused.test(name))
-    throw new GitError("rev-parse", `${JSON.stringify(name)} is no name of a branch`);
+    throw new GitError("rev-parse", `${JSON.stringify(name)} is not the name of a branch`);
   return name;
 }
 
 /** @throws GitError unless it is the id of an object. */
 export function checkedId(id: string): string {
-  if (!isObjectId(id)) throw new GitError("rev-parse", `${JSON.stringify(id)} is no id of a commit`);
+  if (!isObjectId(id)) throw new GitError("rev-parse", `${JSON.stringify(id)} is not the id of a commit`);
   return id;
 }
 

@@ -7,26 +7,25 @@ const maximumBytes = 64 * 1024 * 1024;
 
 /** One call of git. */
 export interface GitCall {
-  /** The command and its arguments. What comes from outside stands behind `--end-of-options` or `--`, or was checked. */
+  /** The command and its arguments. Outside values come after `--end-of-options` or `--`, or were checked. */
   readonly args: readonly string[];
-  /** The folder to run in: one that nobody else writes to. */
+  /** The folder to run in, which no other program writes to. */
   readonly directory: string;
-  /** Added to an environment that has nothing of the caller's but PATH. */
+  /** Added to an environment that takes only PATH from the caller. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What git reads from its standard input. Default: nothing. */
+  /** The standard input of git. Default: empty. */
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
 }
 
-/** What git ended with. */
+/** The result of a call of git. */
 export interface GitAnswer {
   readonly exitCode: number;
   readonly output: Buffer;
 }
 
 /**
- * Runs git without a shell, for at most a minute and 64 MB of output. An exit code other than those that are `expected` is
- * an error.
+ * Runs git without a shell, for at most a minute and 64 MB of output. An exit code that is not in `expected` is an error.
  *
  * @throws GitError
  */
@@ -49,7 +48,7 @@ export function runGit(call: GitCall, expected: readonly number[] = [0]): Promis
       else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
       else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
     });
-    // A git that ends early closes its input; its exit code says why.
+    // When git ends early it closes its input; its exit code says why.
     child.stdin?.on("error", () => {});
     child.stdin?.end(call.input);
   });

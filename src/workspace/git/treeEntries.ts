@@ -1,17 +1,16 @@
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import type { ChangedFile } from "./changes.ts";
+import { objectOf, type ChangedFile } from "./changes.ts";
 import type { GitRepository } from "./GitRepository.ts";
-import { checkedId } from "./refName.ts";
 
-/** A file of an index or tree; without an object it is not in there. */
+/** A file of an index or tree; without an object the file is not in it. */
 export interface TreeEntry {
   readonly path: string;
   readonly object?: { readonly id: string; readonly mode: string };
 }
 
-/** The entry of each file as it is in the work tree, its bytes as they are. @throws FileAccessError, PathNotAllowedError */
+/** The entry of each file as it is in the work tree, byte for byte. @throws FileAccessError, PathNotAllowedError */
 export async function entriesOf(
   repository: GitRepository,
   files: WorkspaceFiles,
@@ -21,7 +20,11 @@ export async function entriesOf(
   for (const path of paths) {
     const found = await files.read(path);
     if (found.kind === "other") throw new FileAccessError(path, found.reason);
-    entries.push(found.kind === "missing" ? { path } : { path, object: await objectOf(repository, found) });
+    if (found.kind === "missing") entries.push({ path });
+    else {
+      const content = found.kind === "link" ? Buffer.from(found.state.target) : found.content;
+      entries.push({ path, object: { id: await objectOf(repository, content, true), mode: modeOf(found) } });
+    }
   }
   return entries;
 }
@@ -31,7 +34,7 @@ export function entryAfter({ path, after, mode }: ChangedFile): TreeEntry {
   return { path, ...(after !== undefined && { object: { id: after, mode } }) };
 }
 
-/** Puts entries into an index, and leaves the others as they are. */
+/** Sets entries of an index; other entries stay. */
 export async function updateIndex(
   repository: GitRepository,
   indexFile: string,
@@ -43,16 +46,7 @@ export async function updateIndex(
   await repository.objects(["update-index", "-z", "--index-info"], { input: lines.join(""), environment, keep: true });
 }
 
-async function objectOf(
-  repository: GitRepository,
-  found: FoundFile & { readonly kind: "file" | "link" },
-): Promise<NonNullable<TreeEntry["object"]>> {
-  const input = found.kind === "link" ? Buffer.from(found.state.target) : found.content;
-  const mode = found.kind === "link" ? "120000" : modeOf(found);
-  const { output } = await repository.objects(["hash-object", "-w", "--stdin", "--no-filters"], { input, keep: true });
-  return { id: checkedId(output.toString().trim()), mode };
-}
-
-function modeOf({ state }: FoundFile & { readonly kind: "file" }): string {
-  return state.kind === "file" && (state.mode & 0o100) !== 0 ? "100755" : "100644";
+function modeOf(found: FoundFile & { readonly kind: "file" | "link" }): string {
+  if (found.kind === "link") return "120000";
+  return found.state.kind === "file" && (found.state.mode & 0o100) !== 0 ? "100755" : "100644";
 }

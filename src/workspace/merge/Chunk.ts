@@ -1,12 +1,12 @@
 import type { MergeVersions } from "./MergeVersions.ts";
 
-/** Some lines in a row of one version: from `start`, before `end`, counted from 0. */
+/** Consecutive lines of one version: from `start` to before `end`, counted from 0. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A part of a merge: lines to take from one version, or lines of each of which one cannot be chosen. */
+/** A part of a merge: lines to take from one version, or the lines of all three in a conflict. */
 export type Chunk =
   | { readonly take: keyof MergeVersions<unknown>; readonly span: Span }
   | { readonly take: undefined; readonly spans: MergeVersions<Span> };
@@ -24,7 +24,7 @@ export function mapSpans(
   });
 }
 
-/** The part of each version that a gap between its lines is. */
+/** The lines of each version in a gap. */
 export function linesIn<Line>(
   lines: MergeVersions<readonly Line[]>,
   gap: MergeVersions<Span>,

@@ -1,25 +1,25 @@
 import type { MergeVersions } from "./MergeVersions.ts";
 
-/** Lines of one version, where a merge has a conflict. */
+/** The lines of one version in a conflict. */
 export interface ConflictSide {
-  /** The first of the lines in that version, counted from 1; where there are none, the line they would stand before. */
+  /** The number of the first line, counted from 1; if there are no lines, the number of the next line. */
   readonly line: number;
-  /** The lines with their line breaks; empty when this version has none there. */
+  /** The lines with their line breaks; empty when this version has no lines there. */
   readonly text: string;
 }
 
 /** One conflict: the same place in each version. */
 export type ConflictRegion = MergeVersions<ConflictSide>;
 
-/** What a merge came to. */
+/** The result of a merge. */
 export type MergeResult =
   | { readonly clean: true; readonly text: string }
   | {
       readonly clean: false;
-      /** With `<<<<<<<`, `=======` and `>>>>>>>` around each conflict. For binary content ours, without any marker. */
+      /** With `<<<<<<<`, `=======` and `>>>>>>>` around each conflict. For binary content: ours, without markers. */
       readonly text: string;
-      /** At least one, in the order of the text. For binary content one, over the whole. */
+      /** At least one, in the order of the text. For binary content: one, for the whole content. */
       readonly regions: readonly ConflictRegion[];
-      /** True when a version holds a NUL character, and so is no text that could be merged by lines. */
+      /** True when a version contains a NUL character, so that it cannot be merged by lines. */
       readonly binary: boolean;
     };

@@ -1,6 +1,6 @@
-/** The same kind of thing of each of the three versions that are merged. */
+/** The same part of each of the three merged versions. */
 export interface MergeVersions<Part> {
-  /** What both come from. */
+  /** The last common version. */
   readonly base: Part;
   readonly ours: Part;
   readonly theirs: Part;

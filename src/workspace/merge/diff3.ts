@@ -22,9 +22,9 @@ type Region =
 
 const versionOf = { a: "ours", o: "base", b: "theirs" } as const;
 
-/** Compares line by line. The time grows with the square of the length, and worse where lines repeat. */
+/** Compares line by line. The time grows with the square of the length, and faster where lines repeat. */
 export function diff3({ base, ours, theirs }: MergeVersions<readonly number[]>): Chunk[] {
-  // Arrays, never texts: node-diff3 cuts a text at any white space and forgets which it was.
+  // Arrays, never texts: node-diff3 splits a text at any white space and drops it.
   const regions = diff3MergeRegions([...ours], [...base], [...theirs]) as readonly Region[];
   return regions.flatMap((region) => {
     if (!region.stable) return settleSame({ base, ours, theirs }, conflictOf(region));
@@ -40,7 +40,7 @@ function conflictOf(region: Region & { readonly stable: false }): MergeVersions<
   };
 }
 
-/** What both sides begin and end their change with is no conflict; with nothing in between there is none at all. */
+/** Lines that both changes have in common at the start and end are no conflict; if nothing else is left, there is none. */
 export function settleSame({ ours, theirs }: MergeVersions<readonly number[]>, spans: MergeVersions<Span>): Chunk[] {
   let [ourStart, theirStart] = [spans.ours.start, spans.theirs.start];
   let [ourEnd, theirEnd] = [spans.ours.end, spans.theirs.end];

@@ -1,12 +1,12 @@
 import type { Span } from "./Chunk.ts";
 import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
-/** Where one line stands in each version. */
+/** The place of one line in each version. */
 export type Anchor = MergeVersions<number>;
 
 /**
- * Lines that stand once in each version, and in the same order in all of them: there the three can be cut, and each gap
- * be merged by itself. Without this the time grows with the square of the length, and worse where lines repeat.
+ * Lines that occur once in each version, in the same order. The versions are cut there, and each gap is merged separately.
+ * Without cuts the time grows with the square of the length, and faster where lines repeat.
  */
 export function findAnchors(lines: MergeVersions<readonly number[]>, within: MergeVersions<Span>): Anchor[] {
   const places = {
@@ -24,7 +24,7 @@ export function findAnchors(lines: MergeVersions<readonly number[]>, within: Mer
   return longestRising(longestRising(common, "ours"), "theirs");
 }
 
-/** The gaps between anchors, the anchors themselves left out: one more than there are anchors. */
+/** The gaps between anchors, without the anchors: one more than there are anchors. */
 export function gapsBetween(anchors: readonly Anchor[], within: MergeVersions<Span>): MergeVersions<Span>[] {
   const before = eachVersion(within, ({ start }) => start - 1);
   const after = eachVersion(within, ({ end }) => end);
@@ -38,7 +38,7 @@ export function gapsBetween(anchors: readonly Anchor[], within: MergeVersions<Sp
   });
 }
 
-/** For each line its place, or -1 when it stands more than once. */
+/** The place of each line, or -1 when it occurs more than once. */
 function singles(lines: readonly number[], { start, end }: Span): Map<number, number> {
   const places = new Map<number, number>();
   for (let at = start; at < end; at++) {
@@ -53,9 +53,9 @@ interface Link {
   readonly before: Link | undefined;
 }
 
-/** The longest choice of anchors whose places in one version rise. */
+/** The longest sequence of anchors with rising places in one version. */
 function longestRising(anchors: readonly Anchor[], version: keyof Anchor): Anchor[] {
-  // For each length the chain whose last place is the lowest.
+  // For each length, the chain with the lowest last place.
   const chains: Link[] = [];
   for (const anchor of anchors) {
     const at = firstNotBelow(chains, version, anchor[version]);

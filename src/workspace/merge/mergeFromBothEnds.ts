@@ -5,8 +5,8 @@ import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 type Numbered = MergeVersions<readonly number[]>;
 
 /**
- * Merges one gap. Where lines repeat, a change can be seen in more than one place, and what one comparison finds clean
- * another finds a conflict. So the gap is compared from both of its ends, and is clean only when both say so and agree.
+ * Merges one gap. Where lines repeat, a change can be placed in more than one way, so that one comparison is clean and
+ * another conflicts. So the gap is compared from both ends, and is clean only when both comparisons are clean and agree.
  */
 export function mergeFromBothEnds(lines: Numbered, gap: MergeVersions<Span>): Chunk[] {
   const part = linesIn(lines, gap);

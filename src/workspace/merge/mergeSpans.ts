@@ -3,16 +3,16 @@ import { findAnchors, gapsBetween } from "./findAnchors.ts";
 import { mergeFromBothEnds } from "./mergeFromBothEnds.ts";
 import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
-/** Up to so many lines in its longest version a gap is compared line by line; more would take seconds where lines repeat. */
+/** A gap with more lines is not compared line by line: that would take seconds where lines repeat. */
 const longestGap = 500;
-/** How often a gap that is too long is cut again, at lines that are single within it. */
+/** How often a gap that is too long is cut again, at lines that occur once within it. */
 const mostCuts = 4;
 
 type Numbered = MergeVersions<readonly number[]>;
 
 /**
- * Merges numbered lines: equal numbers mean equal lines. Cut at anchors first, so that the time grows with the length of
- * the files, and with the square of the gaps alone; a gap that stays too long is one conflict.
+ * Merges numbered lines: equal numbers mean equal lines. It cuts at anchors first, so that the time grows with the length of
+ * the files and the square of the gaps only. A gap that stays too long is one conflict.
  */
 export function mergeSpans(lines: Numbered): Chunk[] {
   return mergeWithin(
@@ -41,14 +41,12 @@ function mergeGap(lines: Numbered, gap: MergeVersions<Span>, cutsLeft: number): 
   return mergeLongGap(lines, gap, cutsLeft - 1);
 }
 
-/** What all three begin and end with is left as it is. */
+/** Keeps the lines that all three have in common at the start and end. */
 function mergeLongGap(lines: Numbered, gap: MergeVersions<Span>, cutsLeft: number): Chunk[] {
-  const head = commonHead(lines, gap);
-  const tail = commonTail(
-    lines,
-    eachVersion(gap, ({ start, end }) => ({ start: start + head, end })),
-  );
-  const inner = eachVersion(gap, ({ start, end }) => ({ start: start + head, end: end - tail }));
+  const head = commonLines(lines, gap, ({ start }, count) => start + count);
+  const rest = eachVersion(gap, ({ start, end }) => ({ start: start + head, end }));
+  const tail = commonLines(lines, rest, ({ end }, count) => end - 1 - count);
+  const inner = eachVersion(rest, ({ start, end }) => ({ start, end: end - tail }));
   return [
     { take: "base", span: { start: gap.base.start, end: inner.base.start } },
     ...mergeWithin(lines, inner, cutsLeft),
@@ -56,26 +54,18 @@ function mergeLongGap(lines: Numbered, gap: MergeVersions<Span>, cutsLeft: numbe
   ];
 }
 
-function commonHead({ base, ours, theirs }: Numbered, within: MergeVersions<Span>): number {
+/** The number of places, counted by `placeIn` from one end of the spans, at which all three have the same line. */
+function commonLines(
+  { base, ours, theirs }: Numbered,
+  within: MergeVersions<Span>,
+  placeIn: (span: Span, count: number) => number,
+): number {
   const most = shortest(within);
-  let count = 0;
-  const isCommon = (at: number): boolean => {
-    const line = base[within.base.start + at];
-    return line === ours[within.ours.start + at] && line === theirs[within.theirs.start + at];
-  };
-  while (count < most && isCommon(count)) count++;
-  return count;
-}
-
-function commonTail({ base, ours, theirs }: Numbered, within: MergeVersions<Span>): number {
-  const most = shortest(within);
-  let count = 0;
-  const isCommon = (at: number): boolean => {
-    const line = base[within.base.end - 1 - at];
-    return line === ours[within.ours.end - 1 - at] && line === theirs[within.theirs.end - 1 - at];
-  };
-  while (count < most && isCommon(count)) count++;
-  return count;
+  for (let count = 0; count < most; count++) {
+    const line = base[placeIn(within.base, count)];
+    if (line !== ours[placeIn(within.ours, count)] || line !== theirs[placeIn(within.theirs, count)]) return count;
+  }
+  return most;
 }
 
 function shortest({ base, ours, theirs }: MergeVersions<Span>): number {

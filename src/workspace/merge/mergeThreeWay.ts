@@ -4,18 +4,17 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { MergeResult } from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
 import { type MergeLabels, renderChunks } from "./renderChunks.ts";
-import { splitLines } from "./splitLines.ts";
 import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 import { withMergedLineEndings } from "./withMergedLineEndings.ts";
 
 /** How to merge. */
 export interface MergeOptions {
-  /** What stands beside the markers of a conflict. Default: OURS and THEIRS. */
+  /** The names beside the conflict markers. Default: OURS and THEIRS. */
   readonly labels?: MergeLabels | undefined;
   /**
-   * `exact` (default) takes lines with different line endings for different lines, as git does. `merge` merges the line
-   * endings of the three as one more thing that each side may have changed, and the lines apart from them: a side that
-   * was rewritten with other line endings is then no conflict. A file with mixed line endings is merged exactly.
+   * `exact`: lines with different line endings are different lines, as in git. `merge`: merges the line endings separately
+   * from the lines, so that a side with rewritten line endings does not conflict; a file with mixed line endings is still
+   * merged exactly. Default: `exact`.
    */
   readonly lineEndings?: "exact" | "merge" | undefined;
 }
@@ -31,12 +30,11 @@ const mergeSchema = z.object({
 });
 
 /**
- * A three-way merge of texts by lines, what each side changed since `base`. Clean where `git merge-file` is clean, with
- * the same text; a few of its clean merges are conflicts here (docs/workspace.md counts them). Takes no longer than a
- * moment for any input: changes that cannot be told apart in time are one conflict. Text is kept as it is to the
- * character: line endings, a byte-order mark, a missing line break at the end. Changes nothing outside.
+ * Merges two changed versions of a text by lines. It is clean only where `git merge-file` is clean, with the same text; a
+ * few clean merges of git are conflicts here (docs/workspace.md has the numbers). It is fast for any input: changes that
+ * would take too long to compare are one conflict. Line endings, a byte-order mark and a missing final line break stay.
  *
- * @throws InvalidInputError for what is no text; for texts it never throws.
+ * @throws InvalidInputError for arguments that are not text or have unknown options.
  */
 export function mergeThreeWay(base: string, ours: string, theirs: string, options: MergeOptions = {}): MergeResult {
   const versions = { base, ours, theirs };
@@ -56,7 +54,7 @@ function mergeByLines(versions: MergeVersions<string>, labels: MergeLabels): Mer
   return renderChunks(lines, mergeSpans(numbered), labels);
 }
 
-/** One number for each line, so that comparing lines takes no time, and no line is taken for the name of a property. */
+/** Equal lines get equal numbers, which compare fast and cannot be mistaken for property names. */
 function numberOf(line: string, numbers: Map<string, number>): number {
   const known = numbers.get(line);
   if (known !== undefined) return known;
@@ -67,4 +65,19 @@ function numberOf(line: string, numbers: Map<string, number>): number {
 function binaryConflict(versions: MergeVersions<string>): MergeResult {
   const region = eachVersion(versions, (text) => ({ line: 1, text }));
   return { clean: false, text: versions.ours, regions: [region], binary: true };
+}
+
+/**
+ * The lines of a text, each with its line break; the last one may have none. Only "\n" ends a line, so "\r\n" and "\n"
+ * make different lines, as in git.
+ */
+function splitLines(text: string): string[] {
+  const lines: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const lineBreak = text.indexOf("\n", start);
+    const end = lineBreak < 0 ? text.length : lineBreak + 1;
+    lines.push(text.slice(start, end));
+    start = end;
+  }
+  return lines;
 }

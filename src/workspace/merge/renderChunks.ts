@@ -4,13 +4,13 @@ import type { MergeVersions } from "./MergeVersions.ts";
 
 type Lines = MergeVersions<readonly string[]>;
 
-/** What stands beside the markers. */
+/** The names beside the conflict markers. */
 export interface MergeLabels {
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** Writes the chunks of a merge out, each conflict between markers. */
+/** The text of a merge, with markers around conflicts. */
 export function renderChunks(lines: Lines, chunks: readonly Chunk[], labels: MergeLabels): MergeResult {
   const lineBreak = markerEnding(lines);
   const regions: ConflictRegion[] = [];
@@ -42,12 +42,12 @@ function textOf(lines: readonly string[], { start, end }: Span): string {
   return lines.slice(start, end).join("");
 }
 
-/** A marker stands on a line of its own, also after a last line that has no line break. */
+/** Puts the next marker on its own line, also after a last line without a line break. */
 function ended(text: string, lineBreak: string): string {
   return text === "" || text.endsWith("\n") ? text : text + lineBreak;
 }
 
-/** As git does it: markers end like Windows lines only when each version begins with one. */
+/** As in git, markers end with "\\r\\n" only when the first line of each version does. */
 function markerEnding({ base, ours, theirs }: Lines): string {
   const first = [base[0], ours[0], theirs[0]].filter((line) => line?.endsWith("\n"));
   return first.length > 0 && first.every((line) => line?.endsWith("\r\n")) ? "\r\n" : "\n";

@@ -3,7 +3,7 @@ import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
 
 type LineEnding = "\n" | "\r\n";
 
-/** Merges texts without their line endings, and gives the result those that the side has that changed them. */
+/** Merges texts without their line endings, and gives the result the line endings of the side that changed them. */
 export function withMergedLineEndings(
   versions: MergeVersions<string>,
   mergeLines: (versions: MergeVersions<string>) => MergeResult,
@@ -20,7 +20,7 @@ export function withMergedLineEndings(
   return { ...result, text: restore(result.text), regions };
 }
 
-/** `undefined` for a text of one line without a line break. */
+/** `undefined` for a text without a line break. */
 function lineEndingOf(text: string): LineEnding | "mixed" | undefined {
   const all = text.split("\n").length - 1;
   const windows = text.split("\r\n").length - 1;

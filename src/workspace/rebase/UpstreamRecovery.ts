@@ -5,11 +5,11 @@ import type { RecoveryOption } from "../../persistence/environment/RecoveryOptio
 import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
-import { versionTrackerKey } from "../drift/VersionTracker.ts";
+import { knownHeadOf, versionTrackerKey } from "../drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts";
 
-/** How a recovery looks at the upstream. */
+/** How a recovery checks the upstream. */
 export interface UpstreamRecoveryConfig {
   readonly root: string;
   readonly upstream?: string | undefined;
@@ -19,11 +19,11 @@ export interface UpstreamRecoveryConfig {
 
 const maximumFileBytes = 10 * 1024 * 1024;
 
-/** Tells of commits that the upstream got after a checkpoint, and rebases onto them. */
+/** Reports commits that the upstream got after a checkpoint, and rebases onto them. */
 export class UpstreamRecovery implements RecoveryParticipant {
   readonly #config: UpstreamRecoveryConfig;
   readonly #files: WorkspaceFiles;
-  /** What the mismatches that were told are about. */
+  /** The report behind each mismatch. */
   readonly #reports = new WeakMap<EnvironmentMismatch, DriftReport>();
 
   constructor(config: UpstreamRecoveryConfig) {
@@ -36,11 +36,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
     const { upstream, fetch } = this.#config;
     await fetch?.(new AbortController().signal);
     const knownUpstreamHead = upstreamHeadAt(checkpoint);
-    const report = await checkDrift({
-      files: this.#files,
-      ...(upstream !== undefined && { upstream }),
-      ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
-    });
+    const report = await checkDrift({ files: this.#files, upstream, knownUpstreamHead });
     if (!isNew(report, knownUpstreamHead)) return [];
     const mismatch = { kind: "new_commits_upstream", detail: describe(report) } as const;
     this.#reports.set(mismatch, report);
@@ -60,28 +56,32 @@ export class UpstreamRecovery implements RecoveryParticipant {
     return () => this.#rebase(checkpoint);
   }
 
-  /** Who chose it has given permission. @throws RecoveryRefusedError, GitError */
+  /** Choosing this option gives the permission. @throws RecoveryRefusedError, GitError */
   async #rebase(checkpoint: AgentCheckpointData): Promise<void> {
     const { root, upstream, rebase } = this.#config;
-    if (!rebase) throw new RecoveryRefusedError(checkpoint.agentId, "no rebase is configured");
+    if (!rebase)
+      throw new RecoveryRefusedError(
+        checkpoint.agentId,
+        "no rebase is configured; set `rebase` in the configuration of Drift",
+      );
     const knownUpstreamHead = upstreamHeadAt(checkpoint);
     const result = await rebaseIfSafe({
       ...rebase,
       root,
       enabled: true,
       permission: () => true,
-      ...(upstream !== undefined && { upstream }),
-      ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
+      upstream,
+      knownUpstreamHead,
     });
     if (!result.rebased)
       throw new RecoveryRefusedError(checkpoint.agentId, `nothing could be rebased (${result.reason})`);
   }
 }
 
-/** What the last check before the checkpoint saw; absent: there was none. */
+/** The upstream head at the last check before the checkpoint; `undefined`: there was no check. */
 function upstreamHeadAt({ storage }: AgentCheckpointData): string | undefined {
   const tracker = versionTrackerKey.schema.safeParse(storage[versionTrackerKey.name]);
-  return tracker.success && tracker.data.upstream_head !== "" ? tracker.data.upstream_head : undefined;
+  return knownHeadOf(tracker.data);
 }
 
 function isNew({ commitsBehind, rewritten, upstreamHead }: DriftReport, known: string | undefined): boolean {

@@ -7,10 +7,10 @@ import type { GitRepository } from "../git/GitRepository.ts";
 import { entryAfter, updateIndex } from "../git/treeEntries.ts";
 
 /**
- * Brings the work tree and its index from one commit to another, each file's bytes as they are in the commit. Every file
- * is looked at before the first one is written: one that is not as it was in `from` refuses all.
+ * Moves the work tree and its index from one commit to another, byte for byte. It checks every file before it writes the
+ * first one: a single file that differs from `from` stops the checkout.
  *
- * @param moveHead called when every file has been looked at; what it throws changes nothing.
+ * @param moveHead called after all checks; if it throws, nothing has changed.
  */
 export async function checkOut(
   repository: GitRepository,

@@ -14,7 +14,7 @@ import { commitOf, mergeBase } from "../git/history.ts";
 import { commitIdSchema } from "../git/refName.ts";
 import { checkOut } from "./checkOut.ts";
 
-/** Why nothing was rebased. Everything is as it was. */
+/** Why nothing was rebased. Nothing has changed. */
 export type RebaseRefusal =
   | "not_enabled"
   | "nothing_to_do"
@@ -25,26 +25,28 @@ export type RebaseRefusal =
   | "tests_failed"
   | "no_permission";
 
-/** What a rebase came to. */
+/** The result of a rebase. */
 export type RebaseResult =
   | { readonly rebased: true; readonly oldHead: string; readonly head: string }
   | { readonly rebased: false; readonly reason: RebaseRefusal; readonly report?: DriftReport };
 
-/** Under which conditions to rebase. Each must hold. */
+/** What to rebase, and the conditions, all of which must hold. */
 export interface RebaseOptions {
+  /** The root of the repository's work tree. */
   readonly root: string;
-  /** Default: false, and nothing is even looked at. */
+  /** Must be true for a rebase. Default: false, which does not even look at the repository. */
   readonly enabled?: boolean | undefined;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
   readonly upstream?: string | undefined;
-  /** The upstream head of the check before, by which rewritten history is noticed. Absent: it is not noticed. */
+  /** The upstream head of the last check, to detect rewritten history. Absent: it is not detected. */
   readonly knownUpstreamHead?: string | undefined;
-  /** Whether the project's tests pass in a folder that has the rebased files, and those of git alone. */
+  /** Runs the project's tests in a folder that has only the rebased files that git knows; false refuses the rebase. */
   readonly test: (folder: string) => PromiseLike<boolean> | boolean;
-  /** Asked last, with what would be rebased. */
+  /** Asked last, with the drift that the rebase would settle; false refuses the rebase. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
-  /** Whose name the new commits bear as committer; their authors stay. */
+  /** The committer of the new commits; their authors stay. */
   readonly committer: CommitAuthor;
+  /** Aborts git; the call then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -57,7 +59,7 @@ const shape = {
   committer: authorSchema,
 };
 
-/** What a rebase in a run is given: the run itself gives the rest. */
+/** The options of a rebase in a run, which brings the others itself. */
 export const rebaseInRunSchema: z.ZodType = strictOptions(shape);
 
 const optionsSchema = strictOptions({
@@ -67,29 +69,24 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Rebases the branch that is checked out onto its upstream, if it is enabled, no file was changed on both sides, nothing in
- * the work tree differs from HEAD, the tests pass on the result, and permission is given. The rebase is made in a folder
- * apart: until every condition holds nothing of the repository changes. No hook and no filter runs.
+ * Rebases the branch that is checked out onto its upstream, if it is enabled, history was not rewritten, no file was changed
+ * on both sides, the work tree equals HEAD, each commit applies, the tests pass on the result, and permission is given. The
+ * rebase runs in a separate folder: the repository does not change until every condition holds. No hook or filter runs.
  *
- * @throws GitError; and when the branch or a file was changed between the last condition and the end, which then says how far it came.
+ * @throws InvalidInputError; GitError, also when the branch or a file was changed after the last condition was checked.
  */
 export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult> {
   checkSchema(optionsSchema, options, "options of the rebase");
   if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
   const files = new WorkspaceFiles(options.root, 64 * 1024 * 1024);
   const { upstream, knownUpstreamHead, signal } = options;
-  const report = await checkDrift({
-    files,
-    ...(upstream !== undefined && { upstream }),
-    ...(knownUpstreamHead !== undefined && { knownUpstreamHead }),
-    ...(signal && { signal }),
-  });
+  const report = await checkDrift({ files, upstream, knownUpstreamHead, signal });
   const reason = refusalFor(report);
   if (reason !== undefined) return { rebased: false, reason, report };
   return GitRepository.with(options.root, (repository) => rebase(repository, files, options, report), signal);
 }
 
-/** What speaks against a rebase before one is tried. */
+/** The reason not to try a rebase; `undefined`: none. */
 export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
   if (report.rewritten) return "history_rewritten";
   if (report.commitsBehind === 0) return "nothing_to_do";
@@ -106,7 +103,7 @@ async function rebase(
   const { head = "", upstreamHead = "" } = report;
   const folder = join(repository.scratch, "rebased");
   await mkdir(folder);
-  const rebased = await rebaseApart(repository, folder, { head, upstreamHead, committer: options.committer });
+  const rebased = await rebaseApart(repository, folder, [head, upstreamHead], options.committer);
   if (rebased === undefined) return { rebased: false, reason: "does_not_apply", report };
   if (!(await options.test(folder))) return { rebased: false, reason: "tests_failed", report };
   if (!(await options.permission(report))) return { rebased: false, reason: "no_permission", report };
@@ -118,15 +115,12 @@ async function rebase(
   return { rebased: true, oldHead: head, head: rebased };
 }
 
-/** The new head, in the git folder of our own; `undefined` when a commit does not apply. */
+/** The new head, in the temporary git folder; `undefined` when a commit does not apply. */
 async function rebaseApart(
   repository: GitRepository,
   folder: string,
-  {
-    head,
-    upstreamHead,
-    committer,
-  }: { readonly head: string; readonly upstreamHead: string; readonly committer: CommitAuthor },
+  [head, upstreamHead]: readonly [string, string],
+  committer: CommitAuthor,
 ): Promise<string | undefined> {
   const { GIT_COMMITTER_NAME = "", GIT_COMMITTER_EMAIL = "" } = identityOf(committer);
   const environment = { GIT_WORK_TREE: folder, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
@@ -136,10 +130,10 @@ async function rebaseApart(
   const args = ["-C", folder, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
   const { exitCode } = await repository.objects(args, { environment, expected: [0, 1] });
   if (exitCode !== 0) return undefined;
-  return (await repository.objects(["rev-parse", "--verify", "HEAD"], { environment })).output.toString().trim();
+  return repository.objectText(["rev-parse", "--verify", "HEAD"], { environment });
 }
 
-/** Brings the new commits into the repository. */
+/** Copies the new commits into the repository. */
 async function keepObjects(repository: GitRepository, commit: string, known: readonly string[]): Promise<void> {
   const input = [commit, ...known.map((id) => `^${id}`), ""].join("\n");
   const pack = (await repository.objects(["pack-objects", "--revs", "--stdout", "--quiet"], { input })).output;

@@ -1,14 +1,14 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
+import { knownHeadOf, settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
 import { rebaseIfSafe, rebaseInRunSchema, type RebaseOptions, type RebaseResult } from "./rebaseIfSafe.ts";
 
 /**
- * {@link rebaseIfSafe} on behalf of a run that `Drift` watches: rewritten history is noticed by the upstream head that the
- * run knows, and a rebase settles what the upstream had changed as `rebased`. A run that is ended between the rebase and the
- * next checkpoint does not keep that, and finds nothing to rebase when it goes on.
+ * {@link rebaseIfSafe} in a run that `Drift` watches. It detects rewritten history by the upstream head that the run knows,
+ * and marks the upstream changes as `rebased`. If the run stops between the rebase and the next checkpoint, that mark is
+ * lost, and the resumed run finds nothing to rebase.
  *
- * @throws GitError; see there.
+ * @throws InvalidInputError, GitError
  */
 export async function rebaseInRun(
   context: AgentContext,
@@ -18,7 +18,7 @@ export async function rebaseInRun(
   const known = context.storage.get(versionTrackerKey);
   const result = await rebaseIfSafe({
     ...options,
-    ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
+    knownUpstreamHead: knownHeadOf(known),
     signal: context.signal,
   });
   if (known && result.rebased)

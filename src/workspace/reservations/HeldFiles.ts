@@ -10,14 +10,14 @@ interface HeldOptions {
 }
 
 /**
- * What one request holds. While more is being acquired it renews by itself, since that can take longer than the first
- * files last; afterwards only when it was asked to.
+ * The files that one request holds. It renews them automatically while more files are being acquired, since that can take
+ * longer than `ttlMs`; afterwards only with `keepAlive`.
  */
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #clock: Clock;
   readonly #options: HeldOptions;
-  /** For each file its deadline by the monotonic clock. */
+  /** The deadline of each file by the monotonic clock. */
   readonly #deadlines = new Map<ReservedFile, number>();
   #isOver = false;
   #cancelRenewal = (): void => {};
@@ -46,7 +46,7 @@ export class HeldFiles implements Reservation {
     this.#deadlines.set(file, deadlineMs);
   }
 
-  /** Nothing more is to come. */
+  /** All files are acquired. */
   complete(): this {
     if (!this.#options.keepAlive) this.#cancelRenewal();
     return this;
@@ -63,7 +63,7 @@ export class HeldFiles implements Reservation {
     }
   }
 
-  /** One that cannot be given back keeps none of the others. */
+  /** Releases every file, even when one fails; then throws the first failure. */
   async release(): Promise<void> {
     this.#isOver = true;
     this.#cancelRenewal();
@@ -86,7 +86,7 @@ export class HeldFiles implements Reservation {
     );
   }
 
-  /** A failure of the storage is tried again; what is lost stays lost. */
+  /** Tries again after a storage failure, and stops once the reservation is lost. */
   async #renewNow(): Promise<void> {
     await this.renew().catch(() => {});
     if (!this.#isOver) this.#renewLater();

@@ -3,9 +3,9 @@ import { isSurelyGone, type ProcessIdentity } from "../../node/ProcessIdentity.t
 import type { LockEntry, LockState } from "./LockState.ts";
 
 /**
- * Judges which entries are over. The wall clock is never asked: it jumps. An entry of this start of the machine has its
- * deadline on a monotonic clock that all processes share. Of any other nothing is known but that it changes with each
- * renewal: it is over when this process has seen it unchanged for as long as it was to last.
+ * Decides which entries have expired. It never uses the wall clock, which can jump. An entry of this boot has its deadline
+ * on a monotonic clock that all processes share. Any other entry is only known to change with each renewal: it has expired
+ * when this process saw it unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class LockExpiry {
     this.#identity = identity;
   }
 
-  /** The state without what is over. Who waited and died is passed over at once; who held a file keeps it to the expiry. */
+  /** The state without expired entries. A waiting process that died loses its place at once; a holder keeps the file until it expires. */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
     return {
@@ -27,7 +27,7 @@ export class LockExpiry {
     };
   }
 
-  /** Milliseconds until an entry is over, if it is not renewed. */
+  /** Milliseconds until an entry expires if it is not renewed. */
   leftMs(path: string, entry: LockEntry): number {
     const now = this.#clock.monotonic();
     if (entry.deadlineMs !== undefined && entry.process?.bootId === this.#identity.bootId)

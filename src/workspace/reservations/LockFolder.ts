@@ -5,10 +5,10 @@ import type { Disk } from "../../node/Disk.ts";
 import { decodeLock, encodeLock } from "./lockJson.ts";
 import type { LockState } from "./LockState.ts";
 
-/** A free file. */
+/** The content of a free file. */
 const noBytes = Buffer.from("{}");
 
-/** A state with its number. */
+/** A state and its generation. */
 export interface Generation {
   /** 0 when the file was never reserved. */
   readonly number: number;
@@ -16,24 +16,25 @@ export interface Generation {
 }
 
 /**
- * The lock files: the state of a path is the file of its highest generation, and every change is a new file. Of two who
- * make the same generation `link` lets one win. The highest is never removed: who slept since its listing could else
- * make that number anew, over a state that is long gone. What a change came to is what the next reading shows.
+ * The lock files. The state of a path is the file with its highest generation, and every change is a new file. When two
+ * processes make the same generation, `link` lets one win. The highest generation is never removed: otherwise a process
+ * that slept since it listed the folder could make that number again, from an outdated state. The next read shows which
+ * change won.
  */
 export class LockFolder {
   readonly #disk: Disk;
   readonly #path: string;
   #made: Promise<void> | undefined;
 
-  /** @param path of the folder; made when it is first written to. */
+  /** @param path the folder; created by the first write. */
   constructor(disk: Disk, path: string) {
     this.#disk = disk;
     this.#path = path;
   }
 
   /**
-   * The state of a path. Its generation is the highest before and after it is read: a lower one may be a late one's, who
-   * made it again after it was removed.
+   * The state of a path. Its generation is the highest both before and after the read: a lower one may come from a slow
+   * process that made it again after it was removed.
    */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
@@ -44,18 +45,18 @@ export class LockFolder {
     }
   }
 
-  /** Makes the next generation, unless another one has: read again to see what became of it. */
+  /** Writes the next generation, unless another process already has: read again to see which one won. */
   async write({ number }: Generation, next: LockState): Promise<void> {
     await (this.#made ??= this.#make());
     const temporary = `${this.#file(next.path, number + 1)}.${randomId()}.tmp`;
     const file = await this.#disk.create(temporary);
     try {
-      // The name need not be on the device: a reservation does not outlive the machine's processes. Its content must be
-      // when the name is, since an empty file could not be told from damage.
+      // The name need not be durable: a reservation does not outlive the processes of the machine. The content must be
+      // durable before the name, since an empty file looks like damage.
       await file?.store(Buffer.from(encodeLock(next)));
       await this.#disk.link(temporary, this.#file(next.path, number + 1));
     } catch (error) {
-      // Somebody took it for left behind: its number was made meanwhile.
+      // Another process made this generation and removed the temporary file.
       if ((await this.#disk.stat(temporary)) !== undefined) throw error;
     } finally {
       await file?.close();
@@ -63,7 +64,7 @@ export class LockFolder {
     }
   }
 
-  /** Removes all generations of a path but the highest, and what a process that was killed had not yet made one. */
+  /** Removes all generations of a path but the highest, and temporary files of killed processes. */
   async clean(path: string): Promise<void> {
     const names = await this.#names(path);
     const highest = highestOf(names);
@@ -95,12 +96,12 @@ export class LockFolder {
   }
 }
 
-/** What is not yet a lock file does not count. */
+/** Temporary files do not count. */
 function highestOf(names: readonly string[]): number {
   return Math.max(0, ...names.filter((name) => name.endsWith(".lock")).map(numberOf));
 }
 
-/** The generation in a name, also in that of a file that is not yet a lock file; 0 for a name that is none of ours. */
+/** The generation in a name, including that of a temporary file; 0 for any other name. */
 function numberOf(name: string): number {
   return Number(/^[0-9a-f]{64}\.([1-9][0-9]{0,14})\.lock/.exec(name)?.[1] ?? 0);
 }

@@ -2,12 +2,19 @@ import type { Clock } from "../../internal/Clock.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import type { LockExpiry } from "./LockExpiry.ts";
 import type { LockFolder } from "./LockFolder.ts";
-import { granted, type LockEntry, type LockState, mayHave, queued, renewed, without } from "./LockState.ts";
-import { processClaim } from "./ProcessClaim.ts";
+import {
+  granted,
+  type LockEntry,
+  type LockState,
+  mayHave,
+  type ProcessClaim,
+  queued,
+  renewed,
+  without,
+} from "./LockState.ts";
 import type { ReservedFile } from "./Reservation.ts";
-import { waitFor } from "./waitFor.ts";
 
-/** Who waits says so again each half of this, or is passed over. */
+/** A waiting request renews its entry after half of this time; an entry that is not renewed is skipped. */
 const waitingTtlMs = 10_000;
 const shortestWaitMs = 2;
 const longestWaitMs = 100;
@@ -20,8 +27,8 @@ export interface LockRequest {
 }
 
 /**
- * What one request does to the locks of paths. Each action reads the state, decides, writes the next generation, and reads
- * again, until what it reads is what it wants: only what was read after a write says that the write counted.
+ * Applies one request to the locks of paths. Each action reads the state, decides, writes the next generation, and reads
+ * again until the state is the wanted one: only a read after the write shows whether the write won.
  */
 export class PathLock {
   readonly #folder: LockFolder;
@@ -38,7 +45,7 @@ export class PathLock {
     this.#request = request;
   }
 
-  /** The deadline of what the request now holds; else the state that stood in its way when its time was up. */
+  /** The deadline of the acquired lock; if the time ran out first, the state that blocked the request. */
   async acquire(file: ReservedFile, giveUpAtMs: number, signal?: AbortSignal): Promise<number | LockState> {
     try {
       for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
@@ -56,7 +63,7 @@ export class PathLock {
     }
   }
 
-  /** The new deadline; `undefined` when the file is no longer this request's. */
+  /** The new deadline; `undefined` when the request no longer holds the file. */
   async renew(file: ReservedFile): Promise<number | undefined> {
     const entry = this.#entry(file, this.#request.ttlMs);
     const state = await this.#settle(file.path, (now) => {
@@ -94,7 +101,7 @@ export class PathLock {
     return holders.find(({ id }) => id === this.#request.id);
   }
 
-  /** @param decide the next state; `undefined` when the state is as it is wanted. */
+  /** @param decide the next state; `undefined` when the state is already the wanted one. */
   async #settle(path: string, decide: (state: LockState) => LockState | undefined): Promise<LockState> {
     let hasWritten = false;
     for (;;) {
@@ -120,7 +127,27 @@ export class PathLock {
       expiresAt: new Date(now + ttlMs).toISOString(),
       ttlMs,
       deadlineMs: this.#clock.monotonic() + ttlMs,
-      process: processClaim(this.#identity),
+      process: claimOf(this.#identity),
     };
   }
+}
+
+function claimOf({ host, bootId, pidNamespace, processId, processStart }: ProcessIdentity): ProcessClaim {
+  return { host, bootId, pidNamespace, processId, processStart };
+}
+
+/** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
+function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    });
+    const abort = (): void => {
+      cancel();
+      reject(signal?.reason as Error);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+  });
 }

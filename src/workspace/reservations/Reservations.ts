@@ -4,7 +4,7 @@ import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, clockSchema, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { Clock } from "../../internal/Clock.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { Disk } from "../../node/Disk.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
@@ -15,15 +15,14 @@ import { HeldFiles } from "./HeldFiles.ts";
 import { LockFolder } from "./LockFolder.ts";
 import type { LockState } from "./LockState.ts";
 import { LockExpiry } from "./LockExpiry.ts";
-import { machineClock } from "./machineClock.ts";
 import { PathLock } from "./PathLock.ts";
 import type { Reservation, ReservedFile } from "./Reservation.ts";
 
-/** Where reservations are kept, and by which clock. */
+/** Where reservations are kept, and by which clock they expire. */
 export interface ReservationsOptions {
-  /** The folder that holds `locks/`: the same for all who work on the same files. Default: `.agent-persistence`. */
+  /** The folder that holds `locks/`: the same one for all processes that work on the same files. Default: `.agent-persistence`. */
   readonly directory?: string | undefined;
-  /** Default: the clock of the machine. Its monotonic time must be one for all processes of the machine. */
+  /** Default: the clock of the machine. All processes of the machine must share its monotonic time. */
   readonly clock?: Clock | undefined;
   /** Default: this process. */
   readonly identity?: ProcessIdentity | undefined;
@@ -35,19 +34,22 @@ const optionsSchema = strictOptions({
   identity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
 });
 
+/** The clock of the system, with a monotonic time since boot, which all processes of the machine share. */
+const machineClock: Clock = { ...systemClock, monotonic: () => Number(process.hrtime.bigint()) / 1e6 };
+
 const longestTtlMs = 365 * 24 * 3_600_000;
 
-/** How to acquire. */
+/** How to acquire files. */
 export interface AcquireOptions {
-  /** Who reserves: shown to others. */
+  /** The name that other owners see. */
   readonly owner: string;
-  /** Milliseconds until the reservation expires unless it is renewed. Default: 300,000, five minutes. */
+  /** Milliseconds until the reservation expires, unless it is renewed. At most a year. Default: 300,000 (five minutes). */
   readonly ttlMs?: number | undefined;
-  /** Milliseconds to wait for files that others have. Default: 0, do not wait. `Infinity` waits as long as it takes. */
+  /** Milliseconds to wait for files that others hold. `Infinity` waits without limit. Default: 0, which does not wait. */
   readonly timeoutMs?: number | undefined;
-  /** Renews by itself, each third of `ttlMs`, until it is released or the process ends. Default: false. */
+  /** Renews automatically after each third of `ttlMs`, until it is released or the process ends. Default: false. */
   readonly keepAlive?: boolean | undefined;
-  /** Stops waiting; `acquire` rejects with its reason. */
+  /** Stops the wait: `acquire` rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,13 +67,12 @@ const requestSchema = z.object({
 const pathSchema = z.object({ path: z.string() });
 
 /**
- * Soft locks on files, for all who ask for them: many readers or one writer of each file. They bind nobody who does not
- * ask. Any number of processes of a machine share them through `locks/` in a folder; what a process that was killed held
- * gets free when it expires.
+ * Advisory locks on files: many readers or one writer for each file. They only bind programs that reserve. All processes of
+ * a machine share them through the folder `locks/`. Files of a killed process become free when its reservation expires.
  *
- * Several files are acquired in one order, all or none, so that no two callers wait for each other. Who already has files
- * and waits for more can still be waited for: acquire what you need in one call, or wait with a timeout. Who comes first
- * is served first. A reservation belongs to one call: the same owner is a stranger to its other reservations.
+ * One call acquires all of its files or none, in one fixed order, so that two calls never wait for each other. An owner that
+ * holds files and calls `acquire` for more can still deadlock: acquire all files in one call, or set a timeout. Requests are
+ * served in order of arrival. A reservation belongs to one call: the same owner does not share its other reservations.
  */
 export class Reservations {
   readonly #folder: LockFolder;
@@ -92,12 +93,12 @@ export class Reservations {
   }
 
   /**
-   * Reserves files. A path that is named twice is reserved once, to write it if either is.
+   * Reserves files. A path that is named twice is reserved once, for writing if either entry is.
    *
-   * @throws FileReservedError when a file is not free in time; InvalidInputError, PathNotAllowedError. Nothing is reserved then.
+   * @throws FileReservedError when a file is not free in time; InvalidInputError, PathNotAllowedError. Then nothing is reserved.
    */
   async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
-    // What could not be read back from a lock file is not written into one.
+    // Only values that can be read back from a lock file are written into one.
     checkSchema(requestSchema, { files, options }, "reservation");
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
     const id = randomId();
@@ -105,7 +106,7 @@ export class Reservations {
     const held = new HeldFiles(lock, this.#clock, { owner, ttlMs, keepAlive });
     const giveUpAt = this.#clock.monotonic() + timeoutMs;
     try {
-      // In one order for all, so that no circle of callers waits for each other.
+      // One order for all callers, so that none wait for each other in a circle.
       for (const file of eachOnce(files)) {
         const acquired = await lock.acquire(file, giveUpAt, signal);
         if (typeof acquired !== "number") throw reserved(file, acquired);
@@ -113,13 +114,13 @@ export class Reservations {
       }
       return held.complete();
     } catch (error) {
-      // What cannot be given back expires; the caller is told why nothing was reserved.
+      // A file that cannot be released expires; the caller needs the first error.
       await held.release().catch(() => {});
       throw error;
     }
   }
 
-  /** Who has a file now; empty when it is free. */
+  /** The current holders of a file; empty when it is free. @throws InvalidInputError, PathNotAllowedError */
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
     const relative = relativePath(path);

@@ -17,14 +17,14 @@ import { fileHistories, type FileHistory } from "./planRestore.ts";
 import { settleConflict } from "./settleConflict.ts";
 import { fileToRecover, isOwnWork, optionsForFile, type FileToRecover } from "./fileToRecover.ts";
 
-/** A file, what the agent noted of it after the checkpoint, and where contents come from. */
+/** A file, its recorded changes after the checkpoint, and the source of contents. */
 interface LookedAt {
   readonly file: FileToRecover;
   readonly since: FileHistory | undefined;
   readonly request: ParticipantRequest;
 }
 
-/** Brings required files back whose contents the agent's log has. */
+/** Restores required files whose contents are in the agent's log. */
 export class FileRecovery implements RecoveryParticipant {
   readonly #files: WorkspaceFiles;
   readonly #restore: FileRestore;
@@ -35,7 +35,7 @@ export class FileRecovery implements RecoveryParticipant {
     readonly files: WorkspaceFiles;
     readonly restore: FileRestore;
     readonly resolver: ConflictResolver;
-    /** @throws TypeError when the workspace is no participant of an agent. */
+    /** @throws TypeError when the workspace is not a participant of an agent. */
     readonly host: () => ParticipantContext;
   }) {
     this.#files = options.files;
@@ -54,7 +54,7 @@ export class FileRecovery implements RecoveryParticipant {
     return looked ? optionsForFile(looked.file, looked.request.content) : [];
   }
 
-  /** @throws RecoveryRefusedError when it does not merge, or the file is gone or there by now. */
+  /** @throws RecoveryRefusedError when the merge fails, or the file was deleted or created meanwhile. */
   async prepare(
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,
@@ -62,8 +62,7 @@ export class FileRecovery implements RecoveryParticipant {
   ): Promise<() => Promise<void>> {
     const { agentId } = checkpoint;
     const looked = await this.#look(mismatch, checkpoint);
-    if (!looked?.file.needed)
-      throw new RecoveryRefusedError(agentId, "the workspace was asked for a file that the log does not have");
+    if (!looked?.file.needed) throw new RecoveryRefusedError(agentId, "its log does not have the content of the file");
     const { request, file } = looked;
     const { path, found, needed, base } = file;
     const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
@@ -95,7 +94,7 @@ export class FileRecovery implements RecoveryParticipant {
     return { file, since, request };
   }
 
-  /** Required files are named from the working directory of the run; `undefined`: it is none of the workspace's. */
+  /** The path below the root of a file that is named relative to the working directory of the run; `undefined`: outside the root. */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
     const { root } = this.#files;

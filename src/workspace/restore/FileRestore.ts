@@ -3,7 +3,7 @@ import { FileConflictError, type ConflictingFile } from "../../errors/workspace/
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
-import { fileNoteOf, unknownIn, type LeftOutFile } from "../files/FileNote.ts";
+import { fileNoteOf, unknownIn, type SkippedFile } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { fileResolutions, type FileConflict, type FileResolution } from "./FileConflict.ts";
@@ -12,12 +12,12 @@ import type { RestoreStep } from "./RestoreStep.ts";
 import { settleConflict, type ConflictingPlan } from "./settleConflict.ts";
 
 /**
- * Asked how to settle a conflict. It gets no contents: it reads the file itself. What it throws refuses the rollback, and
+ * Decides how to settle a conflict. It gets no contents, but may read the file. If it throws, the rollback is refused, and
  * nothing has changed.
  */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/** Brings the files of a workspace back to a checkpoint. */
+/** Restores the files of a workspace to a checkpoint. */
 export class FileRestore {
   readonly #files: WorkspaceFiles;
   readonly #onConflict: ConflictHandler | undefined;
@@ -29,13 +29,13 @@ export class FileRestore {
     this.#resolver = resolver;
   }
 
-  /** What would be done, conflicts not settled; looks at the files and changes nothing. */
+  /** What a restore would do, with conflicts open. Changes nothing. */
   async look({ notes }: ParticipantRequest): Promise<{
     readonly files: readonly PlannedFile[];
-    /** Folders that the agent made, innermost first. */
+    /** Folders that the agent created, innermost first. */
     readonly folders: readonly string[];
-    /** What changed and cannot be brought back. */
-    readonly unknown: readonly LeftOutFile[];
+    /** Changes that cannot be reverted. */
+    readonly unknown: readonly SkippedFile[];
   }> {
     const noted = notes.map(({ value }) => fileNoteOf(value)).reverse();
     const histories = fileHistories(noted.flatMap(({ changes }) => changes));
@@ -43,7 +43,7 @@ export class FileRestore {
     const found = new Map<string, FoundFile>();
     for (const { path } of histories) {
       const there = await this.#files.read(path);
-      // The agent's own folder in the place of a file goes before the file comes back.
+      // A folder that the agent created in place of a file is removed before the file is restored.
       const own = there.kind === "other" && there.folder && folders.has(path);
       found.set(path, own ? { kind: "missing" } : there);
     }
@@ -52,9 +52,9 @@ export class FileRestore {
   }
 
   /**
-   * The steps of a restore: what goes, then the folders, then what comes back, so that a file may become a folder.
+   * The steps of a restore: removals, then folders, then writes, so that a file can replace a folder.
    *
-   * @throws FileConflictError when a conflict is not settled.
+   * @throws FileConflictError when a conflict stays open.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     const { files, folders, unknown } = await this.look(request);
@@ -73,7 +73,7 @@ export class FileRestore {
     };
   }
 
-  /** Takes a step again and again to the same end. @throws FileConflictError when the file changed since the plan. */
+  /** Applies a step; applying it again has the same result. @throws FileConflictError when the file changed since the plan. */
   async apply(step: RestoreStep, request: StepRequest): Promise<void> {
     if (step.kind === "kept" || step.kind === "unknown") return;
     if (step.kind === "folder") return this.#files.removeEmptyFolder(step.path);
@@ -119,20 +119,21 @@ export class FileRestore {
     if ("refused" in settlement) return settlement.refused === "aborted" ? {} : settlement;
     const { step, content } = settlement;
     if (content && step.kind === "file" && step.after?.kind === "file") contents.set(step.after.hash, content);
-    // What is replaced is kept: it is somebody's work.
+    // Keeps the replaced content: it is the work of others.
     if (step.kind === "file" && plan.found.kind === "file" && plan.found.state.kind === "file")
       contents.set(plan.found.state.hash, plan.found.content);
     return { step };
   }
 
-  /** The file changed since the plan was made: a choice again, of which only the two plain answers are left. */
+  /** The file changed since the plan was made: asks again, and only accepts to keep or to replace it. */
   async #mayReplace(found: FoundFile, path: string, request: StepRequest): Promise<boolean> {
     const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
     const conflict = { kind, path } as const;
     const answer = await this.#onConflict?.(conflict);
     if (answer === "use_current" || answer === "skip") return false;
     if ((answer === "use_checkpoint" || answer === "restore") && found.kind !== "other") return true;
-    const refused = answer === undefined || answer === "abort" ? undefined : `"${answer}" cannot be followed now`;
+    const refused =
+      answer === undefined || answer === "abort" ? undefined : `"${answer}" is not possible at this stage`;
     throw new FileConflictError(request.agentId, request.checkpointId, [conflictingFile(conflict, refused)]);
   }
 }

@@ -5,23 +5,23 @@ import { relativePath } from "../files/relativePath.ts";
 import type { ResolutionStep } from "../conflicts/ResolutionOutcome.ts";
 import type { FileResolution } from "./FileConflict.ts";
 
-/** One step of a restore, as it is stored. */
+/** One stored step of a restore. */
 export type RestoreStep =
-  /** The file becomes `after`, if it is still as `before` says. */
+  /** The file becomes `after`, if it is still `before`. */
   | (FileChange & {
       readonly kind: "file";
       readonly settled?: FileResolution;
-      /** Who made what was merged. Absent: it merged clean. */
+      /** The step that resolved the merge. Absent: the merge was clean. */
       readonly settledBy?: Exclude<ResolutionStep, "merge">;
     })
-  /** The file stays as it is, by choice. */
+  /** The file stays, by choice. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
-  /** A folder that the agent made goes, if it is empty. */
+  /** A folder that the agent created is removed, if it is empty. */
   | { readonly kind: "folder"; readonly path: string }
-  /** Nothing can be done: it is in the report. */
+  /** Nothing can be done; the report lists it. */
   | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
 
-/** A step as it was stored, judged again. @throws UnreadableValueError, PathNotAllowedError */
+/** A stored step, validated again. @throws UnreadableValueError, PathNotAllowedError */
 export function restoreStepOf(value: unknown): RestoreStep {
   const step = value as RestoreStep;
   if (isFileChange(value) && step.kind === "unknown") return step;

@@ -5,17 +5,17 @@ import type { FileNote } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import { stateOf, type FileHistory } from "./planRestore.ts";
 
-/** A required file as far as it is known. Paths are relative to the root. */
+/** A required file and what is known about it. Paths are relative to the root. */
 export interface FileToRecover {
   readonly path: string;
   readonly found: FoundFile;
-  /** As the run that goes on needs it. Absent: not known. */
+  /** The state that the resumed run needs. Absent: not known. */
   readonly needed?: FileState;
-  /** As it was before the agent first changed it. Absent: the agent did not, or there was no file. */
+  /** The state before the agent's first change. Absent: the agent did not change it, or there was no file. */
   readonly base?: FileState;
 }
 
-/** A content that the log has, by its hash and length. */
+/** A content in the log, by its hash and length. */
 export interface KeptContent {
   readonly hash: string;
   readonly bytes: number;
@@ -24,12 +24,12 @@ export interface KeptContent {
 const defaultMode = 0o644;
 
 /**
- * Decides what a run that goes on needs: the file as the agent left it after the checkpoint, since calls that are recorded
- * are not made again; else as the checkpoint names it.
+ * Decides which state a resumed run needs: the file as the agent left it after the checkpoint, since recorded calls are not
+ * repeated; if the agent did not change it since, the file at the checkpoint.
  *
- * @param before notes on the way to the checkpoint, oldest first.
- * @param since what became of the file after the checkpoint, if anything did.
- * @param kept the content at the checkpoint, if the log has it.
+ * @param before notes up to the checkpoint, oldest first.
+ * @param since the changes of the file after the checkpoint, if any.
+ * @param kept the content at the checkpoint, if it is in the log.
  */
 export function fileToRecover(
   path: string,
@@ -51,13 +51,13 @@ export function fileToRecover(
   return { path, found, ...(needed && { needed }), ...(base && { base }) };
 }
 
-/** Whether a file is as the agent left it after the checkpoint, or as its last change found it: a crash may have come between. */
+/** Whether a file is as the agent left it after the checkpoint, or as it was before its last change, which a crash may have interrupted. */
 export function isOwnWork({ found }: FileToRecover, since: FileHistory | undefined): boolean {
   if (!since || found.kind === "other") return false;
   return since.known.slice(-2).some((own) => isSameFile(stateOf(found), own));
 }
 
-/** Decides what can be done about a file with the contents that are there. */
+/** The options for a file, by the contents that are in the log. */
 export async function optionsForFile(
   { found, needed, base }: FileToRecover,
   content: (hash: string) => Promise<Uint8Array | undefined>,
@@ -72,7 +72,7 @@ export async function optionsForFile(
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 
-/** A required file is named by its content alone: its permission is that of the newest note of it, else what it is now. */
+/** A required file is named by its content only: its mode comes from its newest note, else from the current file. */
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,

@@ -2,18 +2,18 @@ import { isSameFile, type FileChange, type FileState } from "../../checkpoint/da
 import type { FoundFile } from "../files/readFile.ts";
 import type { FileConflict } from "./FileConflict.ts";
 
-/** What became of one file since a checkpoint, by what the agent noted. */
+/** The recorded changes of one file since a checkpoint. */
 export interface FileHistory {
   readonly path: string;
-  /** As the checkpoint has it; absent: it has no such file. */
+  /** The state at the checkpoint; absent: no file. */
   readonly target?: FileState;
-  /** As the agent left it. */
+  /** The state that the agent left; absent: no file. */
   readonly last?: FileState;
-  /** Every state that it had in between, those two included. */
+  /** Every recorded state, including those two. */
   readonly known: readonly (FileState | undefined)[];
 }
 
-/** What is to be done with one file; a file that is as the checkpoint has it is not in a plan. */
+/** The plan for one file; a file that already equals the checkpoint is not planned. */
 export type PlannedFile =
   | { readonly kind: "restore"; readonly history: FileHistory; readonly found: FoundFile }
   | {
@@ -23,7 +23,7 @@ export type PlannedFile =
       readonly found: FoundFile;
     };
 
-/** One history a path, in the order in which the paths were first changed. @param changes oldest first. */
+/** One history for each path, in the order of first changes. @param changes oldest first. */
 export function fileHistories(changes: readonly FileChange[]): readonly FileHistory[] {
   const histories = new Map<string, FileHistory>();
   for (const { path, before, after } of changes) {
@@ -39,8 +39,8 @@ export function fileHistories(changes: readonly FileChange[]): readonly FileHist
 }
 
 /**
- * Decides a restore. A file in any state that the agent knew is the agent's own: a crash may have left it before or after
- * each of its changes. Anything else is somebody else's work.
+ * Plans a restore. A file in any recorded state is the agent's own work: a crash may have left it before or after any of
+ * the agent's changes. Any other state is the work of others.
  */
 export function planRestore(
   histories: readonly FileHistory[],
@@ -58,7 +58,7 @@ export function planRestore(
   });
 }
 
-/** The state that was found; `undefined` for a missing file, and for something that has none. */
+/** The found state; `undefined` for a missing file, and for anything that is neither a file nor a link. */
 export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }

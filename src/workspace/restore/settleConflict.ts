@@ -7,10 +7,10 @@ import type { RestoreStep } from "./RestoreStep.ts";
 
 export type ConflictingPlan = PlannedFile & { readonly kind: "conflict" };
 
-/** How one conflict was settled, or why the answer could not be followed. */
+/** The step that settles a conflict, or why the answer is not possible. */
 export type Settlement = { readonly step: RestoreStep; readonly content?: Uint8Array } | { readonly refused: string };
 
-/** Turns the answer to a conflict into the step that follows it. Decides only; a content is there for `merge` alone. */
+/** The step that follows from the answer to a conflict; changes nothing. A content comes only with `merge`. */
 export async function settleConflict(
   plan: ConflictingPlan,
   settled: FileResolution,
@@ -20,7 +20,7 @@ export async function settleConflict(
   const { conflict, history, found } = plan;
   const { path, target } = history;
   if (!fileResolutions[conflict.kind].includes(settled) || settled === "abort")
-    return { refused: settled === "abort" ? "aborted" : `"${settled}" is no answer to it` };
+    return { refused: settled === "abort" ? "aborted" : `"${settled}" is not a valid answer` };
   if (settled === "use_current" || settled === "skip") return { step: { kind: "kept", path, settled } };
   if (found.kind === "other") return { refused: `it ${found.reason}, which is not replaced` };
   const before = stateOf(found);
@@ -29,7 +29,7 @@ export async function settleConflict(
   return mergeInto(from, plan, contentOf, resolver);
 }
 
-/** From what the agent left, one side goes back to the checkpoint, and the other to what the file is now. */
+/** Merges from the file as the agent left it: one side is the checkpoint, the other the current file. */
 async function mergeInto(
   from: RestoreStep & { readonly kind: "file" },
   { history: { path, target, last }, found }: ConflictingPlan,
@@ -37,18 +37,21 @@ async function mergeInto(
   resolver: ConflictResolver,
 ): Promise<Settlement> {
   if (target?.kind !== "file" || last?.kind !== "file" || found.kind !== "file" || found.state.kind !== "file")
-    return { refused: "only a file that was there all the time can be merged" };
-  const [base, ours] = [await contentOf(last.hash), await contentOf(target.hash)];
-  const texts = [base, ours, found.content].map((content) => content && textIn(content));
-  const [agents, checkpoints, current] = texts;
-  if (agents === undefined || checkpoints === undefined || current === undefined)
-    return { refused: "only text can be merged" };
-  const outcome = await resolver.resolve({ path, base: agents, ours: checkpoints, theirs: current });
-  if (!outcome.settled)
+    return { refused: "only a file that existed all the time can be merged" };
+  const contents = [await contentOf(last.hash), await contentOf(target.hash), found.content];
+  const [base, ours, theirs] = contents.map((content) => content && textIn(content));
+  if (base === undefined || ours === undefined || theirs === undefined) return { refused: "only text can be merged" };
+  const outcome = await resolver.resolve({ path, base, ours, theirs });
+  if (!outcome.resolved)
     return { refused: `it cannot be merged: ${outcome.refused.map(({ reason }) => reason).join("; ")}` };
-  const { text, settledBy } = outcome;
+  const { text, resolvedBy: settledBy } = outcome;
   const content = new TextEncoder().encode(text);
-  const mode = found.state.mode === last.mode ? target.mode : found.state.mode;
+  const mode = changedMode(last.mode, target.mode, found.state.mode);
   const after = { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode } as const;
   return { step: { ...from, after, ...(settledBy !== "merge" && { settledBy }) }, content };
+}
+
+/** The checkpoint's mode, unless others changed the mode since the agent left the file. */
+function changedMode(last: number, target: number, current: number): number {
+  return current === last ? target : current;
 }

@@ -4,18 +4,18 @@ import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
-/** Changes that a tool is about to make: what is put comes before what is removed. */
+/** The changes that a tool is about to make: writes before removals. */
 export interface DecidedChanges {
   readonly changes: readonly FileChange[];
-  /** Every content before and after, by its hash. */
+  /** The contents before and after, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * Changes files in a tool call. What was and what is to be is durable before the first file changes, so that a rollback
- * can take it back wherever a crash came; a call that is made again does what is left of what it noted.
+ * Changes files in a tool call. The states before and after are durable before the first file changes, so that a rollback
+ * can revert them after any crash. A repeated call completes the recorded changes.
  *
- * @returns the changes, the same ones when the call is made again.
+ * @returns the changes; the same ones when the call is repeated.
  */
 export async function changeFiles(
   files: WorkspaceFiles,
@@ -38,7 +38,7 @@ export async function changeFiles(
   return changes;
 }
 
-/** Does what is left, if what had to be put is there already: then it only takes removing files that are as they were. */
+/** Completes recorded changes by the removals that are left; false when a write is missing, or a file has another state. */
 async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
   for (const { path } of noted) await files.removeUnfinished(path);
   const left: FileChange[] = [];

@@ -11,12 +11,12 @@ import {
   commitFiles,
   commitInRunSchema,
   type CommitAuthor,
-  type CommitRequest,
-  type CommittedFiles,
+  type GitCommitRequest,
+  type GitCommitResult,
 } from "../git/commitFiles.ts";
 
-/** What the model says to commit. */
-export interface CommitInput {
+/** The input of the tool `commit`. */
+export interface CommitToolInput {
   readonly message: string;
   readonly paths: readonly string[];
 }
@@ -33,30 +33,33 @@ const inputSchema = z.object({
 });
 
 /**
- * The tool `commit`. Where {@link Drift} is installed it looks for drift first, and a high one makes the run wait before
- * anything is committed. A call that is made again after a crash finds its files committed, and makes no second commit. To
- * take commits back in a rollback, register `revertCommit` as its inverse.
+ * The tool `commit`, which commits files on the branch that is checked out. If {@link Drift} is installed, it checks for
+ * drift first, and the run waits on high drift before anything is committed. A call that is repeated after a crash makes no
+ * second commit. To revert commits in a rollback, register `revertCommit` as the inverse.
+ *
+ * @param options.root the root of the repository's work tree.
+ * @throws InvalidInputError
  */
 export function commitTool(options: {
   readonly root: string;
   readonly author: CommitAuthor;
-}): Tool<CommitInput, CommittedFiles, CommitInput> {
+}): Tool<CommitToolInput, GitCommitResult, CommitToolInput> {
   checkSchema(optionsSchema, options, "options of the commit tool");
   return tool({
     name: "commit",
-    description: "Commits files as they are on the branch that is checked out.",
+    description: "Commits files as they are, on the branch that is checked out.",
     inputSchema,
     effect: "idempotent",
     execute: (input, { context }) => commitInRun(context, options.root, { ...input, author: options.author }),
   });
 }
 
-/** Commits files on behalf of a run, after a look for drift where {@link Drift} is installed. @throws GitError */
+/** Commits files in a run, after a check for drift if {@link Drift} is installed. @throws InvalidInputError, GitError */
 export async function commitInRun(
   context: AgentContext,
   root: string,
-  request: Omit<CommitRequest, "signal">,
-): Promise<CommittedFiles> {
+  request: Omit<GitCommitRequest, "signal">,
+): Promise<GitCommitResult> {
   checkSchema(commitInRunSchema, request, "commit");
   await driftWatchOf(context)?.check(context, "before_commit");
   return commitFiles(root, { ...request, signal: context.signal });

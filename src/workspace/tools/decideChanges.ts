@@ -6,7 +6,7 @@ import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { DecidedChanges } from "./changeFiles.ts";
 
-/** A file whose content is replaced. @throws FileAccessError */
+/** Replaces the content of a file, or creates it. @throws FileAccessError */
 export async function writeOf(
   files: WorkspaceFiles,
   path: string,
@@ -23,7 +23,7 @@ export async function writeOf(
   };
 }
 
-/** A file in which a piece of text is replaced. @throws FileAccessError */
+/** Replaces text in a file. @throws FileAccessError */
 export async function editOf(
   files: WorkspaceFiles,
   path: string,
@@ -34,29 +34,28 @@ export async function editOf(
   }: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
 ): Promise<DecidedChanges> {
   const text = textIn(fileIn(await files.read(path), path).content);
-  if (text === undefined) throw new FileAccessError(path, "is no text; write the whole file instead");
+  if (text === undefined) throw new FileAccessError(path, "is not text; write the whole file instead");
   const pieces = text.split(oldText);
-  if (pieces.length === 1)
-    throw new FileAccessError(path, "does not hold the text that was to be replaced; read it again");
+  if (pieces.length === 1) throw new FileAccessError(path, "does not contain the text to replace; read it again");
   if (pieces.length > 2 && !all)
     throw new FileAccessError(
       path,
-      `holds the text that was to be replaced ${pieces.length - 1} times; give more of what is around it, or all: true`,
+      `contains the text to replace ${pieces.length - 1} times; add more of the surrounding text, or set all: true`,
     );
   return writeOf(files, path, Buffer.from(pieces.join(newText)));
 }
 
-/** A file or link that is removed. @throws FileAccessError */
+/** Removes a file or a link. @throws FileAccessError */
 export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(path), path);
   return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
 }
 
-/** A file or link that is put elsewhere. @throws FileAccessError */
+/** Moves a file or a link. @throws FileAccessError */
 export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(from), from);
   const there = await files.read(to);
-  if (there.kind !== "missing") throw new FileAccessError(to, "is there already; delete it first");
+  if (there.kind !== "missing") throw new FileAccessError(to, "already exists; delete it first");
   return {
     changes: [
       { path: to, after: found.state },
@@ -73,7 +72,7 @@ function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Arra
 function modeOf(before: FileState | undefined, executable: boolean | undefined): number {
   const mode = before?.kind === "file" ? before.mode : 0o644;
   if (executable === undefined) return mode;
-  // Whoever may read it may run it, as when git checks out an executable file.
+  // Everyone who may read it may run it, as when git checks out an executable file.
   return executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }
 

@@ -11,8 +11,8 @@ const path = z.string().describe('relative to the root, such as "src/main.ts"');
 const encoding = z.enum(["utf8", "base64"]);
 
 /**
- * The tools with which an agent reads and changes the files of a workspace. Calls that change something are taken one at a
- * time, also those of one answer; each may be made again after a crash.
+ * The tools with which an agent reads and changes the files of a workspace. Calls that change files run one at a time, even
+ * within one model answer; each may be repeated after a crash.
  */
 export function fileTools(files: WorkspaceFiles, turns: Mutex): readonly AnyTool[] {
   return [
@@ -27,7 +27,8 @@ export function fileTools(files: WorkspaceFiles, turns: Mutex): readonly AnyTool
 function readTool(files: WorkspaceFiles): AnyTool {
   return tool({
     name: "read_file",
-    description: "Reads a file. Content that is not text comes as base64. A link is not followed: its target is told.",
+    description:
+      "Reads a file. Content that is not text is returned as base64. A link is not followed: its target is returned.",
     inputSchema: z.object({ path }),
     effect: "none",
     execute: async (input) => {
@@ -46,12 +47,12 @@ function readTool(files: WorkspaceFiles): AnyTool {
 function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "write_file",
-    description: "Writes a whole file, and makes the folders it needs. What was in the file before is replaced.",
+    description: "Writes a whole file and creates the folders it needs. Existing content is replaced.",
     inputSchema: z.object({
       path,
       content: z.string(),
       encoding: encoding.optional().describe("of content; default utf8"),
-      executable: z.boolean().optional().describe("default: as the file is; false for a new one"),
+      executable: z.boolean().optional().describe("default: unchanged; false for a new file"),
     }),
     effect: "idempotent",
     modifiesFiles: true,
@@ -68,12 +69,12 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
 function editTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "edit_file",
-    description: "Replaces a piece of a text file. The piece must stand in the file exactly once, unless all is true.",
+    description: "Replaces text in a text file. The text must occur exactly once, unless all is true.",
     inputSchema: z.object({
       path,
-      oldText: z.string().min(1).describe("to the character, line breaks and spaces included"),
+      oldText: z.string().min(1).describe("exact, including line breaks and spaces"),
       newText: z.string(),
-      all: z.boolean().optional().describe("replace it wherever it stands; default false"),
+      all: z.boolean().optional().describe("replace every occurrence; default false"),
     }),
     effect: "idempotent",
     modifiesFiles: true,
@@ -105,7 +106,7 @@ function deleteTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
 function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   return tool({
     name: "move_file",
-    description: "Moves or renames a file or a link. There must be nothing at the new path.",
+    description: "Moves or renames a file or a link. Nothing may exist at the new path.",
     inputSchema: z.object({ from: path, to: path }),
     effect: "idempotent",
     modifiesFiles: true,

@@ -13,20 +13,48 @@ import type { FoundFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { Reservations } from "../reservations/Reservations.ts";
-import type { CommitResult, FileVersion } from "./FileVersion.ts";
 
 const newFileMode = 0o644;
 const maximumFileBytes = 10 * 1024 * 1024;
 
-/** What an optimistic lock works on. */
+/** The state in which a file was found. */
+export interface FileVersion {
+  /** Relative to the root, with "/". */
+  readonly path: string;
+  /** SHA-256 of the content, 64 hexadecimal digits; empty when there is no such file. */
+  readonly hash: string;
+  /** When the file was last modified, ISO 8601; for people, since only the content decides. Empty when there is no such file. */
+  readonly mtime: string;
+}
+
+/** The result of `checkAndCommit`. */
+export type CommitResult =
+  | {
+      readonly success: true;
+      /** The file as written; it counts as acquired. */
+      readonly version: FileVersion;
+    }
+  | {
+      /** The file was changed since it was acquired. Nothing was written. */
+      readonly success: false;
+      readonly reason: "CONFLICT";
+      /** The version that was acquired. */
+      readonly originalVersion: FileVersion;
+      /** The hash of `currentVersion`. */
+      readonly currentHash: string;
+      /** The file as it is now. */
+      readonly currentVersion: FileVersion;
+    };
+
+/** How an optimistic lock is set up. */
 export interface OptimisticLockOptions {
   /** The folder with the files. */
   readonly root: string;
-  /** Held while a file is checked and written, so that nobody else who uses them comes between. */
+  /** Hold the file while it is checked and written, so that no other user of these reservations writes in between. */
   readonly reservations: Reservations;
-  /** Who writes: shown to those who wait. Default: `optimistic lock`. */
+  /** The name that waiting owners see. Default: `optimistic lock`. */
   readonly owner?: string | undefined;
-  /** Milliseconds to wait for a file that others have reserved. Default: 30,000. */
+  /** Milliseconds to wait for a file that others have reserved. Default: 30,000 (half a minute). */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -44,9 +72,9 @@ const commitSchema = pathSchema.extend({
 });
 
 /**
- * Writes a file only if it is still what it was: look at it, make a new content in any time, and commit. Nobody is held up
- * meanwhile. Between the check and the write the file is reserved, so of all who reserve or commit none comes between. A
- * program that does neither can: what it writes in that moment, a fraction of a millisecond, is lost.
+ * Writes a file only if its content is unchanged: acquire it, make the new content in your own time, and commit. Nobody has
+ * to wait meanwhile. The file is reserved between the check and the write, so no program that reserves or commits can write
+ * in between. Any other program can: its write in that fraction of a millisecond is lost.
  */
 export class OptimisticLock {
   readonly #files: WorkspaceFiles;
@@ -66,7 +94,7 @@ export class OptimisticLock {
   }
 
   /**
-   * Remembers the file as it is, there or not. Acquiring it again remembers it anew.
+   * Remembers the current content of the file, or that there is no file. Acquiring again replaces what was remembered.
    *
    * @throws InvalidInputError, PathNotAllowedError, FileAccessError
    */
@@ -79,9 +107,9 @@ export class OptimisticLock {
   }
 
   /**
-   * Puts `content` in the place of the file at once and durably, if the file still has the content that was acquired; a new
-   * file is made with the folders it needs. After a conflict the file stays acquired as it was: acquire it again to go on
-   * from what is there.
+   * Replaces the file atomically and durably with `content`, if it still has the acquired content. A new file gets the
+   * folders it needs. After a conflict the acquired version stays the same: acquire the file again to start from its
+   * current content.
    *
    * @throws InvalidInputError, FileNotAcquiredError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
    */
@@ -99,7 +127,7 @@ export class OptimisticLock {
     const { hash: currentHash } = currentVersion;
     if (currentHash !== originalVersion.hash)
       return { success: false, reason: "CONFLICT", originalVersion, currentHash, currentVersion };
-    // This process may have been asleep since it was given the file.
+    // This process may have slept since it got the reservation.
     if (!reservation.held) throw new ReservationLostError(this.#owner, relative);
     await this.#put(relative, found, typeof content === "string" ? Buffer.from(content) : content);
     return { success: true, version: await this.acquire(relative) };

@@ -18,6 +18,7 @@ import { driftResponse, type DriftResponse } from "../drift/driftResponse.ts";
 import { leftFilesOf, type LeftFiles } from "../drift/LeftFiles.ts";
 import {
   isSettled,
+  knownHeadOf,
   settleAll,
   trackVersions,
   versionTrackerKey,
@@ -25,12 +26,12 @@ import {
 } from "../drift/VersionTracker.ts";
 
 /**
- * When a drift was looked for. `at_end` is no check: a run that has come to its end, with a rebase proposed that nobody
- * made, is told the last check of it again.
+ * When drift was checked. `at_end` is not a check: it repeats the last notice at the end of a run if a proposed rebase was
+ * not made.
  */
 export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic" | "at_end";
 
-/** What is told of each check. */
+/** What `onDrift` gets after each check. */
 export interface DriftNotice {
   readonly agentId: string;
   readonly trigger: DriftTrigger;
@@ -38,22 +39,23 @@ export interface DriftNotice {
   readonly response: DriftResponse;
 }
 
-/** How drift is watched. */
+/** How to watch for drift. */
 export interface DriftWatchConfig {
-  /** The folder of the repository's work tree. */
+  /** The root of the repository's work tree. */
   readonly root: string;
   /** Default: the upstream of the branch that is checked out, else `origin/main`. */
   readonly upstream?: string | undefined;
-  /** Brings the upstream's commits here, such as your own `git fetch`; what it throws fails the run. Default: what somebody fetched last counts. */
+  /** Fetches the commits of the upstream, for example with `git fetch`. If it throws, the run fails. Default: uses the commits of the last fetch. */
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
-  /** Told of each check before anything follows from it, and of a rebase to make at the end; what it throws fails the run. */
+  /** Called after each check, before any response, and once more at the end of a run with an open rebase. If it throws, the run fails. */
   readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
-  /** Milliseconds between checks within a run, at the start of a node. Default: 600,000, ten minutes. */
+  /** Milliseconds between checks within a run; a check comes at the start of a node. Default: 600,000 (ten minutes). */
   readonly intervalMs?: number | undefined;
+  /** Default: the clock of the system. */
   readonly clock?: Clock | undefined;
   /**
-   * Lets a recovery offer `rebase` for new commits, by `rebaseIfSafe`; whoever chooses it gives the permission. Default: it
-   * is not offered.
+   * Lets a recovery offer `rebase` for new commits, through `rebaseIfSafe`. Choosing that option gives the permission.
+   * Default: not offered.
    */
   readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
@@ -68,7 +70,7 @@ const configSchema = strictOptions({
   rebase: strictOptions({ test: functionSchema(), committer: authorSchema }).optional(),
 });
 
-/** The answers to a run that waits because of a drift. */
+/** The answers to a run that waits because of drift. */
 export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
   "user_handled",
   "ignored",
@@ -76,19 +78,20 @@ export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignore
 
 const defaultIntervalMs = 600_000;
 
-/** Looks for drift on behalf of one agent definition. */
+/** Checks for drift in the runs of one agent definition. */
 export class DriftWatch {
   /**
-   * Tells `recoverTask(agent, { participants: [agent.feature(Drift).recovery] })` of commits that the upstream got after the
-   * checkpoint, and rebases onto them where `rebase` is configured. It fetches by `fetch`, as a check does.
+   * Reports commits that the upstream got after the checkpoint to
+   * `recoverTask(agent, { participants: [agent.feature(Drift).recovery] })`, and rebases onto them if `rebase` is configured.
+   * It calls `fetch` first, as a check does.
    */
   readonly recovery: RecoveryParticipant;
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
-  /** When this process looked at each run last. */
+  /** The time of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
-  /** What it was told of each run last. */
+  /** The last notice of each run. */
   readonly #told = new Map<string, DriftNotice>();
 
   /** @throws InvalidInputError */
@@ -100,7 +103,7 @@ export class DriftWatch {
     this.#clock = config.clock ?? systemClock;
   }
 
-  /** Checks if it is time to: at the first node that this process runs of a run, and then in the interval. */
+  /** Checks if a check is due: at the first node of a run in this process, and then once per interval. */
   async checkWhenDue(context: AgentContext): Promise<void> {
     const last = this.#checked.get(context.runId);
     const { intervalMs = defaultIntervalMs } = this.#config;
@@ -110,9 +113,9 @@ export class DriftWatch {
   }
 
   /**
-   * Checks now, keeps what was found in the agent's storage, and asks somebody when the task has to stop for it: the run
-   * then ends as `waiting` until it is answered with `user_handled` or `ignored`. What the agent's workspace has changed
-   * up to the last checkpoint does not count as a local change.
+   * Checks now and records the result in the agent's storage. On high drift and rewritten history the run ends as `waiting`
+   * until it is answered with `user_handled` or `ignored`. Changes of the agent's workspace up to the last checkpoint do not
+   * count as local changes.
    *
    * @throws GitError
    */
@@ -124,7 +127,7 @@ export class DriftWatch {
     const notice = { agentId: context.agentId, trigger, report, response };
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
-    const hasToAsk = response.action !== "go_on" && !isSettled(known, report);
+    const hasToAsk = response.action !== "continue" && !isSettled(known, report);
     const resolution = hasToAsk ? await ask(context, report, response.advice) : undefined;
     const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
     context.storage.set(versionTrackerKey, trackVersions(known, report, about));
@@ -132,30 +135,30 @@ export class DriftWatch {
   }
 
   /**
-   * For the `prepareStorage` of a restart: the tracker outlives it, with what the upstream has now, and what nobody settled
-   * before as `task_restarted`.
+   * Pass this as `prepareStorage` of a restart: it keeps the tracker, checks the upstream again, and settles open events as
+   * `task_restarted`.
    *
-   * @throws GitError, which refuses the restart.
+   * @throws GitError; the restart is then refused.
    */
   readonly prepareStorage = async (storage: AgentStorage, agentId: string): Promise<void> => {
     const known = storage.get(versionTrackerKey);
     const report = await this.#look(known, new AbortController().signal);
-    // What the task itself left in the work tree is about to be taken back.
+    // The task's own changes in the work tree are about to be reverted.
     const upstream = { ...report, localFiles: [] };
     const tracker = trackVersions(known, upstream, { taskId: agentId, at: this.#now() });
     storage.set(versionTrackerKey, settleAll(tracker, "task_restarted"));
   };
 
-  /** Tells again of a rebase that was proposed for the end of a run, unless it was made. */
+  /** Repeats the last notice at the end of a run if its proposed rebase was not made. */
   async end({ runId, state }: Pick<AgentRun, "runId" | "state">): Promise<void> {
     const told = this.#told.get(runId);
     this.forget(runId);
-    if (told?.response.action !== "go_on" || told.response.rebase === undefined) return;
+    if (told?.response.action !== "continue" || told.response.rebase === undefined) return;
     if (isSettled(state.storage.get(versionTrackerKey), told.report)) return;
     await this.#config.onDrift?.({ ...told, trigger: "at_end" });
   }
 
-  /** Forgets a run that has ended here. */
+  /** Forgets a run that ended in this process. */
   forget(runId: string): void {
     this.#checked.delete(runId);
     this.#told.delete(runId);
@@ -166,9 +169,9 @@ export class DriftWatch {
     await fetch?.(signal);
     return checkDrift({
       files: this.#files,
-      ...(upstream !== undefined && { upstream }),
-      ...(known && known.upstream_head !== "" && { knownUpstreamHead: known.upstream_head }),
-      ...(left && { left }),
+      upstream,
+      knownUpstreamHead: knownHeadOf(known),
+      left,
       signal,
     });
   }
@@ -179,8 +182,8 @@ export class DriftWatch {
 }
 
 /**
- * Watches for drift before a run goes on and every ten minutes of it: `agent.install(Drift, { root: "." })`, after
- * Persistence. Low and medium drift is told to `onDrift`; high drift and rewritten history make the run wait for an answer.
+ * Checks for drift when a run starts or resumes, and every ten minutes: `agent.install(Drift, { root: "." })`, after
+ * Persistence. `onDrift` gets every result; on high drift and rewritten history the run waits for an answer.
  */
 export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
   key: "drift",
@@ -197,7 +200,7 @@ export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
   },
 };
 
-/** Asked under the heads that it is about, so that an answer settles these and no later ones. */
+/** The request id names both heads, so that an answer settles only this drift. */
 function ask(
   context: AgentContext,
   { head, upstreamHead }: DriftReport,

@@ -30,7 +30,7 @@ describe("ConflictResolver", () => {
     const asked: string[] = [];
     const model = modelWith("x\n", asked);
     const outcome = await new ConflictResolver({ ...(model && { model }) }).resolve(clean);
-    expect(outcome).toEqual({ settled: true, settledBy: "merge", text: "A\nb\nC\n", refused: [] });
+    expect(outcome).toEqual({ resolved: true, resolvedBy: "merge", text: "A\nb\nC\n", refused: [] });
     expect(asked).toEqual([]);
   });
 
@@ -38,7 +38,7 @@ describe("ConflictResolver", () => {
     const asked: string[] = [];
     const model = modelWith("hi there\nworld\n", asked)!;
     const outcome = await new ConflictResolver({ automation: "model", model }).resolve(conflict);
-    expect(outcome).toMatchObject({ settled: true, settledBy: "model", text: "hi there\nworld\n" });
+    expect(outcome).toMatchObject({ resolved: true, resolvedBy: "model", text: "hi there\nworld\n" });
     const [question = "", tools] = asked;
     for (const name of ["base_content", "ours_content", "theirs_content", "agent_intent", "inferred_external_intent"])
       expect(question).toMatch(new RegExp(`<${name}-[0-9a-f]{12}>\n`));
@@ -55,10 +55,10 @@ describe("ConflictResolver", () => {
     };
     const model = modelWith("hi there\nworld\n")!;
     const outcome = await new ConflictResolver({ model, askPerson }).resolve(conflict);
-    expect(outcome).toMatchObject({ settled: true, settledBy: "person", text: "HI THERE\nWORLD\n" });
+    expect(outcome).toMatchObject({ resolved: true, resolvedBy: "person", text: "HI THERE\nWORLD\n" });
     expect(questions).toMatchObject([{ proposal: { by: "model" }, merged: { clean: false } }]);
     const asking = await new ConflictResolver({ automation: "ask", askPerson }).resolve(clean);
-    expect(asking).toMatchObject({ settledBy: "person", text: "A\nB\nC\n" });
+    expect(asking).toMatchObject({ resolvedBy: "person", text: "A\nB\nC\n" });
     expect(questions[1]).toMatchObject({ proposal: { by: "merge", text: "A\nb\nC\n" } });
   });
 
@@ -68,14 +68,14 @@ describe("ConflictResolver", () => {
     ["leaves the middle marker", modelWith("hello there\n=======\nhi\nworld\n"), /marker is left/],
     ["gives nothing", modelWith(""), /empty/],
     ["gives white space", modelWith("  \n\n"), /empty/],
-    ["gives no file", modelWith(undefined), /gave no file/],
+    ["gives no file", modelWith(undefined), /returned no file/],
     ["fails", { promptExecutor: failing, name: "m" }, /out of tokens/],
     ["fails the check", modelWith("forbidden\n"), /says forbidden/],
   ])("does not apply the result of a model that %s", async (_name, model, reason) => {
     const check = (text: string) => (text.includes("forbidden") ? "it says forbidden" : undefined);
     const resolver = new ConflictResolver({ automation: "model", ...(model && { model }), check });
     const outcome = await resolver.resolve(conflict);
-    expect(outcome).toMatchObject({ settled: false, merged: { clean: false } });
+    expect(outcome).toMatchObject({ resolved: false, merged: { clean: false } });
     expect(outcome.refused.map(({ step }) => step)).toEqual(["merge", "model"]);
     expect(outcome.refused[1]?.reason).toMatch(reason);
     const person = new ConflictResolver({
@@ -84,29 +84,29 @@ describe("ConflictResolver", () => {
       check,
       askPerson: () => "hi!\n",
     });
-    expect(await person.resolve(conflict)).toMatchObject({ settledBy: "person", text: "hi!\n" });
+    expect(await person.resolve(conflict)).toMatchObject({ resolvedBy: "person", text: "hi!\n" });
   });
 
   it("holds a person and a clean merge to the same checks", async () => {
     const check = () => "does not compile";
     expect(await new ConflictResolver({ check }).resolve(clean)).toMatchObject({
-      settled: false,
+      resolved: false,
       refused: [{ step: "merge", reason: "does not compile" }],
     });
     const careless = new ConflictResolver({ askPerson: ({ merged }) => merged.text });
-    expect(await careless.resolve(conflict)).toMatchObject({ settled: false, refused: [{}, { step: "person" }] });
+    expect(await careless.resolve(conflict)).toMatchObject({ resolved: false, refused: [{}, { step: "person" }] });
     const throwing = new ConflictResolver({ check: () => Promise.reject(new Error("no compiler")) });
     expect((await throwing.resolve(clean)).refused[0]?.reason).toContain("no compiler");
     const declining = new ConflictResolver({ askPerson: () => undefined });
-    expect((await declining.resolve(conflict)).settled).toBe(false);
+    expect((await declining.resolve(conflict)).resolved).toBe(false);
   });
 
   it("lets text have markers that were there before, and be empty when a side is", async () => {
     const about = { path: "a", base: "x\n", ours: "=======\nours\n", theirs: "=======\ntheirs\n" };
     const kept = new ConflictResolver({ askPerson: () => "=======\nboth\n" });
-    expect((await kept.resolve(about)).settled).toBe(true);
+    expect((await kept.resolve(about)).resolved).toBe(true);
     const emptied = { path: "a", base: "x\n", ours: "", theirs: "y\n" };
-    expect((await new ConflictResolver({ askPerson: () => "" }).resolve(emptied)).settled).toBe(true);
+    expect((await new ConflictResolver({ askPerson: () => "" }).resolve(emptied)).resolved).toBe(true);
   });
 
   it("cannot be told by a file where the file ends", async () => {

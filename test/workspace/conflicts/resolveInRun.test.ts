@@ -25,7 +25,7 @@ it("knows what both sides want, and records who settled it", async () => {
     });
     const settle = graph.node("settle", async (_input: string, context) => {
       const outcome = await resolveInRun(context, new ConflictResolver({ askPerson }), conflict, { root: ours.root });
-      return outcome.settled ? outcome.text : "";
+      return outcome.resolved ? outcome.text : "";
     });
     graph.edge(graph.start, decide);
     graph.edge(decide, settle);

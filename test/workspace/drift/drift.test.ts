@@ -201,9 +201,9 @@ describe("decisions about drift", () => {
   };
 
   it("low goes on, medium advises a rebase soon, high pauses, rewritten history stops", () => {
-    expect(driftResponse({ ...report, severity: "none" })).toEqual({ action: "go_on" });
-    expect(driftResponse(report)).toEqual({ action: "go_on", rebase: "at_end" });
-    expect(driftResponse({ ...report, severity: "medium" })).toEqual({ action: "go_on", rebase: "soon" });
+    expect(driftResponse({ ...report, severity: "none" })).toEqual({ action: "continue" });
+    expect(driftResponse(report)).toEqual({ action: "continue", rebase: "at_end" });
+    expect(driftResponse({ ...report, severity: "medium" })).toEqual({ action: "continue", rebase: "soon" });
     expect(driftResponse({ ...report, severity: "high" })).toMatchObject({ action: "pause" });
     expect(driftResponse({ ...report, severity: "low", rewritten: true })).toMatchObject({ action: "stop" });
   });

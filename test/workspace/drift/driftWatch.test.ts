@@ -57,9 +57,9 @@ describe("Drift", () => {
     origin.commit({ "b.txt": "theirs" });
     expect(await agent.run("go")).toMatchObject({ status: "completed" });
     expect(watched.notices.map(({ trigger, response }) => [trigger, response])).toEqual([
-      ["before_task_resume", { action: "go_on", rebase: "at_end" }],
-      ["periodic", { action: "go_on", rebase: "at_end" }],
-      ["at_end", { action: "go_on", rebase: "at_end" }],
+      ["before_task_resume", { action: "continue", rebase: "at_end" }],
+      ["periodic", { action: "continue", rebase: "at_end" }],
+      ["at_end", { action: "continue", rebase: "at_end" }],
     ]);
     expect(fetched).toHaveLength(2);
     const head = ours.git("rev-parse", "HEAD");
@@ -142,7 +142,7 @@ describe("Drift", () => {
     const { agent, saved } = watched.build(ours);
     await saved.answer(request?.requestId ?? "", "ignored");
     expect(await agent.resume()).toMatchObject({ status: "completed" });
-    expect(watched.notices.map(({ response }) => response.action)).toEqual(["go_on", "pause", "pause", "pause"]);
+    expect(watched.notices.map(({ response }) => response.action)).toEqual(["continue", "pause", "pause", "pause"]);
     expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
       drift: { drift_events: [{ type: "upstream_change", resolution: "ignored" }, { type: "local_change" }] },
     });

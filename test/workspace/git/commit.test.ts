@@ -145,7 +145,7 @@ describe("the commit tool", () => {
     expect(result).toMatchObject({ status: "waiting" });
     expect(ours.git("rev-parse", "HEAD")).toBe(before);
     expect(notices.map(({ trigger, response }) => [trigger, response.action])).toEqual([
-      ["before_task_resume", "go_on"],
+      ["before_task_resume", "continue"],
       ["before_commit", "pause"],
     ]);
     const agent = build();
