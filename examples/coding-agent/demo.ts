@@ -36,7 +36,7 @@ async function work(repository: Repository): Promise<void> {
 }
 
 async function mergeBack(repository: Repository): Promise<void> {
-  console.log("\n2. A person changes another line of the same file; a rollback takes back only what the agent did");
+  console.log("\n2. A person changes another line of the same file; a rollback reverts only the changes of the agent");
   repository.replace(greetingsFile, "Bye ", "So long, ");
   const report = await rollBack(repository, () => "merge");
   printFiles(report);
@@ -63,7 +63,7 @@ async function overlap(repository: Repository): Promise<void> {
   claim(repository.read(greetingsFile) === before && repository.branches.length === 2, "nothing has changed");
   printFiles(await rollBack(repository, () => "use_current"));
   claim(repository.read(greetingsFile) === before, "by choice, the person's file stays as it is");
-  claim(repository.branches.join() === "main", "and the rest is taken back");
+  claim(repository.branches.join() === "main", "and the rest is reverted");
 }
 
 /** To before the model was first asked. */
@@ -78,7 +78,7 @@ async function rollBack(repository: Repository, onConflict: ConflictHandler): Pr
 }
 
 function printFiles({ participants, reverted }: RollbackReport): void {
-  for (const { toolName } of reverted) console.log(`   took back a call of ${toolName}`);
+  for (const { toolName } of reverted) console.log(`   reverted a call of ${toolName}`);
   for (const { steps } of participants) for (const { subject, change } of steps) console.log(`   ${change} ${subject}`);
 }
 

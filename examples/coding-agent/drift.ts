@@ -13,7 +13,7 @@ import { greetingsFile, Repository } from "./Repository.ts";
 
 interface Kind {
   readonly name: string;
-  /** What others do to the origin and to the work tree while the agent's task waits to go on. */
+  /** The changes that others make to the origin and the work tree between two steps of the agent. */
   readonly happens: (origin: Repository, clone: Repository) => void;
   readonly expected: (notice: DriftNotice) => boolean;
 }
@@ -68,7 +68,7 @@ function withOrigin(directory: string) {
   return { origin, clone };
 }
 
-/** The agent edits a file; before its next step something happens. */
+/** The agent edits a file; `happens` is called before its next step. */
 async function meet(
   clone: Repository,
   happens: () => void,

@@ -8,7 +8,7 @@ import type { Repository } from "./Repository.ts";
 
 const branchInput = z.object({ name: z.string().regex(/^[a-z][a-z0-9/-]*$/) });
 
-/** Begins a branch. Made again after a crash, it finds the branch. */
+/** Creates a branch. A call that is repeated after a crash finds the branch. */
 export function branchTool(repository: Repository) {
   return tool({
     name: "create_branch",
@@ -23,7 +23,7 @@ export function branchTool(repository: Repository) {
   });
 }
 
-/** What takes a branch back: a tool with the same input. */
+/** The inverse of `create_branch`: a tool with the same input. */
 export function removeBranch(repository: Repository) {
   return tool({
     name: "remove_branch",
@@ -37,7 +37,7 @@ export function removeBranch(repository: Repository) {
   });
 }
 
-/** A command that writes files on its own: what it wrote is found out by the workspace. */
+/** A command that writes files: the workspace captures its changes. */
 export function testTool(repository: Repository, workspace: Workspace) {
   return tool({
     name: "run_tests",
