@@ -39,27 +39,27 @@ import type { RunRecorders } from "./record/RunRecorders.ts";
 export class BoundPersistence implements RunPersistence {
   readonly #context: AgentContext;
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunRecorders;
+  readonly #recorders: RunRecorders;
 
-  constructor(context: AgentContext, setup: PersistenceSetup, sessions: RunRecorders) {
+  constructor(context: AgentContext, setup: PersistenceSetup, recorders: RunRecorders) {
     this.#context = context;
     this.#setup = setup;
-    this.#sessions = sessions;
+    this.#recorders = recorders;
   }
 
   async createCheckpoint<Input>(options: CreateCheckpointOptions<Input> = {}): Promise<AgentCheckpointData> {
     const { agentContext: context = this.#context, checkpointId, version = 0 } = options;
-    const { run, session } = this.#at(context);
+    const { run, recorder } = this.#at(context);
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     const visit = visitOf(context);
-    const again = session.named.takeAgain(options, node, [visit.base, visit.ordinal]);
+    const again = recorder.named.takeAgain(options, node, [visit.base, visit.ordinal]);
     const recorded =
       again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
     if (recorded) return recorded;
     await noteEnvironment(this.#setup.environment, run.state);
-    checkNewCheckpoint(session, options);
-    if (beginning && session.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
+    checkNewCheckpoint(recorder, options);
+    if (beginning && recorder.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = {
       node,
       input,
@@ -70,13 +70,13 @@ export class BoundPersistence implements RunPersistence {
         inputType: JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })),
       }),
     };
-    const parentId = session.head?.id;
-    const first = session.head === undefined;
-    const { endedCalls: toolCalls, changedFiles: fileChanges } = session;
+    const parentId = recorder.head?.id;
+    const first = recorder.head === undefined;
+    const { endedCalls: toolCalls, changedFiles: fileChanges } = recorder;
     const record = beginning
-      ? await session.saveBeginning(run, [visit.base, visit.ordinal], plan)
-      : await session.saveWithin(run, plan);
-    return liveCheckpointData({ session, run, record, input, parentId, first, toolCalls, fileChanges, beginning });
+      ? await recorder.saveBeginning(run, [visit.base, visit.ordinal], plan)
+      : await recorder.saveWithin(run, plan);
+    return liveCheckpointData({ recorder, run, record, input, parentId, first, toolCalls, fileChanges, beginning });
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {
@@ -107,36 +107,36 @@ export class BoundPersistence implements RunPersistence {
   }
 
   note(note: NewNote): void {
-    this.#at(this.#context).session.note(note, callOf(this.#context)?.toolCallId);
+    this.#at(this.#context).recorder.note(note, callOf(this.#context)?.toolCallId);
   }
 
   durable(): Promise<void> {
-    return this.#at(this.#context).session.journal.durable();
+    return this.#at(this.#context).recorder.journal.durable();
   }
 
   recordedNotes(key: string): readonly unknown[] {
     const call = callOf(this.#context)?.toolCallId;
-    const { recording } = this.#at(this.#context).session;
+    const { recording } = this.#at(this.#context).recorder;
     return call === undefined ? [] : (recording?.notesOf(call, key) ?? []);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    const { run, session } = this.#at(this.#context);
-    await session.journal.durable();
+    const { run, recorder } = this.#at(this.#context);
+    await recorder.journal.durable();
     return this.#setup.storage.getCheckpoints(run.agentId, filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    const { run, session } = this.#at(this.#context);
-    await session.journal.durable();
+    const { run, recorder } = this.#at(this.#context);
+    await recorder.journal.durable();
     return this.#setup.storage.getLatestCheckpoint(run.agentId);
   }
 
   /** @throws ExecutionMovedError when the context is closed. */
-  #at(context: AgentContext): { readonly run: AgentRun; readonly session: RunRecorder } {
+  #at(context: AgentContext): { readonly run: AgentRun; readonly recorder: RunRecorder } {
     void context.signal;
     const run = runOf(context);
-    return { run, session: this.#sessions.of(run) };
+    return { run, recorder: this.#recorders.of(run) };
   }
 
   async #pointOf<Input>(
@@ -164,8 +164,8 @@ export class BoundPersistence implements RunPersistence {
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
     const historyOnly = isHistoryOnly(options);
     const { agentContext: context = this.#context } = options;
-    const { run, session } = this.#at(context);
-    const { index } = await session.journal.readAll();
+    const { run, recorder } = this.#at(context);
+    const { index } = await recorder.journal.readAll();
     if (historyOnly) {
       const target = findCheckpoint(run.agentId, index, checkpointId);
       return this.#restoreMessages(context, target.id);
@@ -174,9 +174,9 @@ export class BoundPersistence implements RunPersistence {
     let done: RollbackReport | undefined;
     await this.#move(context, async (log) => {
       const point = findRollbackTarget(run.agentId, log.index, target.id);
-      const { report, session: next } = await rollBack({
+      const { report, recorder: next } = await rollBack({
         setup: this.#setup,
-        journal: session.journal,
+        journal: recorder.journal,
         log,
         target: point,
         signal: run.signal,
@@ -205,14 +205,14 @@ export class BoundPersistence implements RunPersistence {
     point: Pick<ExecutionPointOptions, "node" | "input" | "move" | "messageHistory">,
     historyFrom?: (log: AgentLog) => readonly Message[],
   ): Promise<void> {
-    const { run, session } = this.#at(context);
+    const { run, recorder } = this.#at(context);
     await this.#move(context, (log) => {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
       return setExecutionPoint({
         ...point,
         setup: this.#setup,
         log,
-        session,
+        recorder,
         run,
         ...(messageHistory && { messageHistory }),
       });
@@ -220,16 +220,16 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunRecorder>): Promise<void> {
-    const { run, session } = this.#at(context);
+    const { run, recorder } = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     await run.move(asking === undefined ? {} : { except: asking }, async () => {
-      session.closed = true;
-      if (asking !== undefined) session.recordMoved(asking);
-      const log = await session.journal.readAll();
+      recorder.closed = true;
+      if (asking !== undefined) recorder.recordMoved(asking);
+      const log = await recorder.journal.readAll();
       // What the line that is left recorded since its checkpoint is not on the next one.
-      session.journal.writer.forget();
+      recorder.journal.writer.forget();
       const next = await prepare(log);
-      this.#sessions.add(next);
+      this.#recorders.add(next);
       return next.start;
     });
   }

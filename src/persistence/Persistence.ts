@@ -30,19 +30,19 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   key: "Persistence",
   install(pipeline, config) {
     const setup = new PersistenceSetup(config, pipeline);
-    const sessions = new RunRecorders();
+    const recorders = new RunRecorders();
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
-    pipeline.aroundRun((request, next) => runDurably(setup, sessions, request, next));
-    pipeline.aroundModelRequest((event, next) => journalModelRequest(sessions.of(runOf(event.context)), event, next));
-    pipeline.aroundToolCall((event, next) => journalToolCall(sessions.of(runOf(event.context)), setup, event, next));
+    pipeline.aroundRun((request, next) => runDurably(setup, recorders, request, next));
+    pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
+    pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), setup, event, next));
     pipeline.aroundInputRequest((event, next) =>
-      journalInputRequest(setup, sessions.of(runOf(event.context)), event, next),
+      journalInputRequest(setup, recorders.of(runOf(event.context)), event, next),
     );
-    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(setup, sessions.of(run), requests));
-    saveAtEvents(pipeline, setup, sessions);
-    return new PersistenceFeature(setup, sessions);
+    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(setup, recorders.of(run), requests));
+    saveAtEvents(pipeline, setup, recorders);
+    return new PersistenceFeature(setup, recorders);
   },
 };
 
@@ -65,39 +65,39 @@ export function withPersistence<Result>(
   return action(persistence(context), context);
 }
 
-function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, sessions: RunRecorders): void {
+function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, recorders: RunRecorders): void {
   pipeline.onStrategyStarting(async ({ run, next }) => {
     await noteEnvironment(setup.environment, run.state);
-    await sessions.of(run).begin(run, next);
+    await recorders.of(run).begin(run, next);
   });
-  pipeline.onRunMoved(({ run, next }) => sessions.of(run).begin(run, next));
-  pipeline.onNodeStarting(({ run, nodeId }) => sessions.of(run).enterNode(run, nodeId));
+  pipeline.onRunMoved(({ run, next }) => recorders.of(run).begin(run, next));
+  pipeline.onNodeStarting(({ run, nodeId }) => recorders.of(run).enterNode(run, nodeId));
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);
-    assertReplayComplete(sessions.of(run), nodeId, [base, ordinal]);
+    assertReplayComplete(recorders.of(run), nodeId, [base, ordinal]);
     if (setup.trimming) await trimHistory(setup, run);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
-    const session = sessions.of(run);
+    const recorder = recorders.of(run);
     const due =
       next.nodeId === "finish"
         ? undefined
-        : dueTrigger(setup, session, { kind: "node_completed", nodeId, left: next.left }, run);
-    await session.leaveNode(run, next, due);
+        : dueTrigger(setup, recorder, { kind: "node_completed", nodeId, left: next.left }, run);
+    await recorder.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
-    if (unresolved) await sessions.of(run).leaveUnresolved(run, nodeId, unresolved.output);
+    if (unresolved) await recorders.of(run).leaveUnresolved(run, nodeId, unresolved.output);
   });
 }
 
 async function runDurably(
   setup: PersistenceSetup,
-  sessions: RunRecorders,
+  recorders: RunRecorders,
   request: RunRequest,
   next: (request: RunRequest) => Promise<RunResult<unknown>>,
 ): Promise<RunResult<unknown>> {
   const journal = await setup.openJournal(request.agentId);
   try {
-    const result = await new DurableRun({ setup, sessions, journal, request, next }).execute();
+    const result = await new DurableRun({ setup, recorders, journal, request, next }).execute();
     if (result.status === "completed") await pruneAfterRun(setup, journal);
     return result;
   } catch (error) {

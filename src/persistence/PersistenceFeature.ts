@@ -55,11 +55,11 @@ const unfinishedSchema = z.object({
 /** What `install(Persistence)` adds to an agent definition. */
 export class PersistenceFeature {
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunRecorders;
+  readonly #recorders: RunRecorders;
 
-  constructor(setup: PersistenceSetup, sessions: RunRecorders) {
+  constructor(setup: PersistenceSetup, recorders: RunRecorders) {
     this.#setup = setup;
-    this.#sessions = sessions;
+    this.#recorders = recorders;
   }
 
   /** The definition's own id: that of its agent unless a run is given another. */
@@ -69,7 +69,7 @@ export class PersistenceFeature {
 
   /** Durability inside a run, bound to a context. */
   of(context: AgentContext): RunPersistence {
-    return new BoundPersistence(context, this.#setup, this.#sessions);
+    return new BoundPersistence(context, this.#setup, this.#recorders);
   }
 
   /** One durable agent from outside. @param agentId default: the agent's own id. */

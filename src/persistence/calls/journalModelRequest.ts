@@ -10,25 +10,25 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
  * not waited for here: it is durable before the first of its tool calls begins, or with the next checkpoint.
  */
 export async function journalModelRequest(
-  session: RunRecorder,
+  recorder: RunRecorder,
   event: ModelRequestEvent,
   next: (event: ModelRequestEvent) => Promise<AssistantMessage>,
 ): Promise<AssistantMessage> {
-  const { journal, lane } = session;
+  const { journal, lane } = recorder;
   const visit: Visit = [event.visit.base, event.visit.ordinal];
   const within = callOf(event.context)?.toolCallId;
   // Read now: a move closes the context while the model thinks.
   const node = event.context.nodeId;
-  const asked = session.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
-  const recorded = session.recording?.answer(visit, event.ordinal, within);
+  const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
+  const recorded = recorder.recording?.answer(visit, event.ordinal, within);
   if (recorded && (recorded.asked === undefined || recorded.asked === asked)) {
     journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
     return recorded.message;
   }
   if (recorded)
-    discardReplay(session, event.context, visit, { recorded: "another model request", found: "a model request" });
+    discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
   const message = await next(event);
-  if (session.closed) return message;
+  if (recorder.closed) return message;
   const slot = journal.writer.value(message, "the answer of the model");
   journal.append([
     {
@@ -43,7 +43,7 @@ export async function journalModelRequest(
     },
   ]);
   journal.writer.noteAnswer(message, visit, event.ordinal, within);
-  session.answersDurable = journal.durable();
-  session.answersDurable.catch(() => {});
+  recorder.answersDurable = journal.durable();
+  recorder.answersDurable.catch(() => {});
   return message;
 }

@@ -25,63 +25,63 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
  */
 export function journalToolCall(
-  session: RunRecorder,
+  recorder: RunRecorder,
   setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
 ): Promise<unknown> {
   const { toolCallId } = event;
-  const known = session.performed.get(toolCallId);
+  const known = recorder.performed.get(toolCallId);
   // One id is one call: a message that is executed twice gets the same outcomes.
   if (known) return known;
-  const performing = replayOrPerform(session, setup, event, next);
-  session.performed.set(toolCallId, performing);
+  const performing = replayOrPerform(recorder, setup, event, next);
+  recorder.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
-    if (!isToolFailure(error)) session.performed.delete(toolCallId);
+    if (!isToolFailure(error)) recorder.performed.delete(toolCallId);
   });
   return performing;
 }
 
 async function replayOrPerform(
-  session: RunRecorder,
+  recorder: RunRecorder,
   setup: PersistenceSetup,
   event: ToolCallEvent,
   next: Next,
 ): Promise<unknown> {
   const effect = setup.effectOf(event.tool);
   const repeatable = effect === "none" || effect === "idempotent";
-  const recorded = recordedCall(session, event);
+  const recorded = recordedCall(recorder, event);
   if (!recorded) {
-    await saveBefore(session, setup, event);
-    const facts = intentOf(session, setup, event);
-    await begin(session, facts);
-    return perform(session, setup, { facts, event, next });
+    await saveBefore(recorder, setup, event);
+    const facts = intentOf(recorder, setup, event);
+    await begin(recorder, facts);
+    return perform(recorder, setup, { facts, event, next });
   }
   const end =
-    endOf(session, recorded) ?? (repeatable ? undefined : await resolveOnReplay(session, setup, recorded, event));
-  if (end && !(end.outcome.lost && repeatable)) return replay(session, recorded.call, end, event);
-  await saveBefore(session, setup, event);
+    endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, setup, recorded, event));
+  if (end && !(end.outcome.lost && repeatable)) return replay(recorder, recorded.call, end, event);
+  await saveBefore(recorder, setup, event);
   const known = { ...event, toolCallId: recorded.call };
   // What follows stands on the line of now, which may be another than the one where the call began.
-  const facts = { ...(recorded.intent ?? intentOf(session, setup, known)), lane: session.lane };
-  if (recorded.outcome?.retry) await begin(session, facts);
-  else await session.answersDurable;
-  return perform(session, setup, { facts, event: known, next, again: true });
+  const facts = { ...(recorded.intent ?? intentOf(recorder, setup, known)), lane: recorder.lane };
+  if (recorded.outcome?.retry) await begin(recorder, facts);
+  else await recorder.answersDurable;
+  return perform(recorder, setup, { facts, event: known, next, again: true });
 }
 
 function saveBefore(
-  session: RunRecorder,
+  recorder: RunRecorder,
   setup: PersistenceSetup,
   { context, tool, input }: ToolCallEvent,
 ): Promise<void> {
-  return saveIfDue(setup, session, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
+  return saveIfDue(setup, recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
 /** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
-async function begin(session: RunRecorder, facts: IntentRecord): Promise<void> {
-  if (facts.effect === "none") return session.answersDurable;
-  session.journal.append([facts]);
-  return session.journal.durable();
+async function begin(recorder: RunRecorder, facts: IntentRecord): Promise<void> {
+  if (facts.effect === "none") return recorder.answersDurable;
+  recorder.journal.append([facts]);
+  return recorder.journal.durable();
 }
 
 interface Performance {
@@ -92,33 +92,33 @@ interface Performance {
   readonly again?: boolean;
 }
 
-async function perform(session: RunRecorder, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
+async function perform(recorder: RunRecorder, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
   const { facts, event } = performance;
-  const output = await runRecorded(session, performance);
+  const output = await runRecorded(recorder, performance);
   const { tool, input } = event;
-  await saveIfDue(setup, session, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
+  await saveIfDue(setup, recorder, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
   return output;
 }
 
-async function runRecorded(session: RunRecorder, performance: Performance): Promise<unknown> {
+async function runRecorded(recorder: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event, next } = performance;
-  session.inFlight.set(facts.call, facts);
+  recorder.inFlight.set(facts.call, facts);
   try {
-    return recordOutcome(session, facts, event, await next(event));
+    return recordOutcome(recorder, facts, event, await next(event));
   } catch (error) {
-    recordError(session, performance, error);
+    recordError(recorder, performance, error);
     throw error;
   } finally {
-    session.inFlight.delete(facts.call);
+    recorder.inFlight.delete(facts.call);
   }
 }
 
 /** A call that was cut short by an abort has no outcome: it may or may not have had its effect. */
-function recordError(session: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
+function recordError(recorder: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
     recordEnd(
-      session,
+      recorder,
       facts,
       { error: { message: reason } },
       { ...shownCall(facts, event.input), status: "failed", error: reason },
@@ -126,28 +126,28 @@ function recordError(session: RunRecorder, { facts, event, again }: Performance,
   }
   // Without an effect there is no intent to take back.
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
-    recordEnd(session, facts, { unstarted: true });
+    recordEnd(recorder, facts, { unstarted: true });
 }
 
 /** @returns the output as everybody after gets it. */
-function recordOutcome(session: RunRecorder, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
-  const { writer } = session.journal;
+function recordOutcome(recorder: RunRecorder, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
+  const { writer } = recorder.journal;
   const subject = `the output of tool "${event.tool.name}"`;
   try {
     const output = frozenCopy(given);
     const slot = writer.value(output, subject);
-    recordEnd(session, facts, { output: slot }, { ...shownCall(facts, event.input), status: "succeeded", output });
+    recordEnd(recorder, facts, { output: slot }, { ...shownCall(facts, event.input), status: "succeeded", output });
     writer.noteOutcome(facts.call, output);
     return output;
   } catch (error) {
-    if (session.journal.failed) throw error;
+    if (recorder.journal.failed) throw error;
     // The effect has happened: that much is recorded, so that it can be rolled back and is not repeated.
     const refusal =
       error instanceof NotSerializableError
         ? error
         : new NotSerializableError(subject, "", `cannot be copied: ${reasonOf(error)}`);
     recordEnd(
-      session,
+      recorder,
       facts,
       { lost: { path: refusal.path, reason: refusal.reason } },
       { ...shownCall(facts, event.input), status: "lost" },
@@ -156,14 +156,14 @@ function recordOutcome(session: RunRecorder, facts: IntentRecord, event: ToolCal
   }
 }
 
-function intentOf(session: RunRecorder, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
-  const { writer } = session.journal;
+function intentOf(recorder: RunRecorder, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
+  const { writer } = recorder.journal;
   const { origin, tool, input, context } = event;
   const within = callOf(context)?.toolCallId;
   const inAnswer = origin.kind === "model" && writer.isAnswer(origin.message);
   return {
     kind: "intent",
-    lane: session.lane,
+    lane: recorder.lane,
     visit: visitOf(event),
     call: event.toolCallId,
     tool: tool.name,
@@ -177,8 +177,8 @@ function intentOf(session: RunRecorder, setup: PersistenceSetup, event: ToolCall
 }
 
 /** What is recorded of a call; `undefined` when nothing is, or something else and the visit goes on afresh. */
-function recordedCall(session: RunRecorder, event: ToolCallEvent): RecordedCall | undefined {
-  const { recording } = session;
+function recordedCall(recorder: RunRecorder, event: ToolCallEvent): RecordedCall | undefined {
+  const { recording } = recorder;
   const { origin, tool, context, input } = event;
   const recorded =
     origin.kind === "model"
@@ -187,7 +187,7 @@ function recordedCall(session: RunRecorder, event: ToolCallEvent): RecordedCall 
   if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
   const before = callFacts(recorded).tool;
   const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
-  discardReplay(session, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
+  discardReplay(recorder, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
   return undefined;
 }
 
@@ -196,12 +196,12 @@ function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): Cal
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }
 
-function replay(session: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
+function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
   if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
-  session.journal.writer.noteOutcome(call, output);
+  recorder.journal.writer.noteOutcome(call, output);
   return output;
 }
 

@@ -4,20 +4,20 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /** Appends how a call ended. A call without effect has no intent, so that its outcome says what an intent would have. */
 export function recordEnd(
-  session: RunRecorder,
+  recorder: RunRecorder,
   facts: IntentRecord,
   end: Partial<OutcomeRecord>,
   call?: CheckpointToolCall,
 ): void {
-  if (session.movedCalls.has(facts.call)) return;
+  if (recorder.movedCalls.has(facts.call)) return;
   const { kind: _kind, ...unsaid } = facts;
   const { lane, visit, call: id } = facts;
   const outcome: OutcomeRecord =
     facts.effect === "none"
       ? { ...unsaid, kind: "outcome", ...end }
       : { kind: "outcome", lane, visit, call: id, ...end };
-  session.journal.append([outcome]);
-  if (call) session.endedCalls.push(call);
+  recorder.journal.append([outcome]);
+  if (call) recorder.endedCalls.push(call);
 }
 
 /** A call as a checkpoint shows it, but for how it ended. */

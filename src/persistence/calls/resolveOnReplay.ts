@@ -21,7 +21,7 @@ export interface CallEnd {
  * @throws ToolCallInDoubtError when a person has to decide.
  */
 export async function resolveOnReplay(
-  session: RunRecorder,
+  recorder: RunRecorder,
   setup: PersistenceSetup,
   { call: toolCallId, intent, outcome }: RecordedCall,
   { tool, input, context }: ToolCallEvent,
@@ -31,19 +31,19 @@ export async function resolveOnReplay(
   const call = { agentId, toolCallId, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
   const { settlement, by } = await askWhatHappened(call, { tool, choice: setup.onToolCallInDoubt, signal });
   if (settlement === "retry" || settlement === "not-done") return undefined;
-  return recordSettlement(session, { ...intent, lane: session.lane }, input, frozenCopy(settlement), by);
+  return recordSettlement(recorder, { ...intent, lane: recorder.lane }, input, frozenCopy(settlement), by);
 }
 
 function recordSettlement(
-  session: RunRecorder,
+  recorder: RunRecorder,
   facts: IntentRecord,
   input: unknown,
   settlement: Exclude<ToolCallSettlement, "retry">,
   by: "probe" | "handler",
 ): CallEnd {
-  const { writer } = session.journal;
+  const { writer } = recorder.journal;
   const end = settledOutcome(settlement, by, (output) => writer.value(output, `the settled output of "${facts.tool}"`));
-  recordEnd(session, facts, end, { ...shownCall(facts, input), ...shownEnd(settlement) });
+  recordEnd(recorder, facts, end, { ...shownCall(facts, input), ...shownEnd(settlement) });
   const { lane, visit, call } = facts;
   return {
     outcome: { kind: "outcome", lane, visit, call, ...end },

@@ -30,7 +30,7 @@ export interface ExecutionPointOptions {
   readonly setup: PersistenceSetup;
   /** The whole log, read after everything in flight has ended. */
   readonly log: AgentLog;
-  readonly session: RunRecorder;
+  readonly recorder: RunRecorder;
   readonly run: AgentRun;
   /** The path of the node that runs next. */
   readonly node: string;
@@ -42,8 +42,8 @@ export interface ExecutionPointOptions {
 
 /** Begins a line at another node with the state of this moment; no effect is taken back. Durable when it resolves. */
 export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
-  const { setup, log, session, run, node, messageHistory, move } = options;
-  const { journal } = session;
+  const { setup, log, recorder, run, node, messageHistory, move } = options;
+  const { journal } = recorder;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
   const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, (message) =>
@@ -51,8 +51,8 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   );
   const lane = journal.nextLane++;
   const structure = structureRecord(setup.graph, lane, journal);
-  const unsaved = recordsForLane(session.drainUnsaved(run), lane, state.history, journal.writer);
-  const standing = standingCalls(log, session);
+  const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
+  const standing = standingCalls(log, recorder);
   const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
   const { iteration, progress, progressSummary: summary } = state;
@@ -69,36 +69,36 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     move,
     ...(standing.length > 0 && { standing }),
   };
-  journal.append([...laneStart(log, session, lane, structureReference(structure, journal)), ...unsaved, checkpoint]);
+  journal.append([...laneStart(log, recorder, lane, structureReference(structure, journal)), ...unsaved, checkpoint]);
   await journal.durable();
   return new RunRecorder({
     journal,
     lane,
-    run: session.run,
+    run: recorder.run,
     structure,
-    automatic: session.automatic,
+    automatic: recorder.automatic,
     start: {
       nodeId: node,
       input: options.input,
       state: seedFrom(state),
-      line: { agentId: journal.agentId, runId: session.run.run, lane },
+      line: { agentId: journal.agentId, runId: recorder.run.run, lane },
       generation: journal.generation,
       visitBase: version,
       visitOrdinal: 0,
-      runId: session.run.run,
+      runId: recorder.run.run,
     },
     recording: undefined,
     opening: [],
-    restored: session.decisions,
-    named: session.named,
+    restored: recorder.decisions,
+    named: recorder.named,
     head: { version, id: `${journal.generation}-${version}` },
   });
 }
 
 /** The new line begins from the checkpoint that the old one goes on from; where there is none, as the old one began. */
-function laneStart({ index }: AgentLog, session: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
-  if (session.head) return [{ kind: "lane", lane, from: session.head.version, keep: "all" }];
-  const begun = index.lanes.get(session.lane)?.record;
+function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
+  if (recorder.head) return [{ kind: "lane", lane, from: recorder.head.version, keep: "all" }];
+  const begun = index.lanes.get(recorder.lane)?.record;
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 

@@ -26,7 +26,7 @@ import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
 
-/** One run on one line of a journal: what is saved when. A move begins another session on the same journal. */
+/** One run on one line of a journal: what is saved when. A move begins another recorder on the same journal. */
 export class RunRecorder {
   readonly journal: Journal;
   readonly lane: number;
@@ -135,7 +135,7 @@ export class RunRecorder {
     this.#pending.push(...this.#writer.take(run.state, this.#node));
   }
 
-  /** When the last checkpoint was saved, or else this session began: milliseconds of the monotonic clock. */
+  /** When the last checkpoint was saved, or else this recorder began: milliseconds of the monotonic clock. */
   get savedAt(): number {
     return this.#savedAt;
   }
@@ -225,7 +225,7 @@ export class RunRecorder {
     return this.#structure.fingerprint;
   }
 
-  /** A tool call asked for the move that ends this session: it has no outcome, and is not in doubt. */
+  /** A tool call asked for the move that ends this recorder: it has no outcome, and is not in doubt. */
   recordMoved(call: string): void {
     const facts = this.inFlight.get(call);
     if (!facts) return;
@@ -233,7 +233,7 @@ export class RunRecorder {
     this.journal.append([{ ...facts, kind: "outcome", moved: true }]);
   }
 
-  /** The run waits, and so do the calls that have not ended: none of them is in doubt. This session ends. */
+  /** The run waits, and so do the calls that have not ended: none of them is in doubt. This recorder ends. */
   suspendOpenCalls(): AgentRecord[] {
     this.closed = true;
     const calls = [...this.inFlight.values()];
@@ -300,7 +300,7 @@ function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep
   return foreseen.nodeId === next.nodeId && isSameValue(foreseen.input, next.input);
 }
 
-/** Where a session begins: at a stored state, or with a new run. */
+/** Where a recorder begins: at a stored state, or with a new run. */
 export interface RunRecorderOptions {
   readonly journal: Journal;
   readonly run: RunRecord;

@@ -7,7 +7,7 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { RunRecorder } from "./RunRecorder.ts";
 
 export interface LiveCheckpoint {
-  readonly session: RunRecorder;
+  readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly record: CheckpointRecord;
   readonly input: unknown;
@@ -22,7 +22,7 @@ export interface LiveCheckpoint {
 
 /** A checkpoint that was just saved, from what the run has at hand: nothing is read back. Its checksum is known to readers. */
 export function liveCheckpointData({
-  session,
+  recorder,
   run,
   record,
   input,
@@ -36,13 +36,13 @@ export function liveCheckpointData({
   const { model, parameters, tools } = state.settings;
   const { workingDirectory: directory, ...required } = state.requirements;
   return Object.freeze({
-    checkpointId: record.id ?? `${session.journal.generation}-${record.version}`,
-    agentId: session.journal.agentId,
-    runId: session.run.run,
+    checkpointId: record.id ?? `${recorder.journal.generation}-${record.version}`,
+    agentId: recorder.journal.agentId,
+    runId: recorder.run.run,
     ...(parentId !== undefined && { parentId }),
     version: record.version,
     createdAt: new Date(record.at).toISOString(),
-    ...(first && { runInput: session.start.input }),
+    ...(first && { runInput: recorder.start.input }),
     nodeId: record.node,
     lastInput: input,
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),
@@ -59,7 +59,7 @@ export function liveCheckpointData({
     ...(record.summary !== undefined && { progressSummary: record.summary }),
     ...(record.trigger !== undefined && { trigger: record.trigger }),
     toolCalls,
-    decisions: session.decisions.map(({ decision, reason, node, at }) => ({
+    decisions: recorder.decisions.map(({ decision, reason, node, at }) => ({
       decision,
       ...(reason !== undefined && { reason }),
       nodeId: node,
@@ -67,7 +67,7 @@ export function liveCheckpointData({
     })),
     fileChanges: summarizeFileChanges(fileChanges),
     recoveryInfo: recoveryInfo(record.node, { ...required, ...(directory !== undefined && { directory }) }),
-    strategyFingerprint: session.fingerprint,
+    strategyFingerprint: recorder.fingerprint,
     formatVersion,
     checksum: "",
   });

@@ -16,18 +16,18 @@ type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Mome
  */
 export function dueTrigger(
   setup: PersistenceSetup,
-  session: RunRecorder,
+  recorder: RunRecorder,
   happened: Happened,
   run?: AgentRun,
 ): CheckpointTrigger | undefined {
   if (setup.triggers.length === 0) return undefined;
-  if (run) session.takeChanges(run);
-  const since = { elapsedMs: setup.clock.monotonic() - session.savedAt, grownBytes: session.grownBytes };
+  if (run) recorder.takeChanges(run);
+  const since = { elapsedMs: setup.clock.monotonic() - recorder.savedAt, grownBytes: recorder.grownBytes };
   // What happened, and what went on since: the compiler does not add them up for each kind.
   const moment = Object.assign({}, happened, since) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
-  const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };
+  const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
   for (const { trigger, error } of failed)
     setup.tell({ kind: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
   for (const { name } of merged) setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: name, reason: "merged" });
@@ -42,24 +42,24 @@ export function dueTrigger(
  */
 export async function saveIfDue(
   setup: PersistenceSetup,
-  session: RunRecorder,
+  recorder: RunRecorder,
   context: AgentContext,
   happened: Happened,
 ): Promise<void> {
-  if (setup.triggers.length === 0 || session.closed) return;
-  const trigger = dueTrigger(setup, session, happened);
+  if (setup.triggers.length === 0 || recorder.closed) return;
+  const trigger = dueTrigger(setup, recorder, happened);
   if (!trigger) return;
   const { nodeId } = happened;
   const run = runOf(context);
-  if (session.savedWithin) {
+  if (recorder.savedWithin) {
     // A checkpoint of a later state stands: it cannot be gone behind, and it is what a crash goes on from.
-    const origin = { agentId: session.journal.agentId, runId: session.run.run, nodeId };
+    const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
     setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: trigger.name, reason: "superseded" });
     return;
   }
   const { base, ordinal } = visitOf(context);
   const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
-  const saved = session.saveBeginning(run, [base, ordinal], plan);
+  const saved = recorder.saveBeginning(run, [base, ordinal], plan);
   if (trigger.priority !== "normal") await saved;
   // A failure to store it meets whatever is stored next.
   else saved.catch(() => undefined);

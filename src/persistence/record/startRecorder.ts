@@ -44,7 +44,7 @@ export function runRecord(journal: Journal, runId: string, input: unknown): RunR
   };
 }
 
-/** The session of a new run; its opening is appended with its first checkpoint. */
+/** The recorder of a new run; its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -86,7 +86,7 @@ export function newRun(
   });
 }
 
-/** The session that goes on from a stored state: on its own lane, or on one that begins from it with `opening`. */
+/** The recorder that goes on from a stored state: on its own lane, or on one that begins from it with `opening`. */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,

@@ -35,7 +35,7 @@ export interface RollBackOptions {
 /** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
 export async function rollBack(
   options: RollBackOptions,
-): Promise<{ readonly report: RollbackReport; readonly session: RunRecorder }> {
+): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
   const { setup, journal, target, signal } = options;
   const { log, plan } = await settledPlan(options);
   const state = foldTo(log.index, target);
@@ -73,7 +73,7 @@ export async function rollBack(
   });
   return {
     report,
-    session: restoredRun(
+    recorder: restoredRun(
       setup,
       journal,
       { log, state },

@@ -37,20 +37,20 @@ type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
 /** One call of `run` or `resume` on a durable agent: it owns the agent while it lasts. */
 export class DurableRun {
   readonly #setup: PersistenceSetup;
-  readonly #sessions: RunRecorders;
+  readonly #recorders: RunRecorders;
   readonly #journal: Journal;
   readonly #request: RunRequest;
   readonly #next: Next;
 
   constructor(options: {
     readonly setup: PersistenceSetup;
-    readonly sessions: RunRecorders;
+    readonly recorders: RunRecorders;
     readonly journal: Journal;
     readonly request: RunRequest;
     readonly next: Next;
   }) {
     this.#setup = options.setup;
-    this.#sessions = options.sessions;
+    this.#recorders = options.recorders;
     this.#journal = options.journal;
     this.#request = options.request;
     this.#next = options.next;
@@ -207,14 +207,14 @@ export class DurableRun {
     const own: RunRecord = reopens ? { ...run, run: randomId(), at: journal.clock.now() } : run;
     const begun = branchFrom(target, "branch", own, reopens, journal);
     const opening = [...(reopens ? [] : this.#startRecords()), ...begun.records];
-    const session = restoredRun(
+    const recorder = restoredRun(
       this.#setup,
       journal,
       { log, state },
       { lane: begun.lane, run: own, opening, head: begun.head, by: "branch" },
     );
     const effects = branchEffects(log, target, (tool) => this.#setup.registry.has(tool));
-    return { ...(await this.#run(session)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
+    return { ...(await this.#run(recorder)), ...(hasEffects(effects) && { effects }) } as RunResult<unknown>;
   }
 
   /** @throws UnfinishedRunError when the other run cannot be finished now: it waits. */
@@ -238,15 +238,15 @@ export class DurableRun {
     return this.#run(newRun(this.#setup, this.#journal, { run, input, keep, opening: [run] }, before));
   }
 
-  async #run(session: RunRecorder): Promise<RunResult<unknown>> {
+  async #run(recorder: RunRecorder): Promise<RunResult<unknown>> {
     const { options } = this.#request;
     this.#journal.forgetHead();
     const verify = "verify" in options ? options.verify : undefined;
-    this.#journal.endFacts = completionData(this.#setup, this.#journal, session.run.run, verify);
-    this.#sessions.add(session);
+    this.#journal.endFacts = completionData(this.#setup, this.#journal, recorder.run.run, verify);
+    this.#recorders.add(recorder);
     const { lost } = this.#journal;
     const signal = options.signal ? AbortSignal.any([options.signal, lost]) : lost;
-    return this.#next({ ...this.#request, options: { ...options, signal }, start: session.start });
+    return this.#next({ ...this.#request, options: { ...options, signal }, start: recorder.start });
   }
 
   async #assertFits({ log, state }: StoredState): Promise<void> {

@@ -13,14 +13,14 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
  */
 export async function journalInputRequest(
   setup: PersistenceSetup,
-  session: RunRecorder,
+  recorder: RunRecorder,
   event: InputRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
-  const { agentId } = session.journal;
+  const { agentId } = recorder.journal;
   const { requestId, nodeId, request } = event;
   if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
-  const reply = session.replies?.of(event);
+  const reply = recorder.replies?.of(event);
   if (!reply) {
     const { expiresAt } = request;
     if (expiresAt && expiresAt.getTime() <= setup.clock.now())
@@ -35,7 +35,7 @@ export async function journalInputRequest(
     if (!(error instanceof InvalidInputError)) throw error;
     return next({ ...event, problems: error.problems });
   }
-  if (reply.isNew) await saveIfDue(setup, session, event.context, { kind: "request_answered", nodeId, requestId });
+  if (reply.isNew) await saveIfDue(setup, recorder, event.context, { kind: "request_answered", nodeId, requestId });
   return answer;
 }
 

@@ -10,12 +10,12 @@ import { requestPlace } from "../replay/RecordedAnswers.ts";
 /** A run ends as waiting: what it asked, the calls that wait within it and its status are durable together. */
 export async function waitForInput(
   setup: PersistenceSetup,
-  session: RunRecorder,
+  recorder: RunRecorder,
   events: readonly InputRequestEvent[],
 ): Promise<void> {
-  const { journal } = session;
-  const suspended = session.suspendOpenCalls();
-  const requests = events.map((event) => requestRecord(session, event));
+  const { journal } = recorder;
+  const suspended = recorder.suspendOpenCalls();
+  const requests = events.map((event) => requestRecord(recorder, event));
   for (const { requestId, request } of events) setup.askedSchemas.add(journal.agentId, requestId, request.schema);
   const status = waitingStatus(events.map(pendingRequest), journal.clock.now());
   journal.append([...suspended, ...requests, ...statusRecords(journal.life, status)]);
