@@ -210,7 +210,6 @@ export class BoundPersistence implements RunPersistence {
       const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
       return setExecutionPoint({
         ...point,
-        setup: this.#setup,
         log,
         recorder,
         run,

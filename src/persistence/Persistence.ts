@@ -36,11 +36,9 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runDurably(setup, recorders, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
-    pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), setup, event, next));
-    pipeline.aroundInputRequest((event, next) =>
-      journalInputRequest(setup, recorders.of(runOf(event.context)), event, next),
-    );
-    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(setup, recorders.of(run), requests));
+    pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
+    pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
+    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(recorders.of(run), requests));
     saveAtEvents(pipeline, setup, recorders);
     return new PersistenceFeature(setup, recorders);
   },
@@ -81,7 +79,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     const due =
       next.nodeId === "finish"
         ? undefined
-        : dueTrigger(setup, recorder, { kind: "node_completed", nodeId, left: next.left }, run);
+        : dueTrigger(recorder, { kind: "node_completed", nodeId, left: next.left }, run);
     await recorder.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {

@@ -11,7 +11,6 @@ import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { discardReplay } from "./discardReplay.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
@@ -24,17 +23,12 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * A tool call of a durable run: one that ended before is not run again; one with a side effect is recorded before it
  * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
  */
-export function journalToolCall(
-  recorder: RunRecorder,
-  setup: PersistenceSetup,
-  event: ToolCallEvent,
-  next: Next,
-): Promise<unknown> {
+export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
   const known = recorder.performed.get(toolCallId);
   // One id is one call: a message that is executed twice gets the same outcomes.
   if (known) return known;
-  const performing = replayOrPerform(recorder, setup, event, next);
+  const performing = replayOrPerform(recorder, event, next);
   recorder.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
     if (!isToolFailure(error)) recorder.performed.delete(toolCallId);
@@ -42,39 +36,29 @@ export function journalToolCall(
   return performing;
 }
 
-async function replayOrPerform(
-  recorder: RunRecorder,
-  setup: PersistenceSetup,
-  event: ToolCallEvent,
-  next: Next,
-): Promise<unknown> {
-  const effect = setup.effectOf(event.tool);
+async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
+  const effect = recorder.setup.effectOf(event.tool);
   const repeatable = effect === "none" || effect === "idempotent";
   const recorded = recordedCall(recorder, event);
   if (!recorded) {
-    await saveBefore(recorder, setup, event);
-    const facts = intentOf(recorder, setup, event);
+    await saveBefore(recorder, event);
+    const facts = intentOf(recorder, event);
     await begin(recorder, facts);
-    return perform(recorder, setup, { facts, event, next });
+    return perform(recorder, { facts, event, next });
   }
-  const end =
-    endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, setup, recorded, event));
+  const end = endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, recorded, event));
   if (end && !(end.outcome.lost && repeatable)) return replay(recorder, recorded.call, end, event);
-  await saveBefore(recorder, setup, event);
+  await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
   // What follows stands on the line of now, which may be another than the one where the call began.
-  const facts = { ...(recorded.intent ?? intentOf(recorder, setup, known)), lane: recorder.lane };
+  const facts = { ...(recorded.intent ?? intentOf(recorder, known)), lane: recorder.lane };
   if (recorded.outcome?.retry) await begin(recorder, facts);
   else await recorder.answersDurable;
-  return perform(recorder, setup, { facts, event: known, next, again: true });
+  return perform(recorder, { facts, event: known, next, again: true });
 }
 
-function saveBefore(
-  recorder: RunRecorder,
-  setup: PersistenceSetup,
-  { context, tool, input }: ToolCallEvent,
-): Promise<void> {
-  return saveIfDue(setup, recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
+function saveBefore(recorder: RunRecorder, { context, tool, input }: ToolCallEvent): Promise<void> {
+  return saveIfDue(recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
 /** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
@@ -92,11 +76,11 @@ interface Performance {
   readonly again?: boolean;
 }
 
-async function perform(recorder: RunRecorder, setup: PersistenceSetup, performance: Performance): Promise<unknown> {
+async function perform(recorder: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event } = performance;
   const output = await runRecorded(recorder, performance);
   const { tool, input } = event;
-  await saveIfDue(setup, recorder, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
+  await saveIfDue(recorder, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
   return output;
 }
 
@@ -156,7 +140,7 @@ function recordOutcome(recorder: RunRecorder, facts: IntentRecord, event: ToolCa
   }
 }
 
-function intentOf(recorder: RunRecorder, setup: PersistenceSetup, event: ToolCallEvent): IntentRecord {
+function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   const { writer } = recorder.journal;
   const { origin, tool, input, context } = event;
   const within = callOf(context)?.toolCallId;
@@ -167,10 +151,10 @@ function intentOf(recorder: RunRecorder, setup: PersistenceSetup, event: ToolCal
     visit: visitOf(event),
     call: event.toolCallId,
     tool: tool.name,
-    effect: setup.effectOf(tool),
+    effect: recorder.setup.effectOf(tool),
     node: context.nodeId,
     ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
-    ...(setup.registry.has(tool.name) && { inverse: true }),
+    ...(recorder.setup.registry.has(tool.name) && { inverse: true }),
     ...(origin.kind === "node" && { ordinal: origin.ordinal }),
     ...(within !== undefined && { within }),
   };

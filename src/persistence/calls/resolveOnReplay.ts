@@ -3,7 +3,6 @@ import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointDa
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
@@ -22,14 +21,13 @@ export interface CallEnd {
  */
 export async function resolveOnReplay(
   recorder: RunRecorder,
-  setup: PersistenceSetup,
   { call: toolCallId, intent, outcome }: RecordedCall,
   { tool, input, context }: ToolCallEvent,
 ): Promise<CallEnd | undefined> {
   if (!intent || outcome?.retry) return undefined;
   const { agentId, nodeId, signal } = context;
-  const call = { agentId, toolCallId, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
-  const { settlement, by } = await askWhatHappened(call, { tool, choice: setup.onToolCallInDoubt, signal });
+  const call = { agentId, toolCallId, toolName: tool.name, nodeId, effect: recorder.setup.effectOf(tool), input };
+  const { settlement, by } = await askWhatHappened(call, { tool, choice: recorder.setup.onToolCallInDoubt, signal });
   if (settlement === "retry" || settlement === "not-done") return undefined;
   return recordSettlement(recorder, { ...intent, lane: recorder.lane }, input, frozenCopy(settlement), by);
 }

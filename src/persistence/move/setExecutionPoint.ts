@@ -12,7 +12,6 @@ import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import { structureReference, structureRecord } from "../record/strategyRecord.ts";
 import { z } from "zod";
@@ -27,7 +26,6 @@ function isNodeLike(value: unknown): boolean {
 }
 
 export interface ExecutionPointOptions {
-  readonly setup: PersistenceSetup;
   /** The whole log, read after everything in flight has ended. */
   readonly log: AgentLog;
   readonly recorder: RunRecorder;
@@ -42,7 +40,7 @@ export interface ExecutionPointOptions {
 
 /** Begins a line at another node with the state of this moment; no effect is taken back. Durable when it resolves. */
 export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
-  const { setup, log, recorder, run, node, messageHistory, move } = options;
+  const { log, recorder, run, node, messageHistory, move } = options;
   const { journal } = recorder;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
@@ -50,7 +48,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     state.history.numberOf(message),
   );
   const lane = journal.nextLane++;
-  const structure = structureRecord(setup.graph, lane, journal);
+  const structure = structureRecord(recorder.setup.graph, lane, journal);
   const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);
   const version = journal.nextVersion++;
@@ -76,7 +74,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     lane,
     run: recorder.run,
     structure,
-    automatic: recorder.automatic,
+    setup: recorder.setup,
     start: {
       nodeId: node,
       input: options.input,

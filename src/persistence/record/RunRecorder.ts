@@ -18,6 +18,7 @@ import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../replay/RequestDigest.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointHead } from "./CheckpointHead.ts";
 import { type CheckpointPlan, checkpointRecord, subjectOf } from "./checkpointRecord.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
@@ -28,6 +29,7 @@ import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
 
 /** One run on one line of a journal: what is saved when. A move begins another recorder on the same journal. */
 export class RunRecorder {
+  readonly setup: PersistenceSetup;
   readonly journal: Journal;
   readonly lane: number;
   readonly start: RunStart;
@@ -51,7 +53,6 @@ export class RunRecorder {
   endedCalls: CheckpointToolCall[] = [];
   /** Likewise the changes of files that were noted. */
   changedFiles: readonly FileChange[] = [];
-  readonly #automatic: boolean;
   readonly #restored: readonly DecisionRecord[] | undefined;
   readonly #structure: StructureRecord;
   #opening: readonly AgentRecord[];
@@ -68,6 +69,7 @@ export class RunRecorder {
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
   constructor(options: RunRecorderOptions) {
+    this.setup = options.setup;
     this.journal = options.journal;
     this.run = options.run;
     this.#structure = options.structure;
@@ -78,7 +80,6 @@ export class RunRecorder {
     this.replies = options.replies;
     this.head = options.head;
     this.named = options.named ?? new NamedCheckpoints();
-    this.#automatic = options.automatic;
     this.#restored = options.restored;
     this.#opening = options.opening;
     this.#noteSaved();
@@ -95,7 +96,7 @@ export class RunRecorder {
     const saved = this.#restored && { settings, requirements, decisions: this.#restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (next.nodeId === "finish") return this.finish(run, next);
-    if (this.#automatic && (!this.head || this.start.unresolved)) {
+    if (this.setup.automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
     } else if (this.#opening.length > 0) {
       this.#append(this.#drainUnsaved());
@@ -147,7 +148,7 @@ export class RunRecorder {
 
   /** A node has ended and its edges lead nowhere: they are tried again on resume, the node is not. */
   async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
-    if (this.#automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
+    if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
 
   /** The run has ended with an output. */
@@ -243,10 +244,6 @@ export class RunRecorder {
       .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));
   }
 
-  get automatic(): boolean {
-    return this.#automatic;
-  }
-
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
   drainUnsaved(run: AgentRun): AgentRecord[] {
     this.takeChanges(run);
@@ -302,11 +299,11 @@ function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep
 
 /** Where a recorder begins: at a stored state, or with a new run. */
 export interface RunRecorderOptions {
+  readonly setup: PersistenceSetup;
   readonly journal: Journal;
   readonly run: RunRecord;
   readonly structure: StructureRecord;
   readonly lane: number;
-  readonly automatic: boolean;
   readonly start: RunStart;
   readonly recording: Replay | undefined;
   /** Absent: nothing was asked before. */

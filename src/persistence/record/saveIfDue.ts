@@ -4,7 +4,6 @@ import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
 import { dueTriggers } from "../triggers/dueTriggers.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
@@ -14,12 +13,8 @@ type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Mome
  *
  * @param run between two nodes, where what is new in its state counts as growth; absent within a node.
  */
-export function dueTrigger(
-  setup: PersistenceSetup,
-  recorder: RunRecorder,
-  happened: Happened,
-  run?: AgentRun,
-): CheckpointTrigger | undefined {
+export function dueTrigger(recorder: RunRecorder, happened: Happened, run?: AgentRun): CheckpointTrigger | undefined {
+  const { setup } = recorder;
   if (setup.triggers.length === 0) return undefined;
   if (run) recorder.takeChanges(run);
   const since = { elapsedMs: setup.clock.monotonic() - recorder.savedAt, grownBytes: recorder.grownBytes };
@@ -40,14 +35,10 @@ export function dueTrigger(
  * Makes the checkpoint that is due in the middle of a node: it says that the node runs next, with its input; what was
  * recorded since is replayed. When it resolves the run may go on.
  */
-export async function saveIfDue(
-  setup: PersistenceSetup,
-  recorder: RunRecorder,
-  context: AgentContext,
-  happened: Happened,
-): Promise<void> {
+export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
+  const { setup } = recorder;
   if (setup.triggers.length === 0 || recorder.closed) return;
-  const trigger = dueTrigger(setup, recorder, happened);
+  const trigger = dueTrigger(recorder, happened);
   if (!trigger) return;
   const { nodeId } = happened;
   const run = runOf(context);

@@ -74,12 +74,12 @@ export function newRun(
     runId,
   };
   return new RunRecorder({
+    setup,
     journal,
     run,
     structure,
     lane,
     start,
-    automatic: setup.automatic,
     recording: undefined,
     opening: [...opening, laneRecord, structureReference(structure, journal)],
     head: undefined,
@@ -120,6 +120,7 @@ export function restoredRun(
   }
   const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
   return new RunRecorder({
+    setup,
     journal,
     run,
     lane,
@@ -127,7 +128,6 @@ export function restoredRun(
     opening,
     head,
     structure: structureRecord(setup.graph, lane, journal),
-    automatic: setup.automatic,
     recording: new Replay(state, reader, log.index, nextVisitOf(state)),
     replies: new RecordedAnswers(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),

@@ -4,7 +4,6 @@ import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
 import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
@@ -12,18 +11,17 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
  * it was given; the schema of the node, which may be stricter, judges it here, and one that it refuses is asked for again.
  */
 export async function journalInputRequest(
-  setup: PersistenceSetup,
   recorder: RunRecorder,
   event: InputRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
   const { agentId } = recorder.journal;
   const { requestId, nodeId, request } = event;
-  if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
+  if (recorder.setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
   const reply = recorder.replies?.of(event);
   if (!reply) {
     const { expiresAt } = request;
-    if (expiresAt && expiresAt.getTime() <= setup.clock.now())
+    if (expiresAt && expiresAt.getTime() <= recorder.setup.clock.now())
       throw new RequestExpiredError(agentId, requestId, expiresAt.toISOString());
     return next(event);
   }
@@ -35,7 +33,7 @@ export async function journalInputRequest(
     if (!(error instanceof InvalidInputError)) throw error;
     return next({ ...event, problems: error.problems });
   }
-  if (reply.isNew) await saveIfDue(setup, recorder, event.context, { kind: "request_answered", nodeId, requestId });
+  if (reply.isNew) await saveIfDue(recorder, event.context, { kind: "request_answered", nodeId, requestId });
   return answer;
 }
 

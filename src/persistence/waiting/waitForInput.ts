@@ -3,20 +3,16 @@ import { type PendingInput, pendingRequest } from "../../agent/feature/RunResult
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
 /** A run ends as waiting: what it asked, the calls that wait within it and its status are durable together. */
-export async function waitForInput(
-  setup: PersistenceSetup,
-  recorder: RunRecorder,
-  events: readonly InputRequestEvent[],
-): Promise<void> {
+export async function waitForInput(recorder: RunRecorder, events: readonly InputRequestEvent[]): Promise<void> {
   const { journal } = recorder;
   const suspended = recorder.suspendOpenCalls();
   const requests = events.map((event) => requestRecord(recorder, event));
-  for (const { requestId, request } of events) setup.askedSchemas.add(journal.agentId, requestId, request.schema);
+  for (const { requestId, request } of events)
+    recorder.setup.askedSchemas.add(journal.agentId, requestId, request.schema);
   const status = waitingStatus(events.map(pendingRequest), journal.clock.now());
   journal.append([...suspended, ...requests, ...statusRecords(journal.life, status)]);
   await journal.durable();
