@@ -38,14 +38,14 @@ async function killInside(options: WorkerStart): Promise<string | undefined> {
   return halted?.call;
 }
 
-describe("a process killed inside a tool", () => {
+describe("kills inside tools", () => {
   it.each([
     { place: "before", number: 1, nodeId: "act", booked: 0 },
     { place: "after", number: 1, nodeId: "act", booked: 1 },
     { place: "before", number: 2, nodeId: "settle", booked: 0 },
     { place: "after", number: 2, nodeId: "settle", booked: 1 },
   ] as const)(
-    "leaves an irreversible call in doubt, $place its effect in node $nodeId: named, and never repeated unless settled",
+    "a process killed inside a tool leaves an irreversible call in doubt, $place its effect in node $nodeId: named, and never repeated unless resolved",
     async ({ place, number, nodeId, booked }) => {
       const own = await temporaryDirectory();
       const common = { directory: own, toolCallIds: "unique" } as const;
@@ -70,7 +70,7 @@ describe("a process killed inside a tool", () => {
     },
   );
 
-  it("has the answer that asked for the call, also when the tool has no side effect", async () => {
+  it("a process killed inside a tool has recorded the answer that asked for the call, also when the tool has no side effect", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "unique" } as const;
     // The third is asked for in the visit of a node that asked the model itself.
@@ -80,7 +80,7 @@ describe("a process killed inside a tool", () => {
     await rm(own, { recursive: true });
   });
 
-  it("repeats an idempotent call with its id, and none of those before it", async () => {
+  it("a process that follows one killed inside a tool repeats an idempotent call with its id, and none of the calls before it", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "repeating" } as const;
     const toolCallId = await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });
@@ -93,7 +93,7 @@ describe("a process killed inside a tool", () => {
     await rm(own, { recursive: true });
   });
 
-  it("would be seen to repeat a finished call: a storage of checkpoints alone does not know of it", async () => {
+  it("the kill tests notice a repeated call: a storage of checkpoints alone does not know of a finished one", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "repeating", storage: "checkpoints" } as const;
     await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });

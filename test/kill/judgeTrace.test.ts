@@ -16,7 +16,7 @@ const start = (call: string): TraceLine => ({ kind: "started", call });
 const end = (call: string): TraceLine => ({ kind: "ended", call });
 const call = (name: string): readonly TraceLine[] => [ask(name), start(name), end(name)];
 
-describe("the judge of a trace", () => {
+describe("judgeTrace", () => {
   it.each<[string, readonly TraceLine[]]>([
     ["a node that was cut off runs again", [begin, node(0), begin, node(0), node(1)]],
     ["the next node begins", [begin, node(0), begin, node(1)]],
@@ -31,7 +31,7 @@ describe("the judge of a trace", () => {
       "a call given back from its record",
       [begin, node(0), ...call("a"), ...call("b"), begin, node(0), ask("a"), end("a")],
     ],
-  ])("accepts: %s", (_name, lines) => {
+  ])("the judge of a trace accepts: %s", (_name, lines) => {
     expect(judgeTrace(lines)).toEqual([]);
   });
 
@@ -58,7 +58,7 @@ describe("the judge of a trace", () => {
       ],
     ],
     ["a save that was not durable", [{ kind: "checkpoint", id: "a", version: 1, iteration: 0, ended: 1 }]],
-  ])("finds: %s", (_name, lines) => {
+  ])("the judge of a trace finds: %s", (_name, lines) => {
     expect(judgeTrace(lines)).toHaveLength(1);
   });
 });

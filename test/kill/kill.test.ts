@@ -31,9 +31,9 @@ beforeAll(async () => {
 afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-describe("a process that is killed at random moments", () => {
+describe("kills at random moments", () => {
   it.each<Ids>(["repeating", "unique"])(
-    `comes, after ${killCount} kills, to the end of an undisturbed run, with nothing done twice (%s tool-call ids)`,
+    `a run whose process is killed at random moments comes, after ${killCount} kills, to the end of an undisturbed run, with nothing done twice (%s tool-call ids)`,
     async (toolCallIds) => {
       const { state, tookMs, visits } = await undisturbedRun(program, toolCallIds);
       expect(visits).toBe(nodes);

@@ -22,7 +22,7 @@ afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes on one agent", () => {
-  it("lets one in, and the next at once when the first was killed", async () => {
+  it("an agent admits one of two processes, and the second at once when the first was killed", async () => {
     const directory = await temporaryDirectory();
     const first = new WorkerProcess(program, { directory, toolCallIds, haltAt: { tool: "charge", place: "after" } });
     await first.hear("halted");
@@ -39,7 +39,7 @@ describe("two processes on one agent", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("lets one of several in that start at the same moment after a kill", async () => {
+  it("an agent admits one of several processes that start at the same moment after a kill", async () => {
     const directory = await temporaryDirectory();
     const first = new WorkerProcess(program, { directory, toolCallIds, haltAt: { place: "model", number: 3 } });
     await first.hear("halted");
@@ -56,7 +56,7 @@ describe("two processes on one agent", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("shuts out one that slept through its lease inside a tool", async () => {
+  it("a process that slept through its lease inside a tool is shut out of its agent", async () => {
     const directory = await temporaryDirectory();
     const common = { directory, toolCallIds, leaseMs: 900 } as const;
     const sleeper = new WorkerProcess(program, { ...common, haltAt: { tool: "charge", place: "before", number: 3 } });

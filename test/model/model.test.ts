@@ -38,10 +38,13 @@ function sequences(make: () => Promise<StorageHarness>) {
   });
 }
 
-describe("any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage", () => {
-  it.each(Object.entries(storages))("keeps what was acknowledged, on a storage %s", async (_name, { runs, make }) => {
-    await fc.assert(sequences(make), { numRuns: soak ? runs : runs / 10 });
-  });
+describe("random sequences of commands", () => {
+  it.each(Object.entries(storages))(
+    "any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage keeps what was acknowledged, on a storage %s",
+    async (_name, { runs, make }) => {
+      await fc.assert(sequences(make), { numRuns: soak ? runs : runs / 10 });
+    },
+  );
 });
 
 /** Those that few sequences show; every crash of one sequence shows them at once, in the tests of power losses. */
@@ -59,8 +62,11 @@ const broken: Readonly<Record<string, () => Promise<StorageHarness>>> = {
 };
 
 describe("a storage that is broken on purpose is caught by such sequences", () => {
-  it.each(Object.entries(broken))("%s", async (_name, make) => {
-    const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
-    expect(failed).toBe(true);
-  });
+  it.each(Object.entries(broken))(
+    "random sequences of commands reveal a storage that is broken on purpose: %s",
+    async (_name, make) => {
+      const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
+      expect(failed).toBe(true);
+    },
+  );
 });

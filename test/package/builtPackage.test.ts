@@ -19,7 +19,7 @@ describe("the built package", () => {
   });
   afterAll(() => rmSync(built.app, { recursive: true, force: true }));
 
-  it("has a file for each entry of its exports, and no entry without", () => {
+  it("the built package has a file for each entry of its exports, and no entry without", () => {
     const files = readdirSync(`${built.root}dist`).filter((file) => file.endsWith(".js") && !file.startsWith("chunk-"));
     const entries = [...built.entries.values()];
     expect(files.map((file) => `./dist/${file}`).toSorted()).toEqual(entries.map(({ code }) => code).toSorted());
@@ -30,20 +30,20 @@ describe("the built package", () => {
   });
 
   // A change on purpose: npx vitest run --config test/vitest.config.ts --update test/package/builtPackage.test.ts
-  it("exports the names on the list, no more and no less", async () => {
+  it("the built package exports the names on the list, no more and no less", async () => {
     await expect(await publicNames(built, program)).toMatchFileSnapshot("./publicNames.txt");
   });
 
-  it("runs its root without Node's own modules", () => {
+  it("the built package runs its root without Node's own modules", () => {
     const imported = importsOf(`${built.root}dist/index.js`);
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it.each(usages)("can be used as its contract says, and not otherwise: %s", (name) => {
+  it.each(usages)("the built package can be used as its contract says, and not otherwise: %s", (name) => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });
 
-  it("gives every entry the same classes", async () => {
+  it("the built package gives every entry the same classes", async () => {
     const named = new Map<string, unknown>();
     for (const { code } of built.entries.values()) {
       const module = (await import(pathToFileURL(built.root + code).href)) as Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ const pages = [
 ].filter((path) => path.endsWith(".md") && existsSync(repository + path));
 
 describe("code in the documentation", () => {
-  it("compiles against the library", () => {
+  it("code in the documentation compiles against the library", () => {
     const modules = new Map<string, string>();
     for (const page of pages) {
       for (const { line, text } of groupsOf(page)) modules.set(`${repository}${page}.from-line-${line}.ts`, text);
@@ -17,7 +17,7 @@ describe("code in the documentation", () => {
     expect(complaintsOf(programOf(modules, againstSource))).toEqual([]);
   });
 
-  it("is compiled at its own line numbers, joined where it says so, and never left out", () => {
+  it("code in the documentation is compiled at its own line numbers, joined where it says so, and never left out", () => {
     const page = [
       "<!-- ts",
       "declare const given: string;",

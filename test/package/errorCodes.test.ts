@@ -9,15 +9,15 @@ import { repository } from "./compile.ts";
  */
 const rows = /^\|\s*`([a-z_]+)`\s*\|\s*`(\w+)`/gm;
 
-describe("docs/errors.md and src/errors", () => {
-  it("hold the same codes with the same classes, each code once", () => {
+describe("error codes", () => {
+  it("docs/errors.md and src/errors hold the same codes with the same classes, each code once", () => {
     const documented = [...readFileSync(`${repository}docs/errors.md`, "utf8").matchAll(rows)];
     expect(documented.map(([, code, name]) => `${code} ${name}`).toSorted()).toEqual(definedErrors().toSorted());
     const codes = documented.map(([, code]) => code);
     expect(codes).toEqual([...new Set(codes)]);
   });
 
-  it("name only classes that can be imported", () => {
+  it("docs/errors.md and src/errors name only classes that can be imported", () => {
     const exported = readFileSync(`${repository}test/package/publicNames.txt`, "utf8").split(/\s+/);
     expect(definedErrors().filter((error) => !exported.includes(error.split(" ")[1] ?? ""))).toEqual([]);
   });

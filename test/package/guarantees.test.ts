@@ -11,19 +11,19 @@ const promises = page
   .filter((block) => block.startsWith("| promise |"))
   .flatMap((table) => table.trimEnd().split("\n").slice(2));
 
-describe("docs/guarantees.md", () => {
-  it("makes promises, and names at least one test for each", () => {
+describe("guarantees", () => {
+  it("docs/guarantees.md makes promises, and names at least one test for each", () => {
     expect(promises.length).toBeGreaterThan(12);
     expect(promises.filter((promise) => testsIn(promise).length === 0)).toEqual([]);
   });
 
-  it("names only tests that exist", () => {
+  it("docs/guarantees.md names only tests that exist", () => {
     expect(testsIn(page).flatMap(problemsOf)).toEqual([]);
     const files = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, file = ""]) => file);
     expect(files.filter((file) => !existsSync(repository + file))).toEqual([]);
   });
 
-  it("would name a test that is not there", () => {
+  it("the check of docs/guarantees.md reports a test that does not exist", () => {
     expect(problemsOf({ file: "test/nowhere.test.ts", title: "x" })).toEqual(["there is no test/nowhere.test.ts"]);
     const file = "test/package/lockfile.test.ts";
     expect(problemsOf({ file, title: "nothing" })).toEqual([`${file} has no test "nothing…"`]);

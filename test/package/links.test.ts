@@ -26,10 +26,10 @@ function linksOf(page: string): readonly string[] {
 
 const isPacked = (path: string) => always.includes(path) || files.some((folder) => path.startsWith(folder));
 
-it.each(pages)("%s links to what is there, and in the package", (page) => {
+it.each(pages)("%s links to files that exist, and that the package contains", (page) => {
   expect(linksOf(page).filter((path) => !existsSync(`${repository}${path}`) || !isPacked(path))).toEqual([]);
 });
 
-it("finds links", () => {
+it("the check of links finds links", () => {
   expect(pages.flatMap(linksOf).length).toBeGreaterThan(50);
 });

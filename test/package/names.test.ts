@@ -13,14 +13,14 @@ interface Row {
   readonly where: string;
 }
 
-describe("docs/names.md", () => {
+describe("names", () => {
   const rows = rowsOf(readFileSync(`${repository}docs/names.md`, "utf8"));
 
-  it("has rows", () => {
+  it("docs/names.md has rows", () => {
     expect(rows.length).toBeGreaterThan(20);
   });
 
-  it("names only what exists", () => {
+  it("docs/names.md names only what exists", () => {
     expect(rows.flatMap(problemsOf)).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe("ten processes that start the same agent at once", () => {
-  it(`let one in, ${rounds} times over, and the other nine are told who holds it`, async () => {
+  it(`of ten processes one gets the agent, ${rounds} times over, and the other nine learn who holds it`, async () => {
     for (let round = 0; round < rounds; round++) {
       const directory = await temporaryDirectory();
       const winner = await contend(directory);
@@ -39,7 +39,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`let one take over, ${rounds / 10} times over, from a process that was killed inside a call`, async () => {
+  it(`of ten processes one takes over, ${rounds / 10} times over, from a process that was killed inside a call`, async () => {
     for (let round = 0; round < rounds / 10; round++) {
       const directory = await temporaryDirectory();
       const killed = new Contender(program);

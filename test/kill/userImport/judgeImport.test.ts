@@ -12,35 +12,35 @@ const told = (id: number) => ({ role: "tool", content: [{ toolName: "signUp", ou
 const head = (...ids: readonly number[]) => ({ messageHistory: ids.map(told) }) as unknown as AgentCheckpointData;
 const journal: JournalState = { standing: new Set("x"), unknown: new Set(), line: [head(1)], completed: true };
 
-describe("the judge of an import", () => {
-  it("finds nothing where table, journal and messages agree", () => {
+describe("judgeImport", () => {
+  it("the judge of an import finds nothing where table, journal and messages agree", () => {
     expect(judgeAtRest(database, journal)).toEqual([]);
   });
 
   it.each([
     [{ ...journal, standing: new Set<string>() }, "a row of call x, which does not stand"],
     [{ ...journal, standing: new Set(["x", "z"]) }, "no row of call z, which stands"],
-  ])("finds a table that the journal does not describe", (other, found) => {
+  ])("the judge of an import finds a table that the journal does not describe", (other, found) => {
     expect(judgeImport(database, other)).toEqual([found]);
   });
 
-  it("lets either be true of what was under way, until the process has ended by itself", () => {
+  it("the judge of an import accepts either outcome of a call under way, until the process has ended by itself", () => {
     const other = { ...journal, standing: new Set<string>(), unknown: new Set("xz") };
     expect(judgeImport(database, other)).toEqual([]);
     expect(judgeAtRest(database, other)).toEqual(["x", "z"].map((call) => `nobody knows how call ${call} ended`));
   });
 
-  it.each([added("x"), removed("y")])("finds what was done twice: $kind", (entry) => {
+  it.each([added("x"), removed("y")])("the judge of an import finds what was done twice: $kind", (entry) => {
     const twice = `twice ${entry.kind} by call ${entry.tool_call_id}`;
     expect(judgeImport({ ...database, audit: [...database.audit, entry] }, journal)).toEqual([twice]);
   });
 
-  it("counts what the model is about to be told", () => {
+  it("the judge of an import counts results that the model has yet to see", () => {
     const line = [{ ...head(), lastInput: told(1) }];
     expect(judgeAtRest(database, { ...journal, line })).toEqual([]);
   });
 
-  it("finds messages that tell of somebody else", () => {
+  it("the judge of an import finds messages about another person", () => {
     expect(judgeAtRest(database, { ...journal, line: [head(1, 2)] })).toEqual([
       "the messages tell of the users 1,2, the table has 1",
     ]);

@@ -32,8 +32,8 @@ beforeAll(async () => {
 afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-describe("the user import, killed inside its tools and inside its rollbacks", () => {
-  it(`leaves the database that the journal describes, with nobody signed up or removed twice, after each of ${killCount} kills`, async () => {
+describe("kills inside tools and rollbacks", () => {
+  it(`the user import leaves the database that the journal describes, with nobody signed up or removed twice, after each of ${killCount} kills`, async () => {
     const budget = { left: killCount };
     const kills: KillPlace[] = [];
     const lane = async (number: number): Promise<void> => {

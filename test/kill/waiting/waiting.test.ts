@@ -23,8 +23,8 @@ async function inOwnProcess(directory: string, ...args: readonly string[]): Prom
   return JSON.parse(said);
 }
 
-describe("a run that waits", () => {
-  it("is asked in one process, answered in a second and resumed in a third, each killed right after", async () => {
+describe("waiting runs", () => {
+  it("a waiting run asks in one process, is answered in a second and resumed in a third, each killed right after", async () => {
     const directory = await temporaryDirectory();
     const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
     const [request] = waiting.status === "waiting" ? waiting.requests : [];
@@ -38,7 +38,7 @@ describe("a run that waits", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("takes one of the answers that eight processes give at once", async () => {
+  it("a waiting run accepts one of the answers that eight processes give at once", async () => {
     const directory = await temporaryDirectory();
     const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
     const [request] = waiting.status === "waiting" ? waiting.requests : [];

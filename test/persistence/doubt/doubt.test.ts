@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
   { settlement: "unknown", runs: 1, code: '"unknown"', model: /^\["It is not known whether/ },
 ];
 
-describe.each(logStorages)("$name: a call in doubt", (storage) => {
+describe.each(logStorages)("$name: calls in doubt", (storage) => {
   describe.each(askers)("that $by asked for", (asker) => {
     const isCode = asker.by === "node code";
 
@@ -121,7 +121,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
       expect(await persistence(agent).agent().getToolCallsInDoubt()).toHaveLength(code === '"unknown"' ? 1 : 0);
     }
 
-    it.each(cases)("is settled by a handler as $settlement", async (one) => {
+    it.each(cases)("a call in doubt is resolved by a handler as $settlement", async (one) => {
       const asked: ToolCallInDoubt[] = [];
       const onToolCallInDoubt = async (call: ToolCallInDoubt) => {
         asked.push(call);
@@ -136,20 +136,23 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
       ]);
     });
 
-    it.each(cases)("is settled from outside as $settlement, without the process that made it", async (one) => {
-      const { world, opened, agent } = await inDoubt(asker, storage);
-      await expect(agent().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
-      const outside = persistence(agent()).agent();
-      const [call] = await outside.getToolCallsInDoubt();
-      expect(call).toMatchObject({ toolCallId: world.executed[0], toolName: "pay", input: { item: "x" } });
-      await outside.settleToolCall(call?.toolCallId ?? "", one.settlement);
-      expect(await recordsOf(opened())).toContainEqual(
-        expect.objectContaining({ kind: "outcome", call: call?.toolCallId, settled: "outside" }),
-      );
-      await expectSettled(agent(), world, one);
-    });
+    it.each(cases)(
+      "a call in doubt is resolved from outside as $settlement, without the process that made it",
+      async (one) => {
+        const { world, opened, agent } = await inDoubt(asker, storage);
+        await expect(agent().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+        const outside = persistence(agent()).agent();
+        const [call] = await outside.getToolCallsInDoubt();
+        expect(call).toMatchObject({ toolCallId: world.executed[0], toolName: "pay", input: { item: "x" } });
+        await outside.settleToolCall(call?.toolCallId ?? "", one.settlement);
+        expect(await recordsOf(opened())).toContainEqual(
+          expect.objectContaining({ kind: "outcome", call: call?.toolCallId, settled: "outside" }),
+        );
+        await expectSettled(agent(), world, one);
+      },
+    );
 
-    it("is made again under its id where the configuration says so", async () => {
+    it("a call in doubt is repeated under its id where the configuration says so", async () => {
       const { world, agent } = await inDoubt(asker, storage);
       await expectSettled(agent({ onToolCallInDoubt: "retry" }), world, cases[0] as Case);
     });
@@ -157,7 +160,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
     it.each([
       { answer: { status: "done", output: { made: "found" } }, runs: 1, told: '{"made":"found"}' },
       { answer: "not-done", runs: 2, told: '{"made":"x"}' },
-    ] as const)("is settled by what its tool finds: $answer", async ({ answer, runs, told }) => {
+    ] as const)("a call in doubt is resolved by its tool's probe: $answer", async ({ answer, runs, told }) => {
       const asked: string[] = [];
       const probe = async (item: string): Promise<ToolProbeAnswer<Made>> => {
         asked.push(item);
@@ -174,7 +177,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
       expect(asked).toEqual(["x"]);
     });
 
-    it("that its tool finds done, without saying more, has no output", async () => {
+    it("a call in doubt has no output when its tool's probe only says that it is done", async () => {
       const { agent } = await inDoubt(asker, storage, { probe: () => "done" });
       expect(await agent().resume()).toMatchObject({ status: "completed" });
       expect((await latestOf(agent())).toolCalls).toEqual(
@@ -190,7 +193,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
         () => "perhaps" as never,
         expect.stringContaining('The probe of tool "pay" answered perhaps'),
       ],
-    ])("whose tool %s is decided by a person", async (_what, probe, reason: unknown) => {
+    ])("a call in doubt whose tool %s is decided by a person", async (_what, probe, reason: unknown) => {
       const { world, agent } = await inDoubt(asker, storage, { probe });
       const error: unknown = await agent()
         .resume()
@@ -210,7 +213,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
     });
 
     it.each([undefined, "done", {}, { output: 1, error: "both" }, { error: 7 }, null])(
-      "stays in doubt when it is settled as %j, which is nothing that can be said",
+      "a call in doubt stays in doubt when it is resolved as %j, which is invalid",
       async (nonsense) => {
         const { world, agent } = await inDoubt(asker, storage);
         const settlement = nonsense as ToolCallSettlement;
@@ -223,7 +226,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
       },
     );
 
-    it("stays in doubt when its handler throws, or gives an output that cannot be stored", async () => {
+    it("a call in doubt stays in doubt when its handler throws, or gives an output that cannot be stored", async () => {
       const { world, agent } = await inDoubt(asker, storage);
       const thrown = new RangeError("nobody there");
       const throwing = agent({ onToolCallInDoubt: () => Promise.reject(thrown) });
@@ -237,7 +240,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
       expect(world.executed).toHaveLength(1);
     });
 
-    it("that was let go again may be asked about again", async () => {
+    it("a call in doubt that was resolved with a retry is in doubt again when the retry is interrupted", async () => {
       const { world, opened, agent } = await inDoubt(asker, storage);
       const outside = persistence(agent()).agent();
       const toolCallId = world.executed[0] ?? "";
@@ -257,7 +260,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
     });
   });
 
-  it("is the only thing that can be settled", async () => {
+  it("a call that is not in doubt cannot be resolved", async () => {
     const [asker] = askers;
     const { world, opened, agent } = await inDoubt(asker, storage);
     const outside = persistence(agent()).agent();
@@ -279,7 +282,7 @@ describe.each(logStorages)("$name: a call in doubt", (storage) => {
     expect((await recordedCalls(opened())).inDoubt).toEqual(new Set());
   });
 
-  it("is not settled while its agent runs", async () => {
+  it("a call in doubt cannot be resolved while its agent runs", async () => {
     const [asker] = askers;
     const { world, agent } = await inDoubt(asker, storage);
     const outside = persistence(agent()).agent();
@@ -306,8 +309,8 @@ const stopping = (stop: AbortController): AgentFeature<Record<never, never>, und
   },
 });
 
-describe.each(logStorages)("$name: a call that began before a crash", (storage) => {
-  it("has not surely done nothing when its second try was stopped before it began", async () => {
+describe.each(logStorages)("$name: calls that began before a crash", (storage) => {
+  it("a call that began before a crash stays in doubt when its second attempt was stopped before it began", async () => {
     const { opened, world, agent } = await inDoubt(askers[0], storage);
     const stop = new AbortController();
     const stopped = agent({ onToolCallInDoubt: "retry" }).install(stopping(stop)).resume({ signal: stop.signal });
@@ -315,7 +318,7 @@ describe.each(logStorages)("$name: a call that began before a crash", (storage) 
     expect(await recordedCalls(opened())).toEqual({ ended: new Set(), inDoubt: new Set(world.executed) });
   });
 
-  it("ends on the line where it is made again, whatever line it began on", async () => {
+  it("a call that began before a crash ends on the lane where it is repeated, whatever lane it began on", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "idempotent");

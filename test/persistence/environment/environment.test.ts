@@ -10,8 +10,8 @@ import { requiringAgent } from "../support/requiringAgent.ts";
 import { storages } from "../support/storages.ts";
 import { TestEnvironment } from "../support/TestEnvironment.ts";
 
-describe.each(storages)("$name: what a run requires", (storage) => {
-  it("is recorded as it is when a checkpoint is saved, and looked at when one is validated", async () => {
+describe.each(storages)("$name: required environments", (storage) => {
+  it("the environment that a run requires is recorded when a checkpoint is saved, and compared when one is validated", async () => {
     const opened = await storage.open();
     const environment = TestEnvironment.readable();
     await expect(requiringAgent(opened(), environment).run("in")).rejects.toBeInstanceOf(Stopped);
@@ -48,7 +48,7 @@ describe.each(storages)("$name: what a run requires", (storage) => {
     ]);
   });
 
-  it("is not looked at without an environment, and the validation says so", async () => {
+  it("a validation without an environment compares none, and says so", async () => {
     const opened = await storage.open();
     const agent = requiringAgent(opened(), undefined);
     await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
@@ -68,7 +68,7 @@ describe.each(storages)("$name: what a run requires", (storage) => {
   });
 });
 
-it("nothing is read for a run that requires nothing", async () => {
+it("no environment is read for a run that requires nothing", async () => {
   const environment = new TestEnvironment();
   const graph = strategy<string, string>("s", (g) => {
     const only = g.node("only", (input: string) => input);
@@ -117,7 +117,7 @@ describe("the verdict on an environment", () => {
       [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2", found: "1.8" }],
     ],
     ["name unknown", name, facts, [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2" }]],
-  ])("%s", (_name, required, found, expected) => {
+  ])("the comparison of environments gives the verdict: %s", (_name, required, found, expected) => {
     expect(compareEnvironment(required, found)).toEqual(expected);
   });
 });

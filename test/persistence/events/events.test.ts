@@ -49,7 +49,7 @@ function recorder() {
 }
 
 describe.each(storages)("$name: events", (storage) => {
-  it("tell of each checkpoint and of each change of the status, in order", async () => {
+  it("events report each checkpoint and each change of the status, in order", async () => {
     const opened = await storage.open();
     const { onEvent, lines, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -77,7 +77,7 @@ describe.each(storages)("$name: events", (storage) => {
     });
   });
 
-  it("tell where a run goes on after a crash, and how far it was", async () => {
+  it("events report where a run continues after a crash, and how far it was", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     await expect(durableAgent(twoNodes(fault), opened()).run("go")).rejects.toThrow("stopped");
@@ -91,7 +91,7 @@ describe.each(storages)("$name: events", (storage) => {
     expect(events[0]).toMatchObject({ iteration: 1, progress: 50, progressSummary: "half way" });
   });
 
-  it("tell of nothing that was not stored", async () => {
+  it("events report nothing that was not stored", async () => {
     for (let saves = 0; saves < 3; saves++) {
       const opened = await storage.open();
       const { onEvent, events } = recorder();
@@ -105,7 +105,7 @@ describe.each(storages)("$name: events", (storage) => {
     }
   });
 
-  it("a listener that throws or rejects is reported with the event, and costs no checkpoint", async () => {
+  it("a listener of events that throws or rejects is reported with the event, and costs no checkpoint", async () => {
     for (const fail of [() => Promise.reject(new RangeError("deaf")), throwing(new RangeError("deaf"))]) {
       const opened = await storage.open();
       const reported: string[] = [];
@@ -123,7 +123,7 @@ describe.each(storages)("$name: events", (storage) => {
 });
 
 describe.each(logStorages)("$name: events of moves", (storage) => {
-  it("a rollback from outside restores a checkpoint, saves its own, and pauses the agent", async () => {
+  it("events of a rollback from outside: it restores a checkpoint, saves its own, and pauses the agent", async () => {
     const opened = await storage.open();
     const { onEvent, lines, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -136,7 +136,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     expect(lines()).toEqual(["saved first, rollback", "completed to paused", "restored first, rollback"]);
   });
 
-  it("name the run that a checkpoint belongs to, also where another one follows it", async () => {
+  it("events of moves name the run that a checkpoint belongs to, also where another one follows it", async () => {
     const opened = await storage.open();
     const { onEvent, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -150,7 +150,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     expect(new Set(saved.map(({ runId }) => runId))).toEqual(new Set(["r-1", "r-2"]));
   });
 
-  it("a checkpoint that was asked for says so", async () => {
+  it("the event of a requested checkpoint says that it was requested", async () => {
     const opened = await storage.open();
     const { onEvent, lines } = recorder();
     const asking = strategy<string, string>("s", (g) => {
@@ -167,7 +167,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
 });
 
 describe("printEvents", () => {
-  it("prints what happens line by line, without what steers a terminal", async () => {
+  it("printEvents prints events line by line, without terminal control characters", async () => {
     const lines: string[] = [];
     const agent = durableAgent(twoNodes(), new InMemoryPersistenceStorageProvider(), {
       onEvent: printEvents((line) => void lines.push(line)),
@@ -184,7 +184,7 @@ describe("printEvents", () => {
     );
   });
 
-  it("tells an agent that lost checkpoints from one that is gone", () => {
+  it("printEvents distinguishes an agent that lost checkpoints from one that was deleted", () => {
     const lines: string[] = [];
     const print = printEvents((line) => void lines.push(line));
     const event = {
@@ -204,7 +204,7 @@ describe("printEvents", () => {
 });
 
 describe("a listener that fails, with nobody to tell", () => {
-  it("becomes a warning of the process that names the event and the agent", async () => {
+  it("the failure of a listener becomes a process warning that names the event and the agent when no handler is configured", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const agent = durableAgent(twoNodes(), new NoPersistenceStorageProvider(), {
       onEvent: throwing(new Error("deaf")),
@@ -218,7 +218,7 @@ describe("a listener that fails, with nobody to tell", () => {
   });
 });
 
-it("an event's kind says what is in it", () => {
+it("the kind of an event determines its fields", () => {
   expectTypeOf<Extract<PersistenceEvent, { kind: "status_changed" }>["status"]>().toEqualTypeOf<string>();
   expectTypeOf<Extract<PersistenceEvent, { kind: "checkpoint_restored" }>["version"]>().toEqualTypeOf<number>();
 });

@@ -27,7 +27,7 @@ async function undo(storage: TestStorage, body: (context: AgentContext) => Promi
 }
 
 describe.each(storages)("$name: inverses", (storage) => {
-  it("run in the reverse order of the ends of their calls", async () => {
+  it("inverses run in the reverse order of the ends of their calls", async () => {
     const world = new World();
     const order: (() => void)[] = [];
     const book = tool({
@@ -54,7 +54,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     expect(world.done).toEqual(["book b", "book c", "book a", "undo a", "undo c", "undo b"]);
   });
 
-  it("run only for calls that succeeded; others are named by what became of them", async () => {
+  it("inverses run only for calls that succeeded; the report names the others by their outcome", async () => {
     const world = new World();
     const [book, send, look] = [world.adder("book"), world.adder("send"), world.adder("look", "none")];
     const broken = world.failing("broken");
@@ -77,7 +77,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     });
   });
 
-  it("as tools get the same arguments, validated again", async () => {
+  it("inverses that are tools get the same arguments, validated again", async () => {
     const world = new World();
     const book = tool({
       name: "book",
@@ -110,7 +110,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     expect(world.done).toEqual(["book many", "book ok", "unbook ok 2"]);
   });
 
-  it("get rich values as they were", async () => {
+  it("inverses receive rich values unchanged", async () => {
     const got: unknown[] = [];
     const rich = tool({
       name: "rich",
@@ -128,7 +128,7 @@ describe.each(storages)("$name: inverses", (storage) => {
 });
 
 describe.each(logStorages)("$name: a call whose output cannot be stored", (storage) => {
-  it("has happened: it is not repeated, and can be taken back", async () => {
+  it("a call whose output cannot be stored counts as done: it is not repeated, and can be undone", async () => {
     const world = new World();
     const opened = await storage.open();
     const odd = tool({

@@ -10,7 +10,7 @@ import { World } from "../support/World.ts";
 const contents = (context: AgentContext) => JSON.stringify(context.llm.messages.map(({ content }) => content));
 
 describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
-  it("keeps what the left visit said, across a crash", async () => {
+  it("setExecutionPoint inside a run keeps the messages of the visit it leaves, across a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -33,7 +33,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened(), options).resume()).toMatchObject({ output: '["hi","hello"]' });
   });
 
-  it("hands an answer of the left visit to the next node, which may say it again", async () => {
+  it("setExecutionPoint inside a run passes an answer of the visit it leaves to the next node, which may append it again", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -60,7 +60,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened(), options).resume()).toMatchObject({ output: '["hi","hello"]' });
   });
 
-  it("replaces the history only when one is given", async () => {
+  it("setExecutionPoint inside a run replaces the history only when one is given", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -83,7 +83,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: '["zero","two"]' });
   });
 
-  it("runs a schema that changes its value once", async () => {
+  it("setExecutionPoint inside a run parses its input once when the schema changes the value", async () => {
     const opened = await storage.open();
     const seen: number[] = [];
     const length = z.string().transform((text) => text.length) as unknown as z.ZodType<number>;
@@ -103,7 +103,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(seen).toEqual([4]);
   });
 
-  it("refuses an unknown node and a wrong input with what would be right, and nothing changes", async () => {
+  it("setExecutionPoint inside a run refuses an unknown node and a wrong input, says what is valid, and changes nothing", async () => {
     const opened = await storage.open();
     const refusals: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
@@ -134,7 +134,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
 });
 
 describe.each(logStorages)("$name: what an execution point leaves standing", (storage) => {
-  it("is in its record, calls replayed after a crash included, those without effect not", async () => {
+  it("the record of an execution point lists the calls whose effects remain, including those replayed after a crash", async () => {
     const opened = await storage.open();
     const world = new World();
     const fault = new Fault();
@@ -179,7 +179,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
       g.edge(second, g.finish);
     });
 
-  it("set another node with its input, and keep history and progress", async () => {
+  it("moves from outside set another node with its input, and keep history and progress", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const agent = durableAgent(failing(fault), opened());
@@ -198,7 +198,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: '["one","two"]' });
   });
 
-  it("replace the history when one is given", async () => {
+  it("moves from outside replace the history when one is given", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const agent = durableAgent(failing(fault), opened());
@@ -210,7 +210,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: '["other"]' });
   });
 
-  it("refuse what cannot be, and nothing changes", async () => {
+  it("moves from outside refuse invalid requests, and change nothing", async () => {
     const opened = await storage.open();
     const agent = durableAgent(failing(new Fault()), opened());
     await expect(agent.run("one")).rejects.toBeInstanceOf(Stopped);
@@ -227,7 +227,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await outside.getCheckpoints()).toEqual(before);
   });
 
-  it("of messages alone keep an edge that did not match unresolved", async () => {
+  it("moves of messages alone keep an edge that did not match unresolved", async () => {
     const opened = await storage.open();
     const world = new World();
     const open = new Fault();
@@ -260,7 +260,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
 });
 
 describe.each(logStorages)("$name: without automatic checkpoints", (storage) => {
-  it("a move keeps what the run continues", async () => {
+  it("a move keeps the point from which the run continues, without automatic checkpoints", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     let moves = false;

@@ -41,8 +41,8 @@ async function damage(path: string, text: string): Promise<void> {
   await writeFile(path, bytes);
 }
 
-describe("an append that a crash cut", () => {
-  it("is passed over, and told", async () => {
+describe("interrupted appends", () => {
+  it("an append that a crash interrupted is skipped and reported", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const storage = (processIdentity: ProcessIdentity) =>
@@ -66,8 +66,8 @@ describe("an append that a crash cut", () => {
   });
 });
 
-describe("an agent whose log is damaged", () => {
-  it("is refused by each verb with an error that names the file, the line and the last checkpoint before", async () => {
+describe("damaged logs", () => {
+  it("an agent whose log is damaged is refused by each verb with an error that names the file, the line and the last checkpoint before", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
     await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
@@ -82,7 +82,7 @@ describe("an agent whose log is damaged", () => {
     await expect(agent.resume()).rejects.toThrow(/line \d+: .*last checkpoint before it is 1-2/);
   });
 
-  it("goes on from the last checkpoint before the damage, on purpose and in a copy", async () => {
+  it("an agent whose log is damaged can continue from the last checkpoint before the damage, in a copy made explicitly", async () => {
     const directory = await testDirectory();
     const copy = await testDirectory();
     const fault = new Fault();
@@ -99,7 +99,7 @@ describe("an agent whose log is damaged", () => {
     await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log" });
   });
 
-  it("does not keep others from being listed as unfinished, and is listed itself", async () => {
+  it("an agent whose log is damaged does not keep others from being listed as unfinished, and is listed itself", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
     for (const agentId of ["one", "two", "three"]) {

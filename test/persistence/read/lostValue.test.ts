@@ -28,7 +28,7 @@ const steps = (fault: Fault, ran: string[]) =>
     graph.edge(third, graph.finish);
   });
 
-describe.each(logStorages)("$name: a newest checkpoint whose value is lost", (storage) => {
+describe.each(logStorages)("$name: lost values", (storage) => {
   async function damaged() {
     const opened = await storage.open();
     const fault = new Fault();
@@ -42,7 +42,7 @@ describe.each(logStorages)("$name: a newest checkpoint whose value is lost", (st
     return { opened, agent, ids, blob, ran };
   }
 
-  it("is named, and nothing goes on from an older one by itself", async () => {
+  it("a newest checkpoint whose value is lost is named, and no run continues from an older one by itself", async () => {
     const { opened, agent, ids, blob } = await damaged();
     const before = await recordsOf(opened());
     const newest = ids.at(-1);
@@ -57,7 +57,7 @@ describe.each(logStorages)("$name: a newest checkpoint whose value is lost", (st
     expect(await recordsOf(opened())).toEqual(before);
   });
 
-  it("is gone behind by choice", async () => {
+  it("a newest checkpoint whose value is lost can be left behind explicitly", async () => {
     const { agent, ids, ran } = await damaged();
     const [, valid = ""] = ids;
     expect(await persistence(agent()).agent().validateCheckpoint(valid)).toMatchObject({ valid: true });

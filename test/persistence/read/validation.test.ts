@@ -39,8 +39,8 @@ const failures = ({ structural, integrity }: CheckpointValidation) =>
     .filter(([, check]) => !check.ok)
     .map(([name]) => name);
 
-describe.each(storages)("$name: a stored checkpoint", (storage) => {
-  it("is valid, the newest and any other, and one that is not there is not", async () => {
+describe.each(storages)("$name: valid checkpoints", (storage) => {
+  it("a stored checkpoint is valid, whether newest or older, and a missing one is not", async () => {
     const opened = await storage.open();
     const agent = durableAgent(small(new Fault()), opened());
     await expect(agent.run(large)).rejects.toBeInstanceOf(Stopped);
@@ -58,7 +58,7 @@ describe.each(storages)("$name: a stored checkpoint", (storage) => {
 });
 
 describe("a changed byte of a stored checkpoint", () => {
-  it("is never accepted with other data, wherever it is", async () => {
+  it("a changed byte of a stored checkpoint never leads to other data being accepted, wherever it is", async () => {
     const fileSystem = new SimulatedFileSystem();
     let changed: { readonly path: string; readonly at: number } | undefined;
     const readFile = async (path: string, start = 0, length?: number) => {
@@ -95,7 +95,7 @@ describe("a changed byte of a stored checkpoint", () => {
   });
 });
 
-describe("a damaged checkpoint", () => {
+describe("damaged checkpoints", () => {
   async function interrupted() {
     const directory = await testDirectory();
     const agent = durableAgent(small(new Fault()), new FilePersistenceStorageProvider({ directory }));
@@ -105,7 +105,7 @@ describe("a damaged checkpoint", () => {
     return { outside: persistence(agent).agent(), paths };
   }
 
-  it("is named by the blob that is missing or changed", async () => {
+  it("a damaged checkpoint is reported with the blob that is missing or changed", async () => {
     for (const harm of [(path: string) => rm(path), (path: string) => writeFile(path, "other")]) {
       const { outside, paths } = await interrupted();
       for (const path of paths.filter((file) => file.includes("/blobs/"))) await harm(path);
@@ -115,7 +115,7 @@ describe("a damaged checkpoint", () => {
     }
   });
 
-  it("does not harm the ones before it, and none of them takes its place", async () => {
+  it("a damaged checkpoint does not harm the ones before it, and none of them takes its place", async () => {
     const { outside, paths } = await interrupted();
     const [segment = ""] = paths.filter((path) => path.endsWith(".jsonl"));
     const bytes = await readFile(segment);
@@ -160,13 +160,16 @@ describe.each(logStorages)("$name: records whose checksums are right and whose s
     ],
     ["an input that refers to nothing", [run, lane, { ...checkpoint, input: { $message: 9 } }]],
     ["a value that is none", [run, lane, { ...checkpoint, input: { $rich: 7 } }]],
-  ] as const)("are reported, and never gone on from: %s", async (_name, records) => {
-    const opened = await storage.open();
-    const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
-    await owned.append({ id: "1-1", records: records as readonly LogRecord[] }, 0);
-    await owned.release();
-    const outside = persistence(durableAgent(small(), opened())).agent();
-    const found = await outside.validateCheckpoint();
-    expect([found.valid, failures(found)]).toEqual([false, ["schemaValid"]]);
-  });
+  ] as const)(
+    "records with correct checksums and invalid shapes are reported, and no run continues from them: %s",
+    async (_name, records) => {
+      const opened = await storage.open();
+      const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
+      await owned.append({ id: "1-1", records: records as readonly LogRecord[] }, 0);
+      await owned.release();
+      const outside = persistence(durableAgent(small(), opened())).agent();
+      const found = await outside.validateCheckpoint();
+      expect([found.valid, failures(found)]).toEqual([false, ["schemaValid"]]);
+    },
+  );
 });

@@ -66,8 +66,8 @@ function readsOf(provider: LogPersistenceStorageProvider) {
   return { provider: new LogProvider(counting), first };
 }
 
-describe.each(logStorages)("$name: a long run", (storage) => {
-  it("is opened from its newest snapshot, resumes right after it, and can be rolled back to before it", async () => {
+describe.each(logStorages)("$name: long runs", (storage) => {
+  it("a long run is opened from its newest snapshot, resumes right after it, and can be rolled back to before it", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = trimming(world, fault, 150, 160);
@@ -105,7 +105,7 @@ describe.each(logStorages)("$name: a long run", (storage) => {
     expect(world.items).toHaveLength(160);
   });
 
-  it("finds the results of finished runs and named checkpoints behind a snapshot", async () => {
+  it("the results of finished runs and named checkpoints are found behind a snapshot", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = trimming(world, new Fault(), -1, 100);
@@ -123,8 +123,8 @@ describe.each(logStorages)("$name: a long run", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a value over the inline threshold", (storage) => {
-  it("is stored once, however often it comes up, also by the next process", async () => {
+describe.each(logStorages)("$name: large values", (storage) => {
+  it("a value over the inline threshold is stored once, however often it occurs, also by the next process", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const big = "é".repeat(20_000);

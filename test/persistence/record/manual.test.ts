@@ -25,7 +25,7 @@ function around(body: (context: AgentContext, input: string) => Promise<number> 
 }
 
 describe.each(storages)("$name: createCheckpoint, without automatic checkpoints", (storage) => {
-  it("makes only what is asked for, in every form", async () => {
+  it("createCheckpoint makes the only checkpoints when automatic ones are off, in every form", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const next = g.node("next", { input: z.number() }, (n: number) => `next ${n}`);
@@ -64,7 +64,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(JSON.parse(stored[1]?.lastInputType ?? "")).toMatchObject({ type: "number" });
   });
 
-  it("returns what it saved", async () => {
+  it("createCheckpoint returns what it saved", async () => {
     const opened = await storage.open();
     const returned: unknown[] = [];
     const graph = around(async (context) => {
@@ -82,7 +82,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(returned).toEqual([{ ...stored, checksum: "" }]);
   });
 
-  it("goes on from the asked-for checkpoint after a crash", async () => {
+  it("a run without automatic checkpoints continues from the requested checkpoint after a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = around(async (context) => {
@@ -97,7 +97,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect((await latestOf(agent)).messageHistory).toEqual([{ role: "user", content: "once" }]);
   });
 
-  it("refuses ids, versions and inputs that cannot be, and leaves everything as it was", async () => {
+  it("createCheckpoint refuses invalid ids, versions and inputs, and changes nothing", async () => {
     const opened = await storage.open();
     const codes: unknown[] = [];
     const fault = new Fault();
@@ -153,7 +153,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(await build().resume()).toMatchObject({ output: "next 1" });
   });
 
-  it("cannot save a beginning after a moment within the visit", async () => {
+  it("createCheckpoint cannot save the start of a visit after a point within it", async () => {
     const opened = await storage.open();
     const graph = around(async (context) => {
       await persistence(context).createCheckpoint({ nodeId: "next", lastInput: 1 });
@@ -170,7 +170,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
 });
 
 describe.each(logStorages)("$name: what was done since an asked-for checkpoint", (storage) => {
-  it("is given back to the same nodes", async () => {
+  it("work since a requested checkpoint is replayed to the same nodes", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const book = world.adder("book");
@@ -200,7 +200,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect(world.done).toEqual(["book second", "book third"]);
   });
 
-  it("is not given to another node than the one that did it", async () => {
+  it("work since a requested checkpoint is not replayed to another node than the one that did it", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const book = world.adder("book");
@@ -230,7 +230,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect(world.items).toEqual(["planned", "real"]);
   });
 
-  it("is not given to a run that continues its messages", async () => {
+  it("work since a requested checkpoint is not replayed to a run that continues the messages", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     fault.repair();
@@ -253,7 +253,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect((await latestOf(build())).messageHistory.map(({ content }) => content)).toEqual(["q1", "one", "q2", "two"]);
   });
 
-  it("and before a checkpoint made in a tool is kept, whichever way it is gone back to", async () => {
+  it("work since a requested checkpoint and before a checkpoint made in a tool is kept, whichever way the run returns to it", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");

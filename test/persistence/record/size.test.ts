@@ -27,7 +27,7 @@ async function blobsOf(storage: LogPersistenceStorageProvider): Promise<Readonly
 }
 
 describe.each(logStorages)("$name: size control", (storage) => {
-  it("stores a tool result of 3 MB once, however many checkpoints and snapshots refer to it", async () => {
+  it("a tool result of 3 MB is stored once, however many checkpoints and snapshots refer to it", async () => {
     const opened = await storage.open();
     const big = Array.from({ length: 30_000 }, (_, at) => `${at} `.padEnd(104, "."));
     const read = tool({
@@ -68,7 +68,7 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect(results).toMatchObject({ content: [{ output: big }] });
   });
 
-  it("refuses a checkpoint of more than 5 MB, and names its largest parts", async () => {
+  it("a checkpoint of more than 5 MB is refused, and the error names its largest parts", async () => {
     const opened = await storage.open();
     let refused: CheckpointTooLargeError | undefined;
     const graph = strategy<string, string>("s", (g) => {
@@ -102,7 +102,7 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect((await blobsOf(opened())).size).toBe(1);
   });
 
-  it("ends a run whose step is too large, and lets it go on from before that step", async () => {
+  it("a run whose step is too large fails, and continues from before that step", async () => {
     const opened = await storage.open();
     let size = 6;
     const graph = strategy<string, string>("s", (g) => {

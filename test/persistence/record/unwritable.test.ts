@@ -25,8 +25,8 @@ const wrong: readonly (readonly [string, Wrong])[] = [
   ["a tool that is only its name", (context) => context.tools.call("tool" as never, {} as never)],
 ];
 
-describe.each(logStorages)("what could not be read back, on storage in $name", ({ open }) => {
-  it.each(wrong)("is not written: %s", async (_name, use) => {
+describe.each(logStorages)("values that could not be read back, on storage in $name", ({ open }) => {
+  it.each(wrong)("a value that could not be read back is not written: %s", async (_name, use) => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => {
       const node = s.node("node", async (text: string, context) => {
@@ -73,7 +73,7 @@ describe.each(logStorages)("what could not be read back, on storage in $name", (
     expect(found).toEqual(["failed"]);
   });
 
-  it("a rollback strategy that is none runs no inverse", async () => {
+  it("an invalid rollback strategy runs no inverse", async () => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => s.edge(s.start, s.finish));
     const agent = durableAgent(graph, opened());

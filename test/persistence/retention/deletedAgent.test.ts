@@ -22,7 +22,7 @@ const thirtySteps = (at: () => Promise<void>) => {
   });
 };
 
-it("is not brought back by a late writer, which gets a typed error", async () => {
+it("a deleted agent is not restored by a late writer, which gets a typed error", async () => {
   const directory = await testDirectory();
   const machine = new TestMachine();
   const [first, second] = [machine.start(), machine.start()];
@@ -40,7 +40,7 @@ it("is not brought back by a late writer, which gets a typed error", async () =>
   expect(await collect(persistence(after).unfinished({ includeFailed: true }))).toEqual([]);
 });
 
-it("is listed after pruning as before when its state.json is gone", async () => {
+it("a pruned agent is listed as before when its state.json is gone", async () => {
   const directory = await testDirectory();
   const opened = () => new FilePersistenceStorageProvider({ directory });
   const agent = durableAgent(

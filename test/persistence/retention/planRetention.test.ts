@@ -7,7 +7,7 @@ import { defaultRetention, fullRetention } from "../../../src/persistence/config
 const day = 24 * 60 * 60 * 1000;
 const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));
 
-describe("what retention does with an agent", () => {
+describe("retention plans", () => {
   it.each([
     ["completed", 6.9, "keep"],
     ["completed", 7, "drop"],
@@ -20,13 +20,13 @@ describe("what retention does with an agent", () => {
     ["paused", 10_000, "keep"],
     ["waiting", 10_000, "keep"],
     ["completed", -10, "keep"],
-  ])("%s for %d days: %s", (status, days, kind) => {
+  ])("the retention plan for an agent that is %s for %d days is: %s", (status, days, kind) => {
     const agent = { status, lastTime: 1_000 * day, checkpoints: versions(5) };
     expect(planRetention(agent, defaultRetention, (1_000 + days) * day)).toEqual({ kind });
   });
 
   it.each(["queued", "paused", "waiting"])(
-    "leaves one that is %s as it is, however many checkpoints it has",
+    "retention leaves an agent that is %s unchanged, however many checkpoints it has",
     (status) => {
       expect(planRetention({ status, lastTime: 0, checkpoints: versions(500) }, defaultRetention, 0)).toEqual({
         kind: "keep",
@@ -40,7 +40,7 @@ describe("what retention does with an agent", () => {
     [93, [1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93]],
     [96, [1, 25, 50, 75, 96]],
     [500, [1, 125, 250, 375, 500]],
-  ])("of %d checkpoints keeps %j", (count, expected) => {
+  ])("retention of %d checkpoints keeps %j", (count, expected) => {
     const plan = planRetention(
       { status: "in_progress", lastTime: 0, checkpoints: versions(count) },
       defaultRetention,
@@ -49,7 +49,7 @@ describe("what retention does with an agent", () => {
     expect(plan).toEqual(expected ? { kind: "prune", kept: new Set(expected) } : { kind: "keep" });
   });
 
-  it("keeps the first, the last, what is exempt, at most the cap of the others, and nothing less the second time", () => {
+  it("retention keeps the first, the last, what is exempt, at most the cap of the others, and nothing less the second time", () => {
     const checkpoints = fc
       .uniqueArray(fc.record({ version: fc.integer({ min: 1, max: 2_000 }), exempt: fc.boolean() }), {
         selector: ({ version }) => version,
@@ -77,7 +77,10 @@ describe("what retention does with an agent", () => {
     );
   });
 
-  it.each([{ maxCheckpoints: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])("refuses %j", (policy) => {
-    expect(() => fullRetention(policy)).toThrow(InvalidInputError);
-  });
+  it.each([{ maxCheckpoints: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])(
+    "retention refuses %j",
+    (policy) => {
+      expect(() => fullRetention(policy)).toThrow(InvalidInputError);
+    },
+  );
 });

@@ -64,7 +64,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     return { opened, world, clock, agent, again: made.again };
   };
 
-  it("keeps the first, the last and every 5th, as they were, and what they need", async () => {
+  it("pruning keeps the first, the last and every 5th checkpoint unchanged, with everything they need", async () => {
     const { opened, agent } = await ran();
     const before = await checkpointsOf(agent());
     expect(before).toHaveLength(61);
@@ -92,7 +92,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await persistence(agent()).prune()).pruned).toEqual([]);
   });
 
-  it("reverts the same calls as without pruning, and goes on from there", async () => {
+  it("a rollback after pruning reverts the same calls as without pruning, and the run continues from there", async () => {
     const [one, other] = [await ran(), await ran()];
     await persistence(one.agent()).prune();
     const target = (await checkpointsOf(one.agent()))[4]?.checkpointId ?? "";
@@ -111,7 +111,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await latestOf(one.agent())).storage["round"]).toBe(79);
   });
 
-  it("tells beforehand what would go, and changes nothing", async () => {
+  it("a dry run of pruning lists what would be removed, and changes nothing", async () => {
     const { agent, opened } = await ran();
     const read = async () => {
       const entries: string[] = [];
@@ -124,7 +124,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(await persistence(agent()).prune()).toEqual(foreseen);
   });
 
-  it("drops a finished agent after its time and not before, and not for a clock that was set forward", async () => {
+  it("pruning drops a finished agent after its time and not before, and not because a clock was set forward", async () => {
     const { agent, clock, opened } = await ran(3);
     const feature = persistence(agent());
     clock.advance(6.9 * day);
@@ -140,7 +140,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const { agentId } of opened().log.list()) expect(agentId).toBe("nobody");
   });
 
-  it("plans anew when somebody ran the agent after it was looked at", async () => {
+  it("pruning plans again when the agent ran after the first look", async () => {
     const { opened, agent, again } = await ran();
     const provider = opened();
     const open = provider.log.open.bind(provider.log);
@@ -157,7 +157,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await persistence(agent()).prune()).pruned).toEqual([]);
   });
 
-  it("leaves alone who works, and says so", async () => {
+  it("pruning skips an agent that runs, and says so", async () => {
     const { agent, opened } = await ran();
     const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
     const feature = persistence(agent());
@@ -168,7 +168,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await feature.prune()).pruned).toHaveLength(1);
   });
 
-  it("prunes at the end of a run, when that is configured", async () => {
+  it("pruning happens at the end of a run when that is configured", async () => {
     const events: PersistenceEvent[] = [];
     const { agent } = await ran(60, { retention: {}, onEvent: (event) => void events.push(event) });
     expect(await checkpointsOf(agent())).toHaveLength(14);
@@ -177,7 +177,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const summary of (await ran(2)).opened().log.list()) expect(summary.status).toBe("completed");
   });
 
-  it("prunes at the ends of runs when enough has come, also when an owner reads from a snapshot", async () => {
+  it("pruning happens at the ends of runs once enough checkpoints have accumulated, also when an owner reads from a snapshot", async () => {
     const opened = await storage.open();
     const prunings: string[] = [];
     const onEvent = (event: PersistenceEvent) =>
@@ -204,7 +204,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(prunings).toEqual(["after run 1", "after run 3"]);
   });
 
-  it("prunes less often the more is kept", async () => {
+  it("pruning happens less often the more is kept", async () => {
     const prunings: number[] = [];
     let ended = 0;
     const onEvent = ({ kind }: PersistenceEvent) => void (kind === "checkpoint_pruned" && prunings.push(ended));
@@ -218,7 +218,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(waits.at(-1)).toBeGreaterThan(2);
   });
 
-  it("is listed after pruning as before, also without its state.json", async () => {
+  it("a pruned agent is listed as before, also without its state.json", async () => {
     const { agent, opened } = await ran();
     await persistence(agent()).prune();
     const listed: string[] = [];
@@ -226,7 +226,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(listed).toEqual(["a completed"]);
   });
 
-  it("deletes an agent at once, and frees its id", async () => {
+  it("deleting an agent takes effect at once, and frees its id", async () => {
     const { agent, again } = await ran(3);
     await persistence(agent()).deleteAgent("a");
     expect(await checkpointsOf(agent())).toEqual([]);

@@ -19,7 +19,7 @@ it.each<[string, Parameters<typeof isPruningDue>[0], boolean]>([
   expect(isPruningDue(agent, 20)).toBe(due);
 });
 
-it("costs each checkpoint the same, however many runs end with one that stays", () => {
+it("pruning after runs costs each checkpoint the same, however many runs end with a checkpoint that is kept", () => {
   let [pruned, kept, work]: [readonly [number, number] | undefined, number, number] = [undefined, 0, 0];
   const [runs, stepsOfRun] = [5_000, 3];
   const ends: number[] = [];

@@ -57,8 +57,8 @@ function threeBookings(
   });
 }
 
-describe.each(storages)("$name: a rollback", (storage) => {
-  it("inside a node takes back what was done since, newest first, and restores the state", async () => {
+describe.each(storages)("$name: rollbacks", (storage) => {
+  it("a rollback inside a node undoes what was done since, newest first, and restores the state", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const reports: RollbackReport[] = [];
@@ -101,7 +101,7 @@ describe.each(storages)("$name: a rollback", (storage) => {
     });
   });
 
-  it("from outside waits to be resumed; twice in a row takes back each call once", async () => {
+  it("a rollback from outside waits to be resumed; two in a row undo each call once", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const fault = new Fault();
@@ -128,7 +128,7 @@ describe.each(storages)("$name: a rollback", (storage) => {
     expect(parts.world.done).toHaveLength(9);
   });
 
-  it("goes back over finished runs, whose recorded outputs are gone then", async () => {
+  it("a rollback goes back over finished runs, whose recorded outputs are then gone", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const graph = threeBookings(parts, async () => "end");
@@ -146,7 +146,7 @@ describe.each(storages)("$name: a rollback", (storage) => {
     expect(parts.world.items).toHaveLength(6);
   });
 
-  it("is refused to a line that was left, which resume can branch to", async () => {
+  it("a rollback to an abandoned lane is refused, and resume can branch there", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const graph = threeBookings(parts, async () => "end");
@@ -165,7 +165,7 @@ describe.each(storages)("$name: a rollback", (storage) => {
     expect(parts.world.done).toEqual([...done, "book three"]);
   });
 
-  it("of the messages alone leaves every effect, says so, and runs the node again", async () => {
+  it("a rollback of the messages alone keeps every effect, says so, and runs the node again", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const seen: string[][] = [];
@@ -194,8 +194,8 @@ describe.each(storages)("$name: a rollback", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a rollback", (storage) => {
-  it("asked for by a tool does not wait for it, aborts the others, and lists it as skipped", async () => {
+describe.each(logStorages)("$name: rollbacks", (storage) => {
+  it("a rollback requested by a tool does not wait for that tool, aborts the others, and lists it as skipped", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const reports: RollbackReport[] = [];
@@ -241,7 +241,7 @@ describe.each(logStorages)("$name: a rollback", (storage) => {
     expect(report?.failed).toMatchObject([{ toolName: "slow", error: { code: "tool_call_in_doubt" } }]);
   });
 
-  it("to between the model and its tools makes the calls anew, with new ids that the history shows", async () => {
+  it("a rollback to between the model and its tools makes the calls again, with new ids that the history shows", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const turns = [{ toolCalls: ["x", "y"].map((item) => ({ toolName: "book", input: { item } })) }, "done"];
@@ -262,7 +262,7 @@ describe.each(logStorages)("$name: a rollback", (storage) => {
     expect(idsIn(before)).not.toEqual(idsIn(after));
   });
 
-  it("of what a message history no longer shows is the same", async () => {
+  it("a rollback undoes calls that the message history no longer shows", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const forgetting = strategy<string, string>("s", (g) => {

@@ -41,7 +41,7 @@ describe.each(logStorages)(
   "a rollback in a run that cuts an undeclared call short, on storage in $name",
   ({ open }) => {
     it.each([{ output: "sent" }, { error: "not sent" }, "unknown"] as const)(
-      "is refused, and goes on as the error says: settled as %j",
+      "a rollback that interrupts an undeclared call is refused, and continues as the error says: resolved as %j",
       async (settlement) => {
         const opened = await open();
         const calls: string[] = [];

@@ -22,8 +22,8 @@ async function booked(storage: TestStorage, options?: BookingOptions) {
 /** What stands, and which inverses ran. */
 const undone = (world: World) => world.done.filter((one) => one.startsWith("undo"));
 
-describe.each(storages)("$name: an inverse that fails", (storage) => {
-  it("is tried as often as the policy says, then stops the rollback with a report", async () => {
+describe.each(storages)("$name: failing inverses", (storage) => {
+  it("an inverse that fails is tried as often as the policy says, then stops the rollback with a report", async () => {
     let tries = 0;
     const fault = new Fault();
     const strike = () => {
@@ -45,7 +45,7 @@ describe.each(storages)("$name: an inverse that fails", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
+describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
   async function stopped(options: BookingOptions = {}) {
     const fault = new Fault();
     const all = await booked(storage, { ...options, stuck: { item: "b", fault } });
@@ -55,7 +55,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
     return { ...all, fault, inverseId };
   }
 
-  it("goes on with the next rollback, whose report is that of the whole", async () => {
+  it("a rollback that stopped continues with the next rollback, whose report covers both", async () => {
     const { world, build, fault } = await stopped();
     fault.repair();
     const report = await undoAll(build());
@@ -65,7 +65,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
     expect(moved?.revertedToolCallIds).toHaveLength(3);
   });
 
-  it("to the latest goes on to where it was going", async () => {
+  it("a rollback to the latest checkpoint continues a stopped one to its own target", async () => {
     const { world, build, fault } = await stopped();
     fault.repair();
     const [first] = await build().outside.getCheckpoints();
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("is refused to where it does not go any more", async () => {
+  it("a rollback that stopped refuses a target that it can no longer reach", async () => {
     const { build, opened } = await stopped();
     const [first, last] = await build().outside.getCheckpoints();
     const records = (await recordsOf(opened() as LogPersistenceStorageProvider)).length;
@@ -95,7 +95,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
         return agent.resume();
       },
     ],
-  ])("keeps the next %s from beginning, and goes on with it", async (_what, go) => {
+  ])("a rollback that stopped keeps the next %s from beginning, and continues with it", async (_what, go) => {
     const { world, build, fault } = await stopped();
     await expect(go(build())).rejects.toMatchObject({ code: "rollback_incomplete", remaining: [{}] });
     expect(undone(world)).toEqual(["undo c"]);
@@ -113,16 +113,19 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
       reverted: ["c", "a"],
     },
     { settlement: "unknown", failed: [{ input: { item: "b" }, error: { code: "tool_failed" } }], reverted: ["c", "a"] },
-  ] as const)("goes past a call that was settled as $settlement", async ({ settlement, failed, reverted }) => {
-    const { world, build, inverseId } = await stopped();
-    await build().outside.settleToolCall(inverseId, settlement);
-    const report = await undoAll(build());
-    expect(report.failed).toMatchObject(failed);
-    expect(report.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(reverted);
-    expect(undone(world)).toEqual(["undo c", "undo a"]);
-  });
+  ] as const)(
+    "a rollback that stopped continues past a call that was resolved as $settlement",
+    async ({ settlement, failed, reverted }) => {
+      const { world, build, inverseId } = await stopped();
+      await build().outside.settleToolCall(inverseId, settlement);
+      const report = await undoAll(build());
+      expect(report.failed).toMatchObject(failed);
+      expect(report.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(reverted);
+      expect(undone(world)).toEqual(["undo c", "undo a"]);
+    },
+  );
 
-  it("tries an inverse again that was left, when somebody says so", async () => {
+  it("a rollback that stopped retries a skipped inverse on request", async () => {
     const { world, build, inverseId, fault } = await stopped();
     const { outside } = build();
     await outside.settleToolCall(inverseId, { error: "later" });
@@ -133,7 +136,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("stops at a call whose inverse is registered no more, whatever else is", async () => {
+  it("a rollback stops at a call whose inverse is no longer registered, whatever else is registered", async () => {
     const { world, build } = await booked(storage);
     await expect(undoAll(build({ registered: false }))).rejects.toMatchObject({
       code: "rollback_incomplete",
@@ -146,7 +149,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("waits between two attempts, by the clock it was given", async () => {
+  it("a rollback waits between two attempts, by the clock it was given", async () => {
     const clock = new SimulatedClock();
     const { build, fault } = await stopped();
     const going = undoAll(build({ clock, inverseRetry: { attempts: 2, delayMs: 1_000 } }));
@@ -163,7 +166,7 @@ describe.each(logStorages)("$name: a rollback that stopped", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: an inverse that a crash cut short", (storage) => {
+describe.each(logStorages)("$name: interrupted inverses", (storage) => {
   /** Its beginning is stored, its end is not. */
   async function cutShort(options?: BookingOptions) {
     const all = await booked(storage, options);
@@ -173,7 +176,7 @@ describe.each(logStorages)("$name: an inverse that a crash cut short", (storage)
     return all;
   }
 
-  it("is in doubt: every rollback stops there, and none repeats it", async () => {
+  it("an inverse that a crash interrupted is in doubt: every rollback stops there, and none repeats it", async () => {
     const { world, build } = await cutShort();
     const { outside } = build();
     const [doubt] = await outside.getToolCallsInDoubt();
@@ -203,7 +206,7 @@ describe.each(logStorages)("$name: an inverse that a crash cut short", (storage)
     expect(undone(world)).toEqual(["undo c"]);
   });
 
-  it("runs again when it is declared idempotent", async () => {
+  it("an inverse that a crash interrupted runs again when it is declared idempotent", async () => {
     const { world, build } = await cutShort({ inverseEffect: "idempotent" });
     await undoAll(build());
     expect(undone(world)).toEqual(["undo c", "undo c", "undo b", "undo a"]);
@@ -214,16 +217,19 @@ describe.each(logStorages)("$name: an inverse that a crash cut short", (storage)
     { settlement: { output: 1 }, runs: 3, failed: 0 },
     { settlement: { error: "did not" }, runs: 3, failed: 1 },
     { settlement: "unknown", runs: 3, failed: 1 },
-  ])("is settled by the handler of calls as $settlement", async ({ settlement, runs, failed }) => {
-    const { world, build } = await cutShort();
-    const asked: ToolCallInDoubt[] = [];
-    const onToolCallInDoubt = (call: ToolCallInDoubt) => {
-      asked.push(call);
-      return settlement;
-    };
-    const report = await undoAll(build({ onToolCallInDoubt }));
-    expect(asked).toMatchObject([{ reverts: world.executed[2], input: { item: "c" } }]);
-    expect(undone(world)).toHaveLength(runs);
-    expect([report.failed.length, report.reverted.length]).toEqual([failed, 3 - failed]);
-  });
+  ])(
+    "an inverse that a crash interrupted is resolved by the handler of calls as $settlement",
+    async ({ settlement, runs, failed }) => {
+      const { world, build } = await cutShort();
+      const asked: ToolCallInDoubt[] = [];
+      const onToolCallInDoubt = (call: ToolCallInDoubt) => {
+        asked.push(call);
+        return settlement;
+      };
+      const report = await undoAll(build({ onToolCallInDoubt }));
+      expect(asked).toMatchObject([{ reverts: world.executed[2], input: { item: "c" } }]);
+      expect(undone(world)).toHaveLength(runs);
+      expect([report.failed.length, report.reverted.length]).toEqual([failed, 3 - failed]);
+    },
+  );
 });

@@ -22,7 +22,7 @@ function resultsIn(messages: readonly Message[]): unknown[] {
   });
 }
 
-describe("the message that closes a history", () => {
+describe("missing tool results", () => {
   const call = (toolCallId: string) => ({ type: "tool-call" as const, toolCallId, toolName: "add", input: {} });
   const result = (toolCallId: string) => ({ type: "tool-result" as const, toolCallId, toolName: "add", output: 1 });
   const asked: Message = { role: "assistant", content: [{ type: "text", text: "so" }, call("1"), call("2")] };
@@ -58,7 +58,7 @@ describe("the message that closes a history", () => {
       [asked, { role: "tool", content: [result("1")] }],
       [["2", "two", undefined]],
     ],
-  ])("after %s", (_name, messages, expected) => {
+  ])("a history is closed with the missing tool results after %s", (_name, messages, expected) => {
     const closing = missingToolResults(messages, state.calls, reader);
     const parts = closing?.content.map(
       (part) => part.type === "tool-result" && [part.toolCallId, part.output, part.isError],
@@ -68,7 +68,7 @@ describe("the message that closes a history", () => {
 });
 
 describe.each(storages)("a run that continues the messages of an abandoned one, on storage in $name", ({ open }) => {
-  it("answers what was left open, with the result where there is one", async () => {
+  it("a run that continues the messages of an abandoned one answers its open calls, with the result where there is one", async () => {
     const opened = await open();
     const fault = new Fault();
     const seen: (readonly Message[])[] = [];

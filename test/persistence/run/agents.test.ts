@@ -32,7 +32,7 @@ const echo = (world: World, fault?: Fault) => {
 };
 
 describe.each(storages)("$name: one definition, many agents", (storage) => {
-  it("a hundred at the same time each run as if alone", async () => {
+  it("a hundred agents of one definition at the same time each run as if alone", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = echo(world);
@@ -49,7 +49,7 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
     );
   });
 
-  it("two interleaved: a crash and a rollback of one is nothing to the other", async () => {
+  it("two interleaved agents of one definition do not affect each other by a crash and a rollback", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = echo(world, fault);
@@ -68,7 +68,7 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
     expect(world.done).toEqual(["book one", "book two", "book one"]);
   });
 
-  it("getCheckpoints gives the newest few of a node, in order", async () => {
+  it("getCheckpoints returns the newest few of a node, in order", async () => {
     const opened = await storage.open();
     const { graph, options } = echo(new World());
     const agent = durableAgent(graph, opened(), options);
@@ -84,8 +84,8 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: an agent that runs", (storage) => {
-  it("is busy for everyone else, and free when the run has rejected", async () => {
+describe.each(logStorages)("$name: running agents", (storage) => {
+  it("an agent that runs is busy for all others, and free when the run has rejected", async () => {
     const opened = await storage.open();
     const refusals: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: an agent that runs", (storage) => {
 });
 
 describe("a storage that keeps nothing", () => {
-  it("runs, returns what a checkpoint would be, and refuses every rollback", async () => {
+  it("an agent whose storage keeps nothing runs, returns would-be checkpoints, and refuses every rollback", async () => {
     const seen: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (input: string, context: AgentContext) => {
@@ -138,7 +138,7 @@ describe("a storage that keeps nothing", () => {
 });
 
 describe.each(storages)("$name: a storage that fails", (storage) => {
-  it("fails the run at the save, and nothing claims to be saved", async () => {
+  it("a storage that fails makes the run fail at the save, and nothing is reported as saved", async () => {
     for (let saves = 0; saves < 3; saves++) {
       const opened = await storage.open();
       const world = new World();
@@ -154,7 +154,7 @@ describe.each(storages)("$name: a storage that fails", (storage) => {
 });
 
 describe("a provider of three methods that rejects", () => {
-  it("is named with the call that failed", async () => {
+  it("a provider of three methods that rejects is named with the call that failed", async () => {
     const broken: PersistenceStorageProvider = {
       getCheckpoints: async (): Promise<AgentCheckpointData[]> => [],
       getLatestCheckpoint: async () => undefined,

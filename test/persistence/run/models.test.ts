@@ -22,8 +22,8 @@ function forgetfulModel(): PromptExecutor & { readonly asked: () => number } {
   };
 }
 
-describe.each(logStorages)("$name: a recorded answer", (storage) => {
-  it("is given again instead of asking: in order, to node and tool code alike", async () => {
+describe.each(logStorages)("$name: recorded answers", (storage) => {
+  it("a recorded answer is replayed instead of asking the model: in order, to node and tool code alike", async () => {
     const opened = await storage.open();
     const [world, fault, model] = [new World(), new Fault(), forgetfulModel()];
     const book = world.adder("book");
@@ -48,7 +48,7 @@ describe.each(logStorages)("$name: a recorded answer", (storage) => {
     expect([outputs.slice(2, 4), outputs.slice(4)]).toEqual([outputs.slice(0, 2), outputs.slice(0, 2)]);
   });
 
-  it("is not there for a node that ran to its end and runs anew", async () => {
+  it("a recorded answer is not replayed to a node that had finished and runs again", async () => {
     const opened = await storage.open();
     const [world, model] = [new World(), forgetfulModel()];
     const book = world.adder("book");

@@ -10,7 +10,7 @@ import {
 } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 
-it("a rollback on one line leaves the recorded results of runs on another", async () => {
+it("a rollback on one lane keeps the recorded results of runs on another", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   let runs = 0;
   const steps = strategy<string, string>("steps", (graph) => {
@@ -39,7 +39,7 @@ it("a rollback on one line leaves the recorded results of runs on another", asyn
   expect(other.runId).not.toBe(branch.runId);
 });
 
-it("what a node gets is what the log has, also for bytes of a Buffer", async () => {
+it("a node gets the values that the log has, also for bytes of a Buffer", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const source = Buffer.from([1, 2, 3]);
   const seen: unknown[] = [];

@@ -25,7 +25,7 @@ function seen(context: AgentContext) {
   });
 }
 
-describe.each(storages)("$name: what a checkpoint restores", (storage) => {
+describe.each(storages)("$name: restored state", (storage) => {
   /** Changes all there is in the first node, looks at it in the second, goes on after the third. */
   function changing(look: (context: AgentContext) => Promise<unknown>) {
     const world = new World();
@@ -77,7 +77,7 @@ describe.each(storages)("$name: what a checkpoint restores", (storage) => {
     storage: { rich: { at: new Date(7), by: new Map([["n", 9n]]), tags: new Set(["t"]) } },
   };
 
-  it("is deep-equal after a crash", async () => {
+  it("the state that a checkpoint restores is deep-equal after a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const looks: unknown[] = [];
@@ -95,7 +95,7 @@ describe.each(storages)("$name: what a checkpoint restores", (storage) => {
     expect(await latestOf(durableAgent(graph, opened(), options))).toMatchObject({ ...stays, iteration: 2 });
   });
 
-  it("is deep-equal after a rollback inside the run", async () => {
+  it("the state that a checkpoint restores is deep-equal after a rollback inside the run", async () => {
     const opened = await storage.open();
     const looks: unknown[] = [];
     const { graph, options, requests } = changing(async (context) => {
@@ -116,7 +116,7 @@ describe.each(storages)("$name: what a checkpoint restores", (storage) => {
 });
 
 describe.each(storages)("$name: what was handed over", (storage) => {
-  it("is stored as it was then, whatever becomes of it", async () => {
+  it("a value is stored as it was when it was passed in, whatever changes later", async () => {
     const opened = await storage.open();
     const parts = [{ type: "text" as const, text: "then" }];
     const message = { role: "user" as const, content: parts };
@@ -151,7 +151,7 @@ describe.each(storages)("$name: what was handed over", (storage) => {
   });
 });
 
-describe.each(storages)("$name: a value that could not be restored", (storage) => {
+describe.each(storages)("$name: values that could not be restored", (storage) => {
   it.each([
     ["a node's output", () => ({ deep: [() => 1] }), 'the input of node "next"', ".deep[0]"],
     [
@@ -160,7 +160,7 @@ describe.each(storages)("$name: a value that could not be restored", (storage) =
       'storage key "odd"',
       ".at[0]",
     ],
-  ])("is refused with its place: %s", async (_name, body, subject, path) => {
+  ])("a value that could not be restored is refused with its place: %s", async (_name, body, subject, path) => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const here = g.node("here", (_input: string, context): unknown => body(context));

@@ -38,7 +38,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     return { opened, fault, ran, build };
   }
 
-  it("checkpoints the input first, then each step, and says what runs next", async () => {
+  it("a run checkpoints the input first, then each step with the node that runs next", async () => {
     const { build, fault, ran } = await stopped();
     expect(await nodesOf(build())).toEqual(["first", "second"]);
     fault.repair();
@@ -56,7 +56,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(ran).toEqual(["first in", "second in"]);
   });
 
-  it("resumes at an equal input, and with the same runId", async () => {
+  it("run() resumes an unfinished run at an equal input, and with the same runId", async () => {
     for (const options of [{}, { runId: "r1" }]) {
       const { build, fault, ran } = await stopped();
       fault.repair();
@@ -65,7 +65,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     }
   });
 
-  it("gives the recorded output to a runId that has finished, and to resume", async () => {
+  it("run() with a finished runId and resume() return the recorded output", async () => {
     const { build, fault, ran } = await stopped();
     fault.repair();
     const first = await build().resume();
@@ -74,7 +74,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(ran).toEqual(["first in", "second in"]);
   });
 
-  it("refuses another run beside an unfinished one, names the ways out, and nothing changes", async () => {
+  it("run() refuses another run beside an unfinished one, names the ways out, and changes nothing", async () => {
     const { build, fault } = await stopped();
     const before = await checkpointsOf(build());
     for (const options of [{}, { runId: "r2" }]) {
@@ -93,7 +93,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(await build().resume()).toMatchObject({ runId: "r1", output: "in" });
   });
 
-  it("finishes the old run first when asked to", async () => {
+  it("run() finishes the old run first when asked to", async () => {
     const { build, fault, ran } = await stopped();
     fault.repair();
     expect(await build().run("other", { runId: "r2", unfinished: "finish_first" })).toMatchObject({
@@ -104,7 +104,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(await build().run("", { runId: "r1" })).toMatchObject({ runId: "r1", output: "in" });
   });
 
-  it("abandons the old run when asked to: it cannot be resumed any more", async () => {
+  it("run() abandons the old run when asked to: it can no longer be resumed", async () => {
     const { build, fault, ran } = await stopped();
     fault.repair();
     expect(await build().run("other", { runId: "r2", unfinished: "abandon" })).toMatchObject({ output: "other" });
@@ -114,7 +114,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(cancelled).toMatchObject([{ runId: "r1" }]);
   });
 
-  it("starts fresh after a finished run, or keeps its messages", async () => {
+  it("run() starts fresh after a finished run, or keeps its messages", async () => {
     const { build, fault } = await stopped();
     fault.repair();
     await build().resume();
@@ -129,14 +129,14 @@ describe.each(storages)("$name: run and resume", (storage) => {
     });
   });
 
-  it("has nothing to resume of an agent never seen", async () => {
+  it("resume() has nothing to resume for an unknown agent", async () => {
     const opened = await storage.open();
     const agent = durableAgent(twoNodes(new Fault()), opened());
     await expect(agent.resume()).rejects.toMatchObject({ code: "nothing_to_resume" });
     await expect(agent.resume({ checkpointId: "x" })).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
-  it("takes an input with its keys in another order for the same", async () => {
+  it("run() treats an input with its keys in another order as the same", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<{ a: number; b: number }, string>("s", (g) => {
@@ -155,7 +155,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
 });
 
 describe.each(storages)("$name: edges", (storage) => {
-  it("are evaluated once, except those that failed", async () => {
+  it("edges are evaluated once, except those that failed", async () => {
     const opened = await storage.open();
     const [edge, fault] = [new Fault(), new Fault()];
     let evaluated = 0;
@@ -189,7 +189,7 @@ describe.each(storages)("$name: edges", (storage) => {
     expect([evaluated, ran]).toEqual([2, ["first"]]);
   });
 
-  it("of another strategy are refused by name, before anything changes", async () => {
+  it("edges of another strategy are refused by name, before anything changes", async () => {
     const opened = await storage.open();
     await expect(durableAgent(twoNodes(new Fault()), opened()).run("in")).rejects.toBeInstanceOf(Stopped);
     const other = strategy<string, string>("s", (g) => {
@@ -210,7 +210,7 @@ describe.each(storages)("$name: edges", (storage) => {
 });
 
 describe.each(logStorages)("$name: what a restart finds", (storage) => {
-  it("are runs whose process ended, those moved from outside, and failed ones when asked for", async () => {
+  it("unfinished() lists runs whose process ended, those moved from outside, and failed ones when asked for", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const build = () => durableAgent(twoNodes(fault), opened());
@@ -243,7 +243,7 @@ describe.each(logStorages)("$name: what a restart finds", (storage) => {
     expect(await unfinished(build(), true)).toHaveLength(1);
   });
 
-  it("is not a run that was refused before its first save", async () => {
+  it("unfinished() does not list a run that was refused before its first save", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", (make: () => string) => make());

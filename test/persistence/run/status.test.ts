@@ -54,14 +54,14 @@ async function movesOf(
   return moves;
 }
 
-describe.each(logStorages)("$name: the status of an agent", (storage) => {
+describe.each(logStorages)("$name: status", (storage) => {
   async function started() {
     const storageOf = await storage.open();
     const fault = new Fault();
     return { storageOf, fault, build: () => durableAgent(twoNodes(fault), storageOf()) };
   }
 
-  it("is in progress while it runs, and says no more than when it started", async () => {
+  it("the status of an agent is in_progress while it runs, and holds no more than when it started", async () => {
     const storageOf = await storage.open();
     const seen: AgentSummary[] = [];
     const fault = new Fault();
@@ -73,7 +73,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     ]);
   });
 
-  it("is completed with its output", async () => {
+  it("the status of an agent is completed with its output", async () => {
     const { storageOf, fault, build } = await started();
     fault.repair();
     await build().run("in");
@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     });
   });
 
-  it("is failed with what failed and how often it was tried again, then goes on by way of the queue", async () => {
+  it("the status of an agent is failed with the error and the number of retries, and then continues through the queue", async () => {
     const { storageOf, fault, build } = await started();
     for (const retryCount of [0, 1, 2]) {
       await expect(retryCount === 0 ? build().run("in") : build().resume()).rejects.toThrow("stopped");
@@ -112,7 +112,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     ]);
   });
 
-  it("keeps a bounded part of a long message", async () => {
+  it("the status of an agent keeps a bounded part of a long message", async () => {
     const storageOf = await storage.open();
     const long = strategy<string, string>("s", (g) => {
       const only = g.node("only", (_input: string): string => {
@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     expect(JSON.stringify(data).length).toBeLessThan(21_000);
   });
 
-  it("is paused at a checkpoint after a move from outside, with its reason", async () => {
+  it("the status of an agent is paused at a checkpoint after a move from outside, with its reason", async () => {
     const { storageOf, build } = await started();
     await expect(build().run("in")).rejects.toThrow("stopped");
     await persistence(build()).agent().setExecutionPoint({ nodeId: "first", input: "again" });
@@ -143,7 +143,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     });
   });
 
-  it("is cancelled when another run takes its place", async () => {
+  it("the status of an agent is cancelled when another run takes its place", async () => {
     const { storageOf, fault, build } = await started();
     await expect(build().run("in")).rejects.toThrow("stopped");
     await expect(build().run("other", { unfinished: "abandon" })).rejects.toThrow("stopped");
@@ -161,7 +161,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     ]);
   });
 
-  it("moves as the table allows, whatever is done with the agent", async () => {
+  it("the status of an agent moves as the table allows, whatever is done with the agent", async () => {
     const { storageOf, fault, build } = await started();
     const outside = () => persistence(build()).agent();
     await expect(build().run("in")).rejects.toThrow("stopped");
@@ -183,7 +183,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: the output of a run, in its summary", (storage) => {
+describe.each(logStorages)("$name: outputs in summaries", (storage) => {
   async function dataAfter(output: unknown): Promise<Record<string, unknown>> {
     const storageOf = await storage.open();
     const gives = strategy<string, never>("s", (g) => {
@@ -200,17 +200,17 @@ describe.each(logStorages)("$name: the output of a run, in its summary", (storag
   }
 
   it.each([["text"], [{ a: [1, null] }], [{ role: "user", content: "a message of the history" }]])(
-    "stands by itself: %j",
+    "the output of a run, in its summary, is readable without the log: %j",
     async (output) => {
       expect((await dataAfter(output))["finalOutput"]).toEqual(output);
     },
   );
 
-  it("is in its stored form when JSON has none for it", async () => {
+  it("the output of a run, in its summary, is in its stored form when JSON has none for it", async () => {
     expect((await dataAfter(new Date(0)))["finalOutput"]).toHaveProperty("$rich");
   });
 
-  it("is named by its blob when it is large", async () => {
+  it("the output of a run, in its summary, is a reference to its blob when it is large", async () => {
     const data = await dataAfter("x".repeat(20_000));
     expect(data["finalOutput"]).toEqual({ $blob: [expect.stringMatching(/^blob:\/\/[0-9a-f]{64}-1$/), 20_002] });
   });

@@ -26,7 +26,7 @@ const graph = strategy<string, string>("s", (s) => {
 });
 
 describe.each(logStorages)("options that are undefined, on storage in $name", ({ open }) => {
-  it("mean what options mean that are left out", async () => {
+  it("options that are undefined mean the same as options that are left out", async () => {
     const storage = (await open())();
     const agent = new AIAgent({
       promptExecutor: scriptedModel([]),
@@ -61,7 +61,7 @@ describe.each(logStorages)("options that are undefined, on storage in $name", ({
     expect(failed).toEqual([]);
   });
 
-  it("of a task, too", async () => {
+  it("options of a task that are undefined mean the same as options that are left out", async () => {
     const tasks = new TaskManager({ storage: (await open())(), clock: undefined });
     const undefinedOptions = { taskId: undefined, estimatedComplexity: undefined, reserves: undefined };
     const { taskId } = await tasks.create({ taskName: "t", inputRequest: 1, priority: undefined, ...undefinedOptions });

@@ -82,7 +82,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["persistence of nothing", "", () => persistence(wrong({}))],
 ];
 
-it.each(definitions)("refuses %s, and says where", (_name, path, call) => {
+it.each(definitions)("wrong input is refused with its place: %s", (_name, path, call) => {
   expect(call).toThrow(
     expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
   );
@@ -102,7 +102,7 @@ it.each([
       g.edge(g.start, g.finish, { when: "done" }),
     ),
   ],
-])("refuses %s in a strategy", (_name, call) => {
+])("wrong input in a strategy is refused: %s", (_name, call) => {
   expect(call).toThrow(expect.objectContaining({ code: "invalid_strategy" }));
 });
 
@@ -164,8 +164,8 @@ const uses: readonly (readonly [string, string, Use])[] = [
   ["execution point nowhere", "nodeId", (context) => persistence(context).setExecutionPoint(wrong({ input: 1 }))],
 ];
 
-describe.each(logStorages)("what is wrong is refused, and nothing changes, on storage in $name", ({ open }) => {
-  it.each(verbs)("%s", async (_name, path, verb) => {
+describe.each(logStorages)("wrong input, on storage in $name", ({ open }) => {
+  it.each(verbs)("wrong input is refused and changes nothing: %s", async (_name, path, verb) => {
     const storage = (await open())();
     const agent = new AIAgent({ ...config, id: "a", strategy: graph }).install(Persistence, { storage });
     await agent.run("x");
@@ -177,7 +177,7 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
     expect(await recordsOf(storage)).toEqual(before);
   });
 
-  it.each(uses)("in a node: %s", async (_name, path, use) => {
+  it.each(uses)("wrong input in a node is refused and changes nothing: %s", async (_name, path, use) => {
     const storage = (await open())();
     const caught: unknown[] = [];
     const strategyThatCatches = strategy<string, string>("s", (s) => {

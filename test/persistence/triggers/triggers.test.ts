@@ -70,21 +70,24 @@ const ready: readonly (readonly [CheckpointTrigger, readonly string[]])[] = [
   [triggers.contextDelta({ bytes: 100_000 }), []],
 ];
 
-describe.each(logStorages)("$name: a trigger alone", (storage) => {
-  it.each(ready)("makes exactly the checkpoints that are expected: $name", async (trigger, expected) => {
-    const opened = await storage.open();
-    const clock = new SimulatedClock();
-    const world = new World();
-    const { graph, tools } = office(world, clock);
-    const agent = () => durableAgent(graph, opened(), { tools, clock, triggers: [trigger] });
-    const request = idOf(await agent().run("go"));
-    expect(await agent().resume({ answers: { [request]: "fine" } })).toMatchObject({ output: "fine" });
-    const made = (await checkpointsOf(agent())).map(({ nodeId, trigger: by }) => (by ? `${nodeId}: ${by}` : nodeId));
-    expect(made).toEqual(["prepare", ...expected, "finish"]);
-    expect(world.done).toEqual(["dangerous", "externalApi", "modifiesFiles"]);
-  });
+describe.each(logStorages)("$name: single triggers", (storage) => {
+  it.each(ready)(
+    "a single trigger makes exactly the checkpoints that are expected: $name",
+    async (trigger, expected) => {
+      const opened = await storage.open();
+      const clock = new SimulatedClock();
+      const world = new World();
+      const { graph, tools } = office(world, clock);
+      const agent = () => durableAgent(graph, opened(), { tools, clock, triggers: [trigger] });
+      const request = idOf(await agent().run("go"));
+      expect(await agent().resume({ answers: { [request]: "fine" } })).toMatchObject({ output: "fine" });
+      const made = (await checkpointsOf(agent())).map(({ nodeId, trigger: by }) => (by ? `${nodeId}: ${by}` : nodeId));
+      expect(made).toEqual(["prepare", ...expected, "finish"]);
+      expect(world.done).toEqual(["dangerous", "externalApi", "modifiesFiles"]);
+    },
+  );
 
-  it.each(ready)("is enough to go on from after a crash at any save: $name", async (trigger) => {
+  it.each(ready)("a single trigger is enough to continue from after a crash at any save: $name", async (trigger) => {
     for (let saves = 1; saves < 12; saves += 2) {
       const opened = await storage.open();
       const clock = new SimulatedClock();
@@ -114,7 +117,7 @@ describe.each(storages)("$name: triggers", (storage) => {
       [g.start, ...nodes].forEach((from, at) => g.edge(from, nodes[at] ?? g.finish));
     });
 
-  it("of one's own are written in a few lines, and keep the whole state", async () => {
+  it("triggers of your own take a few lines, and keep the whole state", async () => {
     const opened = await storage.open();
     let nodes = 0;
     const everyThird: CheckpointTrigger = {
@@ -131,7 +134,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     expect(stored.map(({ iteration }) => iteration)).toEqual([0, 3, 6, 7]);
   });
 
-  it("that are due at one moment make one checkpoint, named after the most important; the others say so", async () => {
+  it("triggers that are due at one moment make one checkpoint, named after the most important; the others say so", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const named = (name: string, priority: CheckpointTrigger["priority"]) => ({ name, priority, isDue: () => true });
@@ -146,7 +149,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     ]);
   });
 
-  it("that throw are reported, and lose no checkpoint", async () => {
+  it("triggers that throw are reported, and lose no checkpoint", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const broken: CheckpointTrigger = {
@@ -165,7 +168,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     expect((await checkpointsOf(agent)).map(({ nodeId }) => nodeId)).toEqual(["n0", "n1", "finish"]);
   });
 
-  it("that throw with nobody listening become a warning of the process", async () => {
+  it("triggers that throw with nobody listening become a warning of the process", async () => {
     const opened = await storage.open();
     const emitWarning = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const broken = (): never => {
@@ -181,7 +184,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     emitWarning.mockRestore();
   });
 
-  it("are not asked when automatic persistence is off", async () => {
+  it("triggers are not asked when automatic persistence is off", async () => {
     const opened = await storage.open();
     const agent = durableAgent(steps(2), opened(), { automatic: false, triggers: [triggers.afterNode()] });
     await agent.run("");
@@ -189,8 +192,8 @@ describe.each(storages)("$name: triggers", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a critical trigger", (storage) => {
-  it("has its checkpoint durable before the operation: a storage that fails then keeps it from happening", async () => {
+describe.each(logStorages)("$name: critical triggers", (storage) => {
+  it("a critical trigger has its checkpoint durable before the operation: a storage that fails then keeps it from happening", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, tools } = office(world, new SimulatedClock());
@@ -209,7 +212,7 @@ describe.each(logStorages)("$name: a critical trigger", (storage) => {
     );
   });
 
-  it("does not fail where the node has saved a later state by hand: that one stands", async () => {
+  it("a critical trigger does not fail where the node has saved a later state by hand, which is kept", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const { persistence } = await import("agent-persistence");
@@ -250,11 +253,11 @@ describe("what is due", () => {
     [triggers.contextDelta(), { grownBytes: 10 * 1_024 + 1 }, true],
     [triggers.afterAgentCompletion(), { left: [] }, false],
     [triggers.afterAgentCompletion(), { left: ["a/b", "a"] }, true],
-  ] as const)("%o at %o: %s", (trigger, facts, expected) => {
+  ] as const)("a trigger decides whether it is due: %o at %o: %s", (trigger, facts, expected) => {
     expect(trigger.isDue(moment(facts as Partial<TriggerMoment>))).toBe(expected);
   });
 
-  it("is told apart from what would be due if anything had changed", () => {
+  it("a trigger that is due is distinguished from one that would be due if anything had changed", () => {
     const installed = [triggers.interval(), triggers.afterNode()];
     expect(dueTriggers(installed, moment({ elapsedMs: 5 * minute }))).toEqual({
       due: installed[1],

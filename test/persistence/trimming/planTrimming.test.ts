@@ -61,7 +61,7 @@ describe("what is trimmed", () => {
       [],
       3,
     ],
-  ])("%s", (_name, messages, limits, outputs, older) => {
+  ])("the trimming plan: %s", (_name, messages, limits, outputs, older) => {
     const plan = planTrimming(messages, limits);
     expect(plan.outputs.map(({ toolCallId }) => toolCallId)).toEqual(outputs);
     expect(plan.older).toHaveLength(older);
@@ -85,7 +85,7 @@ describe("what is trimmed", () => {
   );
   const limits = fc.record({ toolOutputs: fc.nat(6), messages: fc.nat(10) });
 
-  it("keeps the newest, parts no call from its result, and is at its end after one time", () => {
+  it("trimming keeps the newest messages, separates no call from its result, and changes nothing the second time", () => {
     fc.assert(
       fc.property(history, limits, (messages, allowed) => {
         const plan = planTrimming(messages, allowed);

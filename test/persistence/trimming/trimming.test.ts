@@ -67,7 +67,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     };
   };
 
-  it("keeps the last 5 tool outputs and 50 messages, and the originals", async () => {
+  it("trimming keeps the last 5 tool outputs and 50 messages, and the originals", async () => {
     const events: PersistenceEvent[] = [];
     const { agent } = await agentOn(40, {}, { onEvent: (event: PersistenceEvent) => void events.push(event) });
     const untrimmed = durableAgent(looking, (await storage.open())(), {
@@ -92,7 +92,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     for (const { messageHistory } of await checkpointsOf(agent)) expect(messageHistory.length).toBeLessThanOrEqual(53);
   });
 
-  it("gives back the full history when rolled back to before a trim", async () => {
+  it("a rollback to before a trimming restores the full history", async () => {
     const { agent } = await agentOn(12, { toolOutputs: 2, messages: 8 });
     await agent.run("go");
     const early = (await checkpointsOf(agent))[4];
@@ -104,7 +104,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect((await latestOf(agent)).messageHistory).toEqual(early?.messageHistory);
   });
 
-  it("keeps the originals that a kept checkpoint has when others are pruned", async () => {
+  it("trimming keeps the originals that a kept checkpoint has when others are pruned", async () => {
     const { agent } = await agentOn(24, { toolOutputs: 2, messages: 8 });
     await agent.run("go");
     const before = new Map((await checkpointsOf(agent)).map((data) => [data.version, data.messageHistory]));
@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     }
   });
 
-  it("goes on after a crash with what the agent had, and asks for no summary twice", async () => {
+  it("trimming continues after a crash with the agent's own state, and asks for no summary twice", async () => {
     const opened = await storage.open();
     const asked: string[] = [];
     const trimming: TrimmingPolicy = {
@@ -158,7 +158,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     ]);
   });
 
-  it("loses no checkpoint by a summarizer that fails, and tells of it", async () => {
+  it("trimming loses no checkpoint when a summarizer fails, and reports the failure", async () => {
     const events: PersistenceEvent[] = [];
     let failures = 3;
     const summarize = (older: OlderContent) => {
@@ -178,7 +178,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect(outputs((await latestOf(agent)).messageHistory).filter((output) => !isWhole(output))).toHaveLength(5);
   });
 
-  it("takes what is no text for a failure", async () => {
+  it("trimming treats a summary that is no text as a failure", async () => {
     const events: PersistenceEvent[] = [];
     const summarize = () => 7 as unknown as string;
     const { agent } = await agentOn(
@@ -194,7 +194,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
   });
 });
 
-it("stores little more than the messages when one output is shortened at each of many steps", async () => {
+it("trimming stores little more than the messages when one output is shortened at each of many steps", async () => {
   const opened = await (logStorages[0] as (typeof logStorages)[number]).open();
   const steps = 600;
   const growing = strategy<string, string>("growing", (g) => {

@@ -23,8 +23,8 @@ function shop(world: World) {
   return { graph, options: { tools: [book] } };
 }
 
-describe.each(logStorages)("$name: a node that asks", (storage) => {
-  it("ends the run as waiting; answered and resumed it goes on, and repeats nothing", async () => {
+describe.each(logStorages)("$name: nodes that ask", (storage) => {
+  it("a node that asks ends the run as waiting; answered and resumed it continues, and repeats nothing", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -46,7 +46,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(world.done).toEqual(["book shirt", "book M"]);
   });
 
-  it("says the same of itself to whoever asks, from the run, the log and the summary", async () => {
+  it("a node that asks is described alike by the run, the log and the summary", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const expiresAt = new Date("2026-03-01T00:00:00Z");
@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(await unfinishedOf(agent)).toEqual(["waiting"]);
   });
 
-  it("unanswered, waits again without running, however it is asked to go on", async () => {
+  it("a node that asks waits again without running while unanswered, however the run is started", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -101,7 +101,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(await agent.run("other", { unfinished: "abandon" })).toMatchObject({ status: "waiting" });
   });
 
-  it("answered and not resumed is what a crash leaves: a restart finds it", async () => {
+  it("a node that asked, answered and not resumed, is found by a restart like a crashed run", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const agent = durableAgent(graph, opened(), options);
@@ -114,7 +114,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(await agent.run("shirt")).toMatchObject({ output: "S" });
   });
 
-  it("takes answers with the resume, all of them or none", async () => {
+  it("a node that asks accepts answers with the resume, all of them or none", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const asked = ["a", "b"].map((prompt) => context.requestInput({ prompt, schema: z.number() }));
@@ -136,7 +136,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(await agent.resume({ answers: { [a]: 1, [b]: 2 } })).toMatchObject({ output: "1,2" });
   });
 
-  it("keeps answers of every size and kind", async () => {
+  it("a node that asks keeps answers of every size and kind", async () => {
     const opened = await storage.open();
     const schema = z.object({ text: z.string(), at: z.date() });
     const graph = asking(async (_input, context) => {
@@ -149,7 +149,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "30000 1970-01-01T00:00:00.000Z" });
   });
 
-  it("works the same when only asked-for checkpoints are made", async () => {
+  it("a node that asks works the same when only requested checkpoints are made", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -162,7 +162,7 @@ describe.each(logStorages)("$name: a node that asks", (storage) => {
 });
 
 describe.each(logStorages)("$name: answers", (storage) => {
-  it("a wrong one says where it is wrong and changes nothing, whoever knows the schema", async () => {
+  it("a wrong answer is refused with its place and changes nothing, whichever process knows the schema", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const asked = durableAgent(graph, opened(), options);
@@ -176,7 +176,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect((await persistence(asked).agent().getRequests()).map(({ requestId }) => requestId)).toEqual([request]);
   });
 
-  it("one that only the node's own schema refuses is asked for again, with the reason", async () => {
+  it("an answer that only the node's own schema refuses is asked for again, with the reason", async () => {
     const opened = await storage.open();
     const even = z.number().refine((value) => value % 2 === 0, "an even number");
     const graph = asking(async (_input, context) =>
@@ -193,7 +193,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect(await elsewhere.resume({ answers: { [request]: 4 } })).toMatchObject({ output: "4" });
   });
 
-  it("the process that asked refuses at once what the node would refuse", async () => {
+  it("an answer that the node would refuse is refused at once by the process that asked", async () => {
     const opened = await storage.open();
     const schema = z.string().transform((text, refinement) => {
       if (text.length > 3) refinement.addIssue("too long");
@@ -208,7 +208,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "3" });
   });
 
-  it("only one is taken, however many come at the same time and after it", async () => {
+  it("only one answer is accepted, however many come at the same time and after it", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) =>
       String(await context.requestInput({ prompt: "?", schema: z.number() })),
@@ -230,7 +230,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     await expect(outside[0]?.answer(request, 99)).rejects.toMatchObject({ code: "request_answered" });
   });
 
-  it("wait for an agent that somebody owns, up to a time by the clock", async () => {
+  it("answers wait for an agent that has an owner, up to a time limit by the clock", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const graph = asking(async (_input, context) =>
@@ -249,7 +249,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
 });
 
 describe.each(logStorages)("$name: several requests of one node", (storage) => {
-  it("made together are listed together, and each keeps its answer", async () => {
+  it("several requests of one node made together are listed together, and each keeps its answer", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const ask = (prompt: string) => context.requestInput({ prompt, schema: z.string() });
@@ -268,7 +268,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "ABC" });
   });
 
-  it("of which the first answer decides, go on with that one", async () => {
+  it("several requests of one node of which the first answer decides continue with that one", async () => {
     const opened = await storage.open();
     const graph = asking((_input, context) =>
       Promise.race(["person", "webhook"].map((prompt) => context.requestInput({ prompt, schema: z.string() }))),
@@ -279,7 +279,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     });
   });
 
-  it("that come one after another each wait, and ids tell those of a loop apart", async () => {
+  it("several requests of one node that follow each other each wait, and ids distinguish those of a loop", async () => {
     for (const named of [true, false]) {
       const opened = await storage.open();
       const graph = asking(async (_input, context) => {
@@ -301,7 +301,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     }
   });
 
-  it("are refused under one id in one visit, and fine in another visit of the node", async () => {
+  it("several requests of one node are refused under one id in one visit, and accepted in another visit of the node", async () => {
     const opened = await storage.open();
     const twice = asking(async (_input, context) => {
       const ask = () => context.requestInput({ id: "same", prompt: "?", schema: z.string() });
@@ -322,7 +322,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await agent.resume({ answers: { [second]: "y" } })).toMatchObject({ output: "y" });
   });
 
-  it("wait for the calls beside them, and list what those lead to", async () => {
+  it("several requests of one node wait for the calls beside them, and list the requests that follow from those", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "irreversible");
@@ -342,7 +342,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(world.done).toEqual(["book slow"]);
   });
 
-  it("that the node does not wait for are not asked", async () => {
+  it("several requests of one node that the node does not await are not asked", async () => {
     const opened = await storage.open();
     const graph = asking(async (input, context) => {
       void context.requestInput({ prompt: "never mind", schema: z.string() });
@@ -355,7 +355,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
 describe.each(logStorages)("$name: while a request is open", (storage) => {
   const open = (context: AgentContext) => context.requestInput({ prompt: "?", schema: z.string() });
 
-  it("a failure beside it fails the run, and it is asked again", async () => {
+  it("a failure beside an open request makes the run fail, and the request is asked again", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = asking(async (_input, context) => {
@@ -369,7 +369,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
     expect(await durableAgent(graph, opened()).resume({ answers: { [request]: "x" } })).toMatchObject({ output: "x" });
   });
 
-  it("an aborted run rejects with its reason, and asks again when it is resumed", async () => {
+  it("an aborted run with an open request rejects with its reason, and asks again when it is resumed", async () => {
     const opened = await storage.open();
     const controller = new AbortController();
     const graph = asking((_input, context) => {
@@ -382,7 +382,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ status: "waiting" });
   });
 
-  it("a move takes the run elsewhere", async () => {
+  it("a move while a request is open takes the run elsewhere", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const moved = persistence(context).setExecutionPoint({ nodeId: "tell", input: "moved" });
@@ -393,7 +393,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a request whose time has passed", (storage) => {
+describe.each(logStorages)("$name: expired requests", (storage) => {
   const hour = 3_600_000;
   const until = (clock: SimulatedClock, handle: (error: unknown) => string | Promise<string>) =>
     asking((_input, context) =>
@@ -405,7 +405,7 @@ describe.each(logStorages)("$name: a request whose time has passed", (storage) =
     throw error;
   };
 
-  it("takes no answer; the resume fails the run, and one more asks anew", async () => {
+  it("an expired request accepts no answer; the resume fails the run, and one more resume asks again", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const graph = until(clock, rethrow);
@@ -427,7 +427,7 @@ describe.each(logStorages)("$name: a request whose time has passed", (storage) =
     expect(await agent.resume()).toMatchObject({ output: "in time" });
   });
 
-  it("is an error that the node may catch, the same each time it runs", async () => {
+  it("an expired request is an error that the node may catch, the same each time it runs", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const fault = new Fault();
@@ -443,7 +443,7 @@ describe.each(logStorages)("$name: a request whose time has passed", (storage) =
     expect(await durableAgent(graph, opened(), { clock }).resume()).toMatchObject({ output: "nobody" });
   });
 
-  it("is found by when it is due", async () => {
+  it("an expired request is found by its due time", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const agent = durableAgent(until(clock, rethrow), opened(), { clock });
@@ -456,7 +456,7 @@ describe.each(logStorages)("$name: a request whose time has passed", (storage) =
 });
 
 describe.each(logStorages)("$name: a waiting agent that is moved from outside", (storage) => {
-  it("drops its requests, and asks again under other ids", async () => {
+  it("a waiting agent that is moved from outside drops its requests, and asks again under other ids", async () => {
     const moves = ["rollbackToLatestCheckpoint", "setExecutionPoint", "messages"] as const;
     for (const move of moves) {
       const opened = await storage.open();
@@ -480,7 +480,7 @@ describe.each(logStorages)("$name: a waiting agent that is moved from outside", 
     }
   });
 
-  it("keeps what was answered before the checkpoint that it goes back to", async () => {
+  it("a waiting agent that is moved from outside keeps what was answered before the checkpoint that it goes back to", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const first = await context.requestInput({ prompt: "first", schema: z.string() });
@@ -502,7 +502,7 @@ describe.each(logStorages)("$name: a waiting agent that is moved from outside", 
 });
 
 describe.each(logStorages)("$name: cancel", (storage) => {
-  it("ends a run that waits, is interrupted, paused or failed; nothing is left to go on", async () => {
+  it("cancel ends a run that waits, is interrupted, paused or failed; nothing is left to resume", async () => {
     const fault = new Fault();
     const graph = asking(async (input, context) => {
       if (input === "fail") fault.strike();
@@ -528,7 +528,7 @@ describe.each(logStorages)("$name: cancel", (storage) => {
     }
   });
 
-  it("has nothing to do for an agent that never ran or whose run has ended", async () => {
+  it("cancel has nothing to do for an agent that never ran or whose run has ended", async () => {
     const opened = await storage.open();
     const agent = durableAgent(
       asking(async (input) => input),
@@ -542,7 +542,7 @@ describe.each(logStorages)("$name: cancel", (storage) => {
 });
 
 describe("cancel of an agent that runs", () => {
-  it("asks who runs it to stop, and ends the run then", async () => {
+  it("cancel of an agent that runs asks its owner to stop, and then ends the run", async () => {
     const clock = new SimulatedClock();
     let begun: () => void = () => undefined;
     const running = new Promise<void>((resolve) => (begun = resolve));

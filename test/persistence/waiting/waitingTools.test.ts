@@ -45,8 +45,8 @@ const refund = (world: World) =>
     },
   });
 
-describe.each(logStorages)("$name: a tool call that asks", (storage) => {
-  it("is suspended, not in doubt; answered it starts again under its id, and calls beside it are not repeated", async () => {
+describe.each(logStorages)("$name: tool calls that ask", (storage) => {
+  it("a tool call that asks is suspended, not in doubt; answered it starts again under its id, and calls beside it are not repeated", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "irreversible");
@@ -64,7 +64,7 @@ describe.each(logStorages)("$name: a tool call that asks", (storage) => {
     expect(world.effects.has(first ?? "")).toBe(true);
   });
 
-  it("waits within the call that made it", async () => {
+  it("a tool call that asks waits within the call that made it", async () => {
     const opened = await storage.open();
     const world = new World();
     const inner = refund(world);
@@ -83,7 +83,7 @@ describe.each(logStorages)("$name: a tool call that asks", (storage) => {
     expect(world.done).toEqual(["refund hat"]);
   });
 
-  it("is in doubt when the process ends after the answer, in the middle of the call", async () => {
+  it("a tool call that asks is in doubt when the process ends after the answer, in the middle of the call", async () => {
     const opened = await storage.open();
     const world = new World();
     const halting = new AbortController();
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: a tool call that asks", (storage) => {
     expect(world.done).toEqual(["halts"]);
   });
 
-  it("that waits when the agent is rolled back is listed as left alone", async () => {
+  it("a tool call that waits when the agent is rolled back is listed as not undone", async () => {
     const opened = await storage.open();
     const world = new World();
     const graph = asking((input, context) => context.tools.call(refund(world), { item: input }));
@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: a tool call that asks", (storage) => {
 describe("where nothing can wait", () => {
   const ask = asking((_input, context) => context.requestInput({ prompt: "?", schema: z.string() }));
 
-  it("a storage of three methods and one that keeps nothing refuse the request, and say so", async () => {
+  it("a request is refused by a storage of three methods and by one that keeps nothing, and the error says so", async () => {
     for (const storage of [new RowsProvider(), new NoPersistenceStorageProvider()])
       await expect(durableAgent(ask, storage).run("go")).rejects.toMatchObject({
         code: "waiting_not_supported",
@@ -131,7 +131,7 @@ describe("where nothing can wait", () => {
       });
   });
 
-  it("an agent without persistence names the feature that it needs", async () => {
+  it("a request of an agent without persistence is refused with the feature that it needs", async () => {
     const agent = new AIAgent({ llmModel: "scripted", promptExecutor: scriptedModel([]), strategy: ask });
     await expect(agent.run("go")).rejects.toMatchObject({
       code: "feature_not_installed",
@@ -159,8 +159,8 @@ function following(groups: readonly (readonly Step[])[], book: ReturnType<World[
   });
 }
 
-describe.each(logStorages)("$name: whatever a node asks and does", (storage) => {
-  it("each request is answered once, each call made once, and the outcome is as if nobody had waited", async () => {
+describe.each(logStorages)("$name: random requests and calls", (storage) => {
+  it("each request is answered once and each call made once, and the outcome is the same as without waiting", async () => {
     const property = fc.asyncProperty(program, fc.infiniteStream(fc.nat()), async (groups, chance) => {
       const opened = await storage.open();
       const world = new World();
