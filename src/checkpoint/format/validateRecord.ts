@@ -1,3 +1,5 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 
 type Test = (value: unknown) => boolean;
@@ -35,8 +37,9 @@ const sized: Test = (value) => {
 const like =
   (...shape: Shape): Test =>
   (value) =>
-    object(value) && defectOf(value as object, shape) === undefined;
+    object(value) && firstInvalid(value as object, shape) === undefined;
 
+const lane: Shape[number] = ["lane", count];
 const run: Shape = [
   ["run", text],
   ["at", time],
@@ -59,7 +62,7 @@ const decision: Shape = [
 ];
 const structure: Shape = [["fingerprint", text]];
 const checkpoint: Shape = [
-  ["lane", count],
+  lane,
   ["version", count],
   ["id", optional(text)],
   ["at", time],
@@ -78,40 +81,25 @@ const call: Shape = [
 const packs = optional(listOf(like(["blob", text], ["contents", listOf(sized)])));
 const numbered = listOf(like(["number", count]));
 
-/** What the fold relies on, of each kind of record. Values of users are looked at when they are read. */
-const shapes: Readonly<Record<string, Shape>> = {
+/** The fields of each kind of record that `LogProjection` and `foldTo` rely on. Stored values are validated when they are read. */
+const shapes = {
   task: [["name", text]],
   run,
-  lane: [
-    ["from", optional(count)],
-    ["keep", oneOf("all", "history", "nothing")],
-  ],
-  message: [["number", count]],
-  edit: [
-    ["remove", listOf(pair)],
-    ["insert", numbered],
-    ["before", optional(count)],
-  ],
-  storage: [["key", text]],
-  settings,
-  requirements,
-  decision,
-  structure,
-  answer: [
-    ["visit", pair],
-    ["ordinal", count],
-    ["node", text],
-  ],
-  intent: [...call, ["tool", text], ["effect", text], ["node", text]],
-  outcome: [...call, ["error", optional(like(["message", text]))]],
-  note: [
-    ["key", text],
-    ["call", optional(text)],
-    ["packs", packs],
-  ],
+  lane: [["from", optional(count)], ["keep", oneOf("all", "history", "nothing")], lane],
+  message: [["number", count], lane],
+  edit: [["remove", listOf(pair)], ["insert", numbered], ["before", optional(count)], lane],
+  storage: [["key", text], lane],
+  settings: [...settings, lane],
+  requirements: [...requirements, lane],
+  decision: [...decision, lane],
+  structure: [...structure, lane],
+  answer: [["visit", pair], ["ordinal", count], ["node", text], lane],
+  intent: [...call, ["tool", text], ["effect", text], ["node", text], lane],
+  outcome: [...call, ["error", optional(like(["message", text]))], lane],
+  note: [["key", text], ["call", optional(text)], ["packs", packs], lane],
   checkpoint,
   request: [
-    ["lane", count],
+    lane,
     ["visit", pair],
     ["request", text],
     ["node", text],
@@ -120,11 +108,7 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["within", optional(text)],
     ["expiresAt", optional(time)],
   ],
-  reply: [
-    ["lane", count],
-    ["request", text],
-    ["at", time],
-  ],
+  reply: [lane, ["request", text], ["at", time]],
   status: [
     ["run", text],
     ["status", text],
@@ -179,47 +163,43 @@ const shapes: Readonly<Record<string, Shape>> = {
     ["named", mapOf(pair)],
     ["pruned", optional(pair)],
   ],
-};
+} satisfies Record<AgentRecord["kind"], Shape>;
 
-/** The kinds that belong to a lane. */
-const ofLane: ReadonlySet<string> = new Set(
-  "lane message edit storage settings requirements decision structure answer intent outcome note checkpoint".split(" "),
-);
+/** The same by kind, for a kind that a newer version may have written. */
+const shapeOf: ReadonlyMap<string, Shape> = new Map(Object.entries(shapes));
 
 /**
- * What is wrong with the records of an entry; `undefined` when the fold can rely on them. Whoever can write a log can make
- * its checksums right, so checksums say nothing about shapes. Versions only grow and a lane begins at a checkpoint before
- * it: else lines would go in circles. Kinds that are not known are passed over, as the fold does.
+ * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content. Unknown
+ * kinds are ignored.
  *
- * @param nextVersion what the checkpoint after those before has at least; absent: what comes before is not known.
+ * @param nextVersion the least version that the next checkpoint may have, and above which no lane begins: this keeps lanes
+ * from forming a circle. Absent: the entries before this one were not read, so neither is checked.
+ * @returns the first defect; `undefined` when the records are valid.
  */
 export function validateRecord({ records, position }: Entry, nextVersion?: number): string | undefined {
   let next = nextVersion;
   for (const record of records) {
-    const { kind } = record;
-    const { version = 0, from = -1 } = record as { version?: number; from?: number };
-    const field = invalidField(record);
-    const backwards = next !== undefined && kind === "checkpoint" && version < next ? "version" : undefined;
-    const forwards = next !== undefined && kind === "lane" && from >= next ? "from" : undefined;
-    const wrong = field ?? backwards ?? forwards;
-    if (wrong !== undefined) return `the field "${wrong}" of the record "${kind}" in append ${position} is none`;
-    if (next !== undefined && kind === "checkpoint") next = version + 1;
+    const field = invalidField(record) ?? (next === undefined ? undefined : unorderedField(record, next));
+    if (field !== undefined) return `append ${position}: record "${record.kind}" has an invalid "${field}"`;
+    if (next !== undefined && record.kind === "checkpoint") next = (record as CheckpointRecord).version + 1;
   }
   return undefined;
 }
 
-/** The field of a record that is not what it must be; `undefined`: none. What has one must not be written either. */
+/** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */
 export function invalidField(record: LogRecord): string | undefined {
-  const { lane } = record as { readonly lane?: unknown };
-  return shapeDefect(record) ?? (ofLane.has(record.kind) && !count(lane) ? "lane" : undefined);
+  const shape = shapeOf.get(record.kind);
+  return shape && firstInvalid(record, shape);
 }
 
-function shapeDefect(record: LogRecord): string | undefined {
-  const shape = Object.hasOwn(shapes, record.kind) ? shapes[record.kind] : undefined;
-  return shape && defectOf(record, shape);
+/** Versions only grow, and a lane begins at a checkpoint before it. */
+function unorderedField(record: LogRecord, next: number): string | undefined {
+  const { kind, version = 0, from = -1 } = record as { kind: string; version?: number; from?: number };
+  if (kind === "checkpoint" && version < next) return "version";
+  return kind === "lane" && from >= next ? "from" : undefined;
 }
 
-function defectOf(value: object, shape: Shape): string | undefined {
+function firstInvalid(value: object, shape: Shape): string | undefined {
   for (const [field, test] of shape) if (!test((value as Readonly<Record<string, unknown>>)[field])) return field;
   return undefined;
 }
