@@ -2,13 +2,13 @@ import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
 import { addValueReferences, packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
-import type { LogProjection, Place } from "../checkpoint/state/LogProjection.ts";
-import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import type { LastPruning, Place } from "../checkpoint/records/SnapshotRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { invalidField } from "../checkpoint/format/validateRecord.ts";
-import { lifeAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
+import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
@@ -75,7 +75,7 @@ export class Journal implements AsyncDisposable {
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
-  #life: StatusState;
+  #statusState: StatusState;
 
   private constructor(
     options: JournalOptions,
@@ -88,7 +88,7 @@ export class Journal implements AsyncDisposable {
     this.sha256 = options.sha256;
     this.maxCheckpointBytes = options.maxCheckpointBytes;
     this.head = head;
-    this.#life = index.life;
+    this.#statusState = index.statusState;
     this.runs = new Map(index.runs);
     this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);
@@ -170,8 +170,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /** The agent's status, with everything appended so far. */
-  get life(): StatusState {
-    return this.#life;
+  get statusState(): StatusState {
+    return this.#statusState;
   }
 
   /**
@@ -190,11 +190,11 @@ export class Journal implements AsyncDisposable {
     const bytes = estimateBytes(records);
     this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + bytes;
     if (!snapshot) this.valueBytes += valueBytes(records, bytes);
-    const before = this.#life;
-    for (const record of records) this.#life = lifeAfter(this.#life, record, this.generation);
-    const { standing, task } = this.#life;
-    const changed = standing !== before.standing || task !== before.task;
-    const summary = changed ? agentSummary(this.agentId, this.#life) : undefined;
+    const before = this.#statusState;
+    for (const record of records) this.#statusState = statusAfter(this.#statusState, record, this.generation);
+    const { current, task } = this.#statusState;
+    const changed = current !== before.current || task !== before.task;
+    const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
     this.#queue.push(records, this.writer.takeUploads(), {
       snapshot,
       // A storage that answers at once would let nothing else run between two steps: no timer, no signal.
@@ -224,7 +224,7 @@ export class Journal implements AsyncDisposable {
    * goes with it, since the appends that said it may be among those that go.
    */
   async prune(record: PrunedRecord): Promise<void> {
-    const summary = agentSummary(this.agentId, this.#life);
+    const summary = agentSummary(this.agentId, this.#statusState);
     this.#queue.push([record], [], summary && { summary });
     await this.durable();
     this.pruned = [this.nextVersion - 1, keptBy(record)];

@@ -1,31 +1,36 @@
-import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
+import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
-/** The picture of an agent, for lists and other tools; `undefined` while it has had no run. */
-export function agentSummary(agentId: string, life: StatusState): AgentSummary | undefined {
-  const { task, run, standing, createdAt } = life;
-  if (!run || !standing) return undefined;
+/** The summary of an agent, for lists and other tools; `undefined` before its first run. */
+export function agentSummary(agentId: string, state: StatusState): AgentSummary | undefined {
+  const { task, run, current, createdAt } = state;
+  if (!run || !current) return undefined;
   const created = new Date(createdAt ?? run.at).toISOString();
-  const until = standing.record?.until;
-  return {
+  const until = current.record?.until;
+  return withoutUndefined({
     agentId,
     runId: run.run,
-    ...(task && { taskName: task.name }),
-    ...(task?.priority !== undefined && { priority: task.priority }),
-    ...(task && standing.status !== "queued" && { inputRequest: run.input }),
-    status: standing.status,
+    ...(task && taskFields(task, run, current)),
+    status: current.status,
     order: `${priorityOrder(task?.priority ?? 0)}${created} ${agentId}`,
-    ...(until !== undefined && { dueAt: new Date(until).toISOString() }),
-    requestIds: standing.record?.requests ?? [],
+    dueAt: until === undefined ? undefined : new Date(until).toISOString(),
+    requestIds: current.record?.requests ?? [],
     position: 0,
     createdAt: created,
-    updatedAt: new Date(standing.at).toISOString(),
-    data: stateDataOf(agentId, life),
-  };
+    updatedAt: new Date(current.at).toISOString(),
+    data: stateDataOf(agentId, state),
+  });
 }
 
-/** Text that sorts higher priorities before, and lower ones behind, a date; nothing for the usual one, 0. */
+function taskFields({ name, priority }: TaskRecord, { input }: RunRecord, { status }: StatusEntry) {
+  // While the task is queued, the data of its status contains the input.
+  return withoutUndefined({ taskName: name, priority, inputRequest: status === "queued" ? undefined : input });
+}
+
+/** A prefix of the date that sorts high priorities first and negative ones last; empty for the default priority, 0. */
 function priorityOrder(priority: number): string {
   if (priority === 0) return "";
   const digits = 16;

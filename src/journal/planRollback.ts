@@ -1,43 +1,46 @@
 import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { isBelow } from "../checkpoint/state/lineage.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
-/** What a rollback does with each call below its target. Every list is newest first, by the recorded end of the calls. */
+const noTool = (): boolean => false;
+
+/** What a rollback does with each call below its target. Each list is sorted by the end of the calls, newest first. */
 export interface RollbackPlan {
   /**
-   * Have an inverse, or had one when they were made: it is run. Those without a recorded end are among them: an inverse is
-   * run only after they are made again, which gives them one.
+   * Calls to revert: they have an inverse, or had one when they were made. A call without a recorded end is made again first,
+   * which gives it one.
    */
   readonly revert: readonly LoggedCall[];
-  /** Taken back already, by the rollback to this target that is under way. */
+  /** Calls that the open rollback to this target has already reverted. */
   readonly reverted: readonly LoggedCall[];
-  /** Succeeded with an effect that nothing takes back. */
+  /** Calls that succeeded and whose effect nothing reverts. */
   readonly irreversible: readonly LoggedCall[];
-  /** Began and have no recorded end nor an inverse, or were settled as not known: their effects may stand. */
+  /** Calls with neither a recorded end nor an inverse, or with an unknown outcome: they may have had their effect. */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that asked for a move themselves, and calls that wait for an answer. */
+  /** Calls that moved the run themselves, and calls that wait for an answer. */
   readonly skipped: readonly LoggedCall[];
-  /** All of them and those without effect: on no line any more. */
+  /** Ids of all calls below the target that are not reverted yet, those without effect included. */
   readonly closed: readonly string[];
 }
 
 /**
- * Decides a rollback: every call below the target in the tree that is not yet reverted, abandoned lines included.
+ * Plans a rollback: decides about every call below the target that is not reverted yet, those on abandoned lanes included.
  *
- * @param hasInverse whether a tool has an inverse; calls of such tools are reverted whatever effect they declare.
- * @param isTakenBack whether a participant takes back what the calls of a tool do, ended or not. Default: none does.
+ * @param hasInverse whether a tool has an inverse; its calls are reverted whatever effect the tool declares.
+ * @param isReverted whether a participant reverts the calls of a tool, ended or not. Default: none does.
  */
 export function planRollback(
   index: LogProjection,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
   hasInverse: (tool: string) => boolean,
-  isTakenBack: (tool: string) => boolean = () => false,
+  isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
   const all = calls.filter((call) => isBelow(index, call.lane, call.order, target)).reverse();
   const below = all.filter(({ call }) => !index.reverted.has(call));
   const begun = new Set(index.rollback?.calls);
-  const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isTakenBack)]));
+  const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isReverted)]));
   const of = (wanted: string): LoggedCall[] => below.filter((call) => kind.get(call) === wanted);
   return {
     revert: of("revert"),
@@ -49,23 +52,28 @@ export function planRollback(
   };
 }
 
-/** Whether a call had an effect that stands, or may have had one. */
+/** Whether a call had an effect that nothing has undone, or may have had one. */
 export function leavesEffect(call: LoggedCall): boolean {
-  return ["revert", "irreversible", "in_doubt"].includes(judge(call, () => false));
+  return ["revert", "irreversible", "in_doubt"].includes(judge(call, noTool, noTool));
 }
+
+type Verdict = "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing";
 
 function judge(
   call: LoggedCall,
   hasInverse: (tool: string) => boolean,
-  isTakenBack: (tool: string) => boolean = () => false,
-): "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing" {
-  const { outcome } = call;
-  if (outcome?.moved || outcome?.suspended) return "skipped";
-  if (outcome?.error || outcome?.unstarted || isTakenBack(call.tool)) return "nothing";
-  if (outcome?.unknown) return "in_doubt";
+  isReverted: (tool: string) => boolean,
+): Verdict {
+  const outcome: Partial<OutcomeRecord> = call.outcome ?? {};
+  if (outcome.moved || outcome.suspended) return "skipped";
+  if (outcome.error || outcome.unstarted || isReverted(call.tool)) return "nothing";
+  if (outcome.unknown) return "in_doubt";
+  return judgeEffect(call, hasInverse(call.tool) || call.inverse);
+}
+
+function judgeEffect({ outcome, effect }: LoggedCall, hasInverse: boolean): Verdict {
   const ended = outcome !== undefined && !outcome.retry;
-  if (!ended && call.effect === "none") return "nothing";
-  if (hasInverse(call.tool) || call.inverse) return "revert";
-  if (!ended) return "in_doubt";
-  return call.effect === "none" ? "nothing" : "irreversible";
+  if (effect === "none" && !(ended && hasInverse)) return "nothing";
+  if (hasInverse) return "revert";
+  return ended ? "irreversible" : "in_doubt";
 }

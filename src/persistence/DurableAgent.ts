@@ -141,7 +141,7 @@ export class DurableAgent {
   /** The name of the task that the agent is; `undefined`: it is none. */
   async getTaskName(): Promise<string | undefined> {
     const { log } = await AgentLog.readHead(this.#setup.log, this.agentId);
-    return log.index.life.task?.name;
+    return log.index.statusState.task?.name;
   }
 
   /**

@@ -1,21 +1,23 @@
-/** A file as it was at some time. What it contained is kept by hash. */
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+
+/** The state of a file at some time. The hash refers to its content. */
 export type FileState =
   | {
       readonly kind: "file";
       /** SHA-256 of the content, 64 lower-case hex characters. */
       readonly hash: string;
-      /** Length of the content. */
+      /** Length of the content in bytes. */
       readonly bytes: number;
       /** Permission bits, such as 0o644. */
       readonly mode: number;
     }
   | {
       readonly kind: "link";
-      /** As it stands in the link: it need not exist, and is never followed. */
+      /** The target that the link names; it need not exist. The library never follows it. */
       readonly target: string;
     };
 
-/** What became of a file. */
+/** A change of one file: created, modified or deleted. */
 export interface FileChange {
   /** Relative to the root of the workspace, with "/" between the names. */
   readonly path: string;
@@ -25,38 +27,44 @@ export interface FileChange {
   readonly after?: FileState;
 }
 
-/** Changes of files, each path once, by what became of it. A renamed file was deleted and created. */
+/** Changes of files, each path once. A rename is a deletion and a creation. */
 export interface FileChanges {
   readonly modified: readonly FileChange[];
   readonly created: readonly FileChange[];
   readonly deleted: readonly FileChange[];
 }
 
-/** The key of the notes that hold changes of files. */
+/** The key of the notes that contain changes of files. */
 export const fileNoteKey = "files";
 
-/** The changes in a note; stored values are not to be trusted, and what is no change is left out. */
+/** The changes in a note. Stored values are untrusted: an item that is not a change is left out. */
 export function fileChangesIn(note: unknown): readonly FileChange[] {
   const changes = (note as { readonly changes?: unknown } | null | undefined)?.changes;
   return Array.isArray(changes) ? changes.filter(isFileChange) : [];
 }
 
-/** Whether two states are the same file, to the byte and the permission. */
+/** Whether two states have the same content and permissions. */
 export function isSameFile(a: FileState | undefined, b: FileState | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.kind === "link") return b.kind === "link" && a.target === b.target;
   return b.kind === "file" && a.hash === b.hash && a.mode === b.mode;
 }
 
-/** What several changes, oldest first, come to; a file that is as it was is not in it. */
-export function summarizeFileChanges(changes: readonly FileChange[]): FileChanges {
-  const byPath = new Map<string, FileChange>();
-  for (const change of changes) {
-    const { before } = byPath.get(change.path) ?? change;
-    const { path, after } = change;
-    byPath.set(path, { path, ...(before && { before }), ...(after && { after }) });
+/** Adds changes, oldest first, to a map by path: each path has its first state and its last. */
+export function mergeFileChanges(
+  changes: readonly FileChange[],
+  byPath: Map<string, FileChange> = new Map(),
+): Map<string, FileChange> {
+  for (const { path, before, after } of changes) {
+    const first = byPath.get(path) ?? { before };
+    byPath.set(path, withoutUndefined({ path, before: first.before, after }));
   }
-  const changed = [...byPath.values()].filter(({ before, after }) => !isSameFile(before, after));
+  return byPath;
+}
+
+/** The combined effect of several changes, oldest first. A file whose last state equals its first is left out. */
+export function summarizeFileChanges(changes: readonly FileChange[]): FileChanges {
+  const changed = [...mergeFileChanges(changes).values()].filter(({ before, after }) => !isSameFile(before, after));
   return {
     modified: changed.filter(({ before, after }) => before && after),
     created: changed.filter(({ before }) => !before),
@@ -64,7 +72,7 @@ export function summarizeFileChanges(changes: readonly FileChange[]): FileChange
   };
 }
 
-/** Whether a stored value has the form of a change. Its path is not judged here. */
+/** Whether a stored value has the form of a change. The path is not validated. */
 export function isFileChange(value: unknown): value is FileChange {
   if (typeof value !== "object" || value === null) return false;
   const { path, before, after } = value as Readonly<Record<string, unknown>>;
@@ -76,7 +84,13 @@ function isStateOrAbsent(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { kind, hash, bytes, mode, target } = value as Readonly<Record<string, unknown>>;
   if (kind === "link") return typeof target === "string" && target !== "" && !target.includes("\0");
-  const isHash = typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash);
-  const isMode = Number.isInteger(mode) && (mode as number) >= 0 && (mode as number) <= 0o777;
-  return kind === "file" && isHash && Number.isSafeInteger(bytes) && isMode;
+  return kind === "file" && isHash(hash) && Number.isSafeInteger(bytes) && isMode(mode);
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+}
+
+function isMode(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o777;
 }

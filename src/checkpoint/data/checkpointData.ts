@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type AgentState, foldTo } from "../state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
@@ -8,8 +9,8 @@ import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } fr
 import { checkpointToolCall } from "./toolCalls.ts";
 
 /**
- * A checkpoint as users see it, built on read: what is small at once, what grows with the run when it is first asked for.
- * The index must reach back to the start of the checkpoint's line.
+ * A checkpoint as users see it. Small parts are built at once; parts that grow with the run are built when they are first
+ * read. The index must begin no later than the checkpoint's lane.
  */
 export function checkpointData(
   agentId: string,
@@ -19,32 +20,31 @@ export function checkpointData(
   blobs: BlobTexts,
 ): AgentCheckpointData {
   const { record } = point;
-  const parentId = index.parentIdOf(point);
   const reverted = index.closedBy.get(point.version);
   const opened = once(() => open(index, point, blobs));
-  const data = {
+  const data = withoutUndefined({
     checkpointId: point.id,
     agentId,
     runId: point.runId,
-    ...(parentId !== undefined && { parentId }),
+    parentId: index.parentIdOf(point),
     version: point.version,
     createdAt: new Date(record.at).toISOString(),
     nodeId: record.node,
-    ...(record.inputType !== undefined && { lastInputType: record.inputType }),
-    ...(record.unresolved && { unresolved: true }),
+    lastInputType: record.inputType,
+    unresolved: record.unresolved,
     agentPath: [],
     iteration: record.iteration,
     status: record.status ?? "in_progress",
-    ...(record.progress !== undefined && { progress: record.progress }),
-    ...(record.summary !== undefined && { progressSummary: record.summary }),
-    ...(reverted?.length && { revertedToolCallIds: reverted }),
-    ...(record.move && { move: record.move }),
-    ...(record.trigger !== undefined && { trigger: record.trigger }),
-    ...(record.visit && { visit: record.visit }),
-    ...(record.standing && { standingToolCallIds: record.standing }),
+    progress: record.progress,
+    progressSummary: record.summary,
+    revertedToolCallIds: reverted?.length === 0 ? undefined : reverted,
+    move: record.move,
+    trigger: record.trigger,
+    visit: record.visit,
+    standingToolCallIds: record.standing,
     formatVersion,
     checksum,
-  };
+  });
   const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
   return lazily(data, {
     ...(run && !run.assumed && { runInput: () => opened().reader.read(run.input) }),
@@ -86,7 +86,7 @@ function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): O
 
 function settingsOf(opened: () => Opened): Record<string, () => unknown> {
   return {
-    // An imported checkpoint that names no model is stored with an empty name.
+    // An imported checkpoint without a model is stored with an empty name.
     model: () => opened().state.settings?.model || undefined,
     modelParameters: () => {
       const slot = opened().state.settings?.parameters;
@@ -113,7 +113,7 @@ function fileChangesSince(index: LogProjection, point: CheckpointPoint, { reader
   return summarizeFileChanges(notes.flatMap(({ record }) => fileChangesIn(reader.read(record.value))));
 }
 
-/** Adds members that are computed when first read and are ordinary data to everything that looks at them. */
+/** Adds properties that are computed when they are first read, and that look like ordinary data. */
 function lazily(target: object, members: Readonly<Record<string, () => unknown>>): object {
   for (const [name, compute] of Object.entries(members)) {
     const value = once(compute);

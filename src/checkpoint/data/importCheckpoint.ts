@@ -1,21 +1,21 @@
 import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
-import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentCheckpointData, CheckpointDecision, CheckpointToolCall } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../state/AgentState.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./checkpointData.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
 
 /**
  * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that
- * keep checkpoints rather than records, and for checkpoints that come from outside a run.
+ * keep checkpoints instead of records, and for checkpoints saved from outside a run.
  *
- * @throws CheckpointExistsError when its id is taken or its version is not above the last.
+ * @throws CheckpointExistsError when its id is taken or its version is not above the newest.
  */
 export function importCheckpoint(
   data: AgentCheckpointData,
@@ -26,25 +26,43 @@ export function importCheckpoint(
   assertNew(data, index);
   const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
   const state = parent && foldTo(index, parent);
-  const newRun = parent === undefined || parent.runId !== data.runId;
-  const goesOn = parent !== undefined && !newRun && index.latest === parent && staysOnLine(parent, data);
-  const lane = goesOn ? parent.record.lane : index.nextLane;
-  const before = newRun ? undefined : state;
+  const before = parent?.runId === data.runId ? state : undefined;
+  const lane = continuesLane(parent, data, index) ? parent.record.lane : index.nextLane;
   const target = parent?.version ?? 0;
+  const visit = parent ? visitAt(parent) : firstVisitOf(lane);
   return [
-    ...(newRun ? [runRecord(data, writer)] : reopening(parent, data, index)),
-    ...(goesOn ? [] : [laneRecord(lane, parent?.version, newRun)]),
+    ...beginning(parent, lane, data, index, writer),
     ...revertRecords(data, target),
-    ...changesFrom(before, data, lane, new ValueReader(before ?? emptyState, blobs), index.nextNumber, writer),
-    ...callRecords(data.toolCalls, lane, parent ? visitAt(parent) : firstVisitOf(lane), writer),
+    ...stateRecords(before, data, lane, new ValueReader(before ?? emptyState, blobs), index.nextNumber, writer),
+    ...callRecords(data.toolCalls, lane, visit, writer),
     checkpointRecord(data, lane, writer),
     ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
   ];
 }
 
-/** A move begins a line of its own, and so does what goes on after an end. */
-function staysOnLine(parent: CheckpointPoint, { move }: AgentCheckpointData): boolean {
+/** A move begins a lane of its own, and so does a run that continues after its end. */
+function continuesLane(
+  parent: CheckpointPoint | undefined,
+  { runId, move }: AgentCheckpointData,
+  { latest }: LogProjection,
+): parent is CheckpointPoint {
+  if (parent === undefined || parent.runId !== runId || latest !== parent) return false;
   return parent.record.status === undefined && move === undefined;
+}
+
+/** The records of the run and of the lane, if they begin or continue here. */
+function beginning(
+  parent: CheckpointPoint | undefined,
+  lane: number,
+  data: AgentCheckpointData,
+  index: LogProjection,
+  writer: ValueWriter,
+): AgentRecord[] {
+  const from = parent && { from: parent.version };
+  if (parent?.runId !== data.runId)
+    return [runRecord(data, writer), { kind: "lane", lane, ...from, keep: "nothing" } as const];
+  const run = reopening(parent, data, index);
+  return lane === index.nextLane ? [...run, { kind: "lane", lane, ...from, keep: "all" } as const] : run;
 }
 
 function runRecord(data: AgentCheckpointData, writer: ValueWriter): AgentRecord {
@@ -53,16 +71,12 @@ function runRecord(data: AgentCheckpointData, writer: ValueWriter): AgentRecord 
   return { kind: "run", run: data.runId, input, at: Date.parse(data.createdAt), ...(!known && { assumed: true }) };
 }
 
-/** A run that had ended, or that another had followed, goes on: it was rolled back. */
+/** A run that had ended, or was followed by another, continues: it was rolled back. */
 function reopening(parent: CheckpointPoint, { runId }: AgentCheckpointData, index: LogProjection): AgentRecord[] {
   const run = index.runRecords.get(runId);
   if (run === undefined || (index.run?.run === runId && index.unfinished)) return [];
   const kept = parent.record.status === undefined ? parent.version : parent.version - 1;
   return [{ kind: "rollback_end", target: kept }, run];
-}
-
-function laneRecord(lane: number, from: number | undefined, newRun: boolean): LaneRecord {
-  return { kind: "lane", lane, ...(from !== undefined && { from }), keep: newRun ? "nothing" : "all" };
 }
 
 function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
@@ -71,17 +85,18 @@ function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
 
 function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {
   if (index.byId(checkpointId))
-    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id is there already");
+    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id exists");
   if (version < index.nextVersion) {
     throw new CheckpointExistsError(
       agentId,
       checkpointId,
-      `its version ${version} is not above the last, ${index.nextVersion - 1}`,
+      `its version ${version} is not above the newest, ${index.nextVersion - 1}`,
     );
   }
 }
 
-function changesFrom(
+/** What the checkpoint changes in the state of its parent. */
+function stateRecords(
   state: AgentState | undefined,
   data: AgentCheckpointData,
   lane: number,
@@ -92,42 +107,55 @@ function changesFrom(
   const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));
   const history = new MessageHistory(entries, nextNumber);
   history.rewrite(() => data.messageHistory);
-  const settings = {
-    kind: "settings" as const,
-    lane,
-    model: data.model ?? "",
-    tools: data.tools,
-    ...(data.modelParameters && { parameters: writer.value(data.modelParameters, "the model parameters") }),
-  };
-  const { requiredContext: files, environment, workingDirectory: directory, fileHashes: hashes } = data.recoveryInfo;
-  const requirements = {
-    kind: "requirements",
-    lane,
-    files,
-    environment,
-    ...(directory !== undefined && { directory }),
-    ...(hashes && { hashes }),
-  } as const;
   return [
     ...historyRecords(history.takeChanges(), lane, writer),
     ...storageRecords(storageChanges(state, data, reader), lane, writer),
-    ...(same(state?.settings, settings) ? [] : [settings]),
-    ...(same(recoveryInfo("", state?.requirements), recoveryInfo("", requirements)) ? [] : [requirements]),
-    ...(data.strategyFingerprint === undefined || data.strategyFingerprint === state?.structure?.fingerprint
-      ? []
-      : [{ kind: "structure", lane, fingerprint: data.strategyFingerprint } as const]),
-    ...data.decisions.slice(state?.decisions.length ?? 0).map(
-      ({ decision, reason, nodeId, decidedAt }) =>
-        ({
-          kind: "decision",
-          lane,
-          at: Date.parse(decidedAt),
-          node: nodeId,
-          decision,
-          ...(reason !== undefined && { reason }),
-        }) as const,
-    ),
+    ...settingsRecords(state, data, lane, writer),
+    ...requirementsRecords(state, data, lane),
+    ...structureRecords(state, data, lane),
+    ...data.decisions.slice(state?.decisions.length ?? 0).map((decision) => decisionRecord(decision, lane)),
   ];
+}
+
+function settingsRecords(
+  state: AgentState | undefined,
+  { model = "", tools, modelParameters }: AgentCheckpointData,
+  lane: number,
+  writer: ValueWriter,
+): AgentRecord[] {
+  const parameters = modelParameters && writer.value(modelParameters, "the model parameters");
+  const settings = { kind: "settings", lane, model, tools, ...(parameters !== undefined && { parameters }) } as const;
+  return same(state?.settings, settings) ? [] : [settings];
+}
+
+function requirementsRecords(
+  state: AgentState | undefined,
+  { recoveryInfo: { requiredContext, environment, workingDirectory, fileHashes } }: AgentCheckpointData,
+  lane: number,
+): AgentRecord[] {
+  const requirements = withoutUndefined({
+    kind: "requirements",
+    lane,
+    files: requiredContext,
+    environment,
+    directory: workingDirectory,
+    // A custom storage may give null for what is absent.
+    hashes: fileHashes ?? undefined,
+  });
+  return same(recoveryInfo("", state?.requirements), recoveryInfo("", requirements)) ? [] : [requirements];
+}
+
+function structureRecords(
+  state: AgentState | undefined,
+  { strategyFingerprint: fingerprint }: AgentCheckpointData,
+  lane: number,
+): AgentRecord[] {
+  if (fingerprint === undefined || fingerprint === state?.structure?.fingerprint) return [];
+  return [{ kind: "structure", lane, fingerprint }];
+}
+
+function decisionRecord({ decision, reason, nodeId, decidedAt }: CheckpointDecision, lane: number): AgentRecord {
+  return withoutUndefined({ kind: "decision", lane, at: Date.parse(decidedAt), node: nodeId, decision, reason });
 }
 
 function storageChanges(
@@ -178,7 +206,7 @@ function revertRecords({ revertedToolCallIds: calls = [] }: AgentCheckpointData,
 }
 
 function checkpointRecord(data: AgentCheckpointData, lane: number, writer: ValueWriter): AgentRecord {
-  return {
+  return withoutUndefined({
     kind: "checkpoint",
     lane,
     version: data.version,
@@ -186,20 +214,20 @@ function checkpointRecord(data: AgentCheckpointData, lane: number, writer: Value
     at: Date.parse(data.createdAt),
     node: data.nodeId,
     input: writer.value(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
-    ...(data.lastInputType !== undefined && { inputType: data.lastInputType }),
-    ...(data.unresolved === true && { unresolved: true }),
-    ...(data.visit && { visit: data.visit }),
+    inputType: data.lastInputType,
+    unresolved: data.unresolved === true ? true : undefined,
+    visit: data.visit,
     iteration: data.iteration,
-    ...(data.progress !== undefined && { progress: data.progress }),
-    ...(data.progressSummary !== undefined && { summary: data.progressSummary }),
-    ...(data.status !== "in_progress" && { status: data.status }),
-    ...(data.move && { move: data.move }),
-    ...(data.trigger !== undefined && { trigger: data.trigger }),
-    ...(data.standingToolCallIds && { standing: data.standingToolCallIds }),
-  };
+    progress: data.progress,
+    summary: data.progressSummary,
+    status: data.status === "in_progress" ? undefined : data.status,
+    move: data.move ?? undefined,
+    trigger: data.trigger,
+    standing: data.standingToolCallIds ?? undefined,
+  });
 }
 
-/** Equal as stored values: what JSON cannot tell apart is written again, which costs bytes and is never wrong. */
+/** Whether two values are equal in their stored form. It may say no for equal rich values: they are then stored again. */
 function same(a: unknown, b: unknown): boolean {
   return a === b || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
 }

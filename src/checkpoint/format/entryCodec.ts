@@ -2,7 +2,7 @@ import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** The first bytes of a line that holds a snapshot; an entry that holds none begins with a bracket. */
+/** The first bytes of a line that contains a snapshot; the line of any other entry begins with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
 const plainStart = '["';
@@ -14,18 +14,18 @@ const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 const unknownChecksum = "-".repeat(checksumLength);
-/** Where every line is encoded: an array of its own for each would cost more than encoding it. It grows and never shrinks. */
+/** The buffer of every encoding: allocating one for each line costs more than encoding it. It only grows. */
 let scratch = new Uint8Array(64 * 1024);
 
-/** What is encoded: an entry without its checksum, and what is stored beside the records. */
+/** An entry to encode: without its checksum, and with what is stored beside the records. */
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
-  /** True when the records hold a snapshot. */
+  /** True when the records contain a snapshot. Default: false. */
   readonly snapshot?: boolean;
-  /** A summary to keep with the entry, for a backend that has no other place that changes at once with it. Plain JSON. */
+  /** A summary to store with the entry, for a backend that cannot change another place together with it. Plain JSON. */
   readonly summary?: object;
 }
 
-/** What a line says, or why it says nothing: `malformed` or `checksum`. Never other data than was encoded. */
+/** A decoded line, or why it is invalid. `checksum`: its bytes differ from those that were encoded. */
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: Entry; readonly snapshot: boolean; readonly summary: object | undefined }
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
@@ -37,12 +37,11 @@ export type DecodedEntry =
  *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
  *     {"snapshot":["<checksum>",…]}
  *
- * The checksum covers every byte after its own comma, up to the line break. The generation is left out where the id
- * begins with it. An append that holds a snapshot is an object, so that it can be found by its first bytes without parsing.
+ * The checksum covers every byte after its own comma, up to the line break. `generation` is omitted if the id begins with
+ * it. An append with a snapshot is an object, so that a reader finds it by its first bytes, without parsing.
  *
- * Throws what `JSON.stringify` throws for values that are not JSON.
- *
- * @returns `line` is valid until the next call only: copy it before anything is waited for.
+ * @returns `line` is valid only until the next call: copy it before you wait for anything.
+ * @throws what `JSON.stringify` throws for values that are not JSON.
  */
 export function encodeEntry(
   entry: EncodableEntry,
@@ -56,46 +55,46 @@ export function encodeEntry(
     JSON.stringify(entry.records),
     `${extrasOf(entry)}${entry.snapshot === true ? "]}\n" : "]\n"}`,
   ]);
-  // The text is encoded once: the checksum is taken of its bytes and put into its place.
+  // The text is encoded once; the checksum is computed from its bytes and written over the placeholder.
   const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
   for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
   return { line: scratch.subarray(0, length), checksum };
 }
 
-/** Reads one line, without its line break. The checksum is verified over the bytes before anything of them is used. */
+/** Decodes one line, given without its line break. The checksum is verified before the line is parsed. */
 export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedEntry {
   const text = typeof line === "string" ? line : decoder.decode(line);
   const snapshot = text.startsWith(snapshotStart);
   if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
   const at = snapshot ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
-  // Up to here the text is ASCII if it is what we wrote, so the offset holds for the bytes too.
+  // In a line that `encodeEntry` wrote, the text up to here is ASCII, so the offset is valid for the bytes too.
   const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   return entryOf(parse(text), snapshot) ?? { ok: false, defect: "malformed" };
 }
 
-/** Where an entry stands, by the first bytes of its line. Nothing is verified. `undefined`: the line is of another form. */
+/** The place of an entry, from the first bytes of its line; nothing is verified. `undefined`: the line has another form. */
 export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
   const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
   if (checksum === undefined || prev === undefined) return undefined;
   return { checksum, prev, position: Number(position) };
 }
 
-/** The same when the checksum of the line is right: what is to be copied need not be parsed. */
+/** As {@link linkOf}, if the checksum of the line is valid; `undefined` otherwise. Use it to copy a line without parsing it. */
 export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
   const link = linkOf(line);
   const start = line[0] === snapshotStart.charCodeAt(0) ? snapshotStart.length : plainStart.length;
   return link?.checksum === sha256.base64url(line.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
-/** The generation that a generated id (`<generation>-<number>`) names; `undefined` for any other id. */
+/** The generation in a generated id, `<generation>-<number>`; `undefined` for any other id. */
 export function generationOfId(id: string): number | undefined {
   const digits = generatedId.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Encodes pieces one after the other, which spares joining them to one text. Returns how many bytes they take. */
+/** Encodes pieces one after another into the buffer, without joining them first. Returns their length in bytes. */
 function encode(pieces: readonly string[]): number {
   let needed = 0;
   // A character takes three bytes at most.
@@ -121,13 +120,16 @@ function parse(text: string): unknown {
 }
 
 function entryOf(value: unknown, snapshot: boolean): DecodedEntry | undefined {
-  const fields: unknown = snapshot ? (value as { snapshot?: unknown } | undefined)?.snapshot : value;
-  if (!Array.isArray(fields)) return undefined;
-  const [checksum, prev, position, id, records, extras = {}] = fields as readonly unknown[];
+  const fields = snapshot ? (value as { readonly snapshot?: unknown } | undefined)?.snapshot : value;
+  return Array.isArray(fields) ? entryOfFields(fields, snapshot) : undefined;
+}
+
+function entryOfFields(fields: readonly unknown[], snapshot: boolean): DecodedEntry | undefined {
+  const [checksum, prev, position, id, records, extras = {}] = fields;
   if (typeof checksum !== "string" || typeof prev !== "string" || typeof id !== "string") return undefined;
-  if (!isPositive(position) || !isRecords(records) || !isObject(extras)) return undefined;
-  const { generation = generationOfId(id), summary } = extras as { generation?: unknown; summary?: unknown };
-  if (!isPositive(generation) || (summary !== undefined && !isObject(summary))) return undefined;
+  if (!isPositive(position) || !isRecords(records) || !isExtras(extras)) return undefined;
+  const { generation = generationOfId(id), summary } = extras;
+  if (!isPositive(generation)) return undefined;
   return { ok: true, entry: { position, generation, id, records, checksum, prev }, snapshot, summary };
 }
 
@@ -144,4 +146,10 @@ function isRecords(value: unknown): value is Entry["records"] {
     Array.isArray(value) &&
     value.every((record) => isObject(record) && typeof (record as { kind?: unknown }).kind === "string")
   );
+}
+
+function isExtras(value: unknown): value is { readonly generation?: unknown; readonly summary?: object } {
+  if (!isObject(value)) return false;
+  const { summary } = value as { readonly summary?: unknown };
+  return summary === undefined || isObject(summary);
 }

@@ -1,5 +1,6 @@
-import { answerKey, visitAt, withRecord, type RecordedCall } from "../state/AgentState.ts";
+import { visitAt, withRecord, type RecordedCall } from "../state/AgentState.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
+import { answerKey, answerKeyOf } from "../records/Visit.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import { callFacts } from "../data/toolCalls.ts";
@@ -100,10 +101,7 @@ function referringSlots(record: AgentRecord): readonly StoredValue[] {
 
 function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
   const key = envelopeKeyOf(slot);
-  if (key === "$answer") {
-    const [base, ordinal, request, within] = (slot as { readonly $answer: AnswerReference }).$answer;
-    answers.add(answerKey([base, ordinal], request, within));
-  }
+  if (key === "$answer") answers.add(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer));
   if (key !== "$outcomes") return;
   for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
     if (!("output" in result)) calls.add(String(result.part["toolCallId"]));

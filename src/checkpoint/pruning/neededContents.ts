@@ -1,4 +1,4 @@
-import { fileChangesIn, fileNoteKey, type FileChange } from "../data/FileChange.ts";
+import { fileChangesIn, fileNoteKey, mergeFileChanges, type FileChange } from "../data/FileChange.ts";
 import type { LogProjection, NotePoint } from "../state/LogProjection.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { RestatedEntry } from "../records/AgentRecord.ts";
@@ -8,14 +8,14 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 const hashes = /[0-9a-f]{64}/g;
 
 /**
- * The hashes of all contents that somebody may still ask for. Of a file that changed several times between two kept
- * checkpoints these are the first state and the last, since nobody goes back to one in between; of any other note all that
- * it names or brought in. What a rollback has taken back needs nothing any more.
+ * The hashes of all contents that a rollback or a checkpoint may still need. Of a file that changed several times between
+ * two kept checkpoints it needs the first state and the last: no rollback goes to a point in between. Any other note needs
+ * all contents that it names or added. A reverted note needs none.
  *
- * @param restated what is kept of the log.
+ * @param restated the kept part of the log.
  * @param kept versions of kept checkpoints.
- * @param texts the blobs that values of notes are in.
- * @returns `undefined` when a note cannot be read: then nothing is known to be superfluous.
+ * @param texts the texts of the blobs that contain values of notes.
+ * @returns `undefined` when a note cannot be read: then every content may be needed.
  */
 export function neededContents(
   index: LogProjection,
@@ -25,12 +25,12 @@ export function neededContents(
 ): ReadonlySet<string> | undefined {
   const needed = new Set(restated.flatMap(requiredHashes));
   const spans = new Map<number, Map<string, FileChange>>();
-  for (const [{ record }, end] of standingNotes(index, kept)) {
+  for (const [{ record }, end] of effectiveNotes(index, kept)) {
     const text = textOf(record.value, texts);
     if (text === undefined) return undefined;
-    // What comes after the last kept checkpoint may be replayed.
+    // A run may replay what follows the last kept checkpoint.
     const changes = end === undefined ? undefined : changesIn(record, text);
-    if (end !== undefined && changes) spans.set(end, merged(spans.get(end), changes));
+    if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);
   }
   const states = [...spans.values()].flatMap((files) =>
@@ -40,48 +40,38 @@ export function neededContents(
   return needed;
 }
 
-/** Each note that was not taken back, with the version of the next kept checkpoint on its lane, in their order. */
-function* standingNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
+/** Each note that is not reverted, oldest first, with the version of the next kept checkpoint on its lane. */
+function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
   for (const { version, order, record } of [...index.checkpoints.values()].reverse())
     if (kept.has(version)) ahead.set(record.lane, [...(ahead.get(record.lane) ?? []), { version, order }]);
   for (const note of index.notes) {
     const points = ahead.get(note.record.lane) ?? [];
     while ((points.at(-1)?.order ?? Infinity) < note.order) points.pop();
-    if (!index.notesTakenBack.has(note)) yield [note, points.at(-1)?.version];
+    if (!index.revertedNotes.has(note)) yield [note, points.at(-1)?.version];
   }
 }
 
-/** What a note names, and what it brought in. One that says nothing only brings in what others name. */
+/** The contents that a note names or added. A note of `null` only adds contents that other notes name. */
 function contentsOf({ key, packs = [] }: NoteRecord, text: string): readonly string[] {
   const own = key === fileNoteKey || text === "null" ? [] : packs.flatMap(({ contents }) => contents);
   return [...(text.match(hashes) ?? []), ...own.map(([hash]) => hash)];
 }
 
-/** A value as JSON text in its stored form. */
+/** The stored form of a value, as JSON text. */
 function textOf(value: StoredValue, texts: BlobTexts): string | undefined {
   if (envelopeKeyOf(value) !== "$blob") return JSON.stringify(value) ?? "";
   const text = texts.get((value as { readonly $blob: readonly [string] }).$blob[0]);
   return typeof text === "string" ? text : undefined;
 }
 
-/** `undefined` for a note that is none of changes of files, or has another form. */
+/** The changes of files in a note; `undefined` when it contains anything else. */
 function changesIn({ key }: NoteRecord, text: string): readonly FileChange[] | undefined {
   if (key !== fileNoteKey) return undefined;
   const value: unknown = JSON.parse(text);
   const changes = fileChangesIn(value);
   const listed = (value as { readonly changes?: readonly unknown[] } | null)?.changes;
   return changes.length === listed?.length ? changes : undefined;
-}
-
-/** Each path with its first state and its last. */
-function merged(files: Map<string, FileChange> = new Map(), changes: readonly FileChange[]): Map<string, FileChange> {
-  for (const change of changes) {
-    const { before } = files.get(change.path) ?? change;
-    const { path, after } = change;
-    files.set(path, { path, ...(before && { before }), ...(after && { after }) });
-  }
-  return files;
 }
 
 function requiredHashes({ records }: RestatedEntry): readonly string[] {

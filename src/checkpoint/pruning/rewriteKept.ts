@@ -2,18 +2,17 @@ import { foldTo, type AgentState } from "../state/AgentState.ts";
 import type { Entry } from "../records/Entry.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { neededCalls } from "./neededCalls.ts";
+import { neededCalls, type NeededCalls } from "./neededCalls.ts";
 import { stateAtStart, stateDelta } from "./stateDelta.ts";
 
-/** What makes the state of a lane: at a kept checkpoint it is said anew, as what changed since the one before. */
+/** The kinds that make the state of a lane: a kept checkpoint restates them as the changes since the kept one before it. */
 const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings", "requirements", "decision"]);
 
 /**
- * A log with these checkpoints and no others: the same state at each, and the same calls to take back below each. Records
- * of kinds that are not of the state stay as they are.
+ * Rewrites a log to these checkpoints and no others: the state at each stays the same, and so do the calls that a rollback to
+ * it reverts. Records that belong to no state are kept unchanged.
  *
- * @param kept versions; the head, and every checkpoint that a lane begins from, must be among them.
+ * @param kept versions; they must include the head and every checkpoint that a lane begins from.
  */
 export function rewriteKept(
   entries: readonly Entry[],
@@ -22,27 +21,29 @@ export function rewriteKept(
   hasInverse: (tool: string) => boolean,
 ): readonly RestatedEntry[] {
   const deltas = deltasOf(index, kept);
-  const restated = [...deltas].flatMap(([version, records]) => [
-    ...records,
-    ...(index.checkpoints.get(version)?.record ? [index.checkpoints.get(version)?.record as CheckpointRecord] : []),
-  ]);
+  const restated = [...deltas].flatMap(([version, records]) => {
+    const checkpoint = index.checkpoints.get(version)?.record;
+    return checkpoint ? [...records, checkpoint] : records;
+  });
   const needed = neededCalls(index, restated, kept, hasInverse);
-  const { latest } = index;
   let order = -1;
   return entries.flatMap(({ position, generation, checksum, records }): readonly RestatedEntry[] => {
     const left = (records as readonly AgentRecord[]).flatMap((record): readonly AgentRecord[] => {
       order++;
       if (record.kind === "checkpoint")
         return kept.has(record.version) ? [...(deltas.get(record.version) ?? []), record] : [];
-      if (record.kind === "snapshot" || record.kind === "pruned") return [];
-      if (record.kind === "answer" || record.kind === "intent" || record.kind === "outcome")
-        return needed.has(record) ? [record] : [];
-      if (!stateKinds.has(record.kind)) return [record];
-      // What follows the head is not part of any checkpoint yet.
-      return latest && order > latest.order && "lane" in record && record.lane === latest.record.lane ? [record] : [];
+      return isKept(record, order, index, needed) ? [record] : [];
     });
     return left.length === 0 ? [] : [{ position, generation, checksum, records: left }];
   });
+}
+
+function isKept(record: AgentRecord, order: number, { latest }: LogProjection, needed: NeededCalls): boolean {
+  if (record.kind === "snapshot" || record.kind === "pruned") return false;
+  if (record.kind === "answer" || record.kind === "intent" || record.kind === "outcome") return needed.has(record);
+  if (!stateKinds.has(record.kind)) return true;
+  // No checkpoint restates what follows the head.
+  return latest !== undefined && order > latest.order && "lane" in record && record.lane === latest.record.lane;
 }
 
 function deltasOf(index: LogProjection, kept: ReadonlySet<number>): ReadonlyMap<number, readonly AgentRecord[]> {
@@ -67,7 +68,7 @@ function laneStart(index: LogProjection, lane: number) {
   return stateAtStart(from && foldTo(index, from), start?.keep ?? "nothing");
 }
 
-/** Whether all edits since a checkpoint of the same lane were trims, so that the originals can still be told. */
+/** Whether all edits since a checkpoint of the same lane were trims: then readers can still restore the originals. */
 function isTrim(index: LogProjection, { record, order }: CheckpointPoint, after: number): boolean {
   const edits = (index.laneRecords.get(record.lane) ?? []).filter(
     (found) => found.record.kind === "edit" && found.order > after && found.order < order,

@@ -3,7 +3,7 @@ import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
-/** The state at the head, by value, so that reading may begin here. Made only where a visit begins. */
+/** The state at the head, by value, so that a reader can begin here. Written only where a visit begins. */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
   readonly checkpoint: CheckpointRecord;
@@ -11,9 +11,9 @@ export interface SnapshotRecord {
   readonly parent?: number;
   readonly parentId?: string;
   readonly run: RunRecord;
-  /** When the agent's first run began, in milliseconds since 1970. */
+  /** When the agent's first run was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** What the run and the checkpoint do not say of its status. Absent: it began when the run was asked for, as no task. */
+  /** What the run and the checkpoint do not say about the status. Absent: the agent is no task, and the run began when requested. */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;
@@ -27,18 +27,21 @@ export interface SnapshotRecord {
   readonly settings?: SettingsRecord;
   readonly requirements?: RequirementsRecord;
   readonly structure?: StructureRecord;
-  /** Fingerprints whose structure stands somewhere before. */
+  /** Fingerprints whose structure an earlier record contains. */
   readonly structures: readonly string[];
   readonly decisions: readonly DecisionRecord[];
-  /** Finished runs, with the version and position of their end. */
-  readonly runs: Readonly<Record<string, readonly [version: number, position: number]>>;
-  /** Of those, the ones that were cancelled. */
+  /** Finished runs, with the checkpoint at their end. */
+  readonly runs: Readonly<Record<string, Place>>;
+  /** The cancelled ones among them. */
   readonly cancelled: readonly string[];
-  /** Checkpoints with a given id, with their version and position. */
-  readonly named: Readonly<Record<string, readonly [version: number, position: number]>>;
-  /** The latest checkpoint when the log was pruned last, and how many were kept. Absent: it never was. */
-  readonly pruned?: readonly [version: number, kept: number];
+  /** Checkpoints that were given an id. */
+  readonly named: Readonly<Record<string, Place>>;
+  /** Absent: the log was never pruned. */
+  readonly pruned?: LastPruning;
 }
 
-/** The latest checkpoint when a log was pruned, and how many were kept. */
+/** Where a checkpoint is: its version, and the position of its append. */
+export type Place = readonly [version: number, position: number];
+
+/** The newest checkpoint at the last pruning, and how many checkpoints it kept. */
 export type LastPruning = readonly [version: number, kept: number];

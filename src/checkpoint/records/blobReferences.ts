@@ -1,28 +1,29 @@
 import type { AgentRecord } from "./AgentRecord.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
+import type { SnapshotRecord } from "./SnapshotRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 const none: readonly BlobCell[] = [];
 
-/** Adds the blobs that a record's values are in, by reference. Content that merely looks like a reference is none. */
+/** Adds the blobs that contain a record's values to a map, by reference. Text that only looks like a reference is ignored. */
 export function addValueReferences(record: AgentRecord, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsIn(record)) into.set(cell[0], cell);
 }
 
-/** The packs whose contents a record brings in. */
+/** The packs of contents that a record adds to the log. */
 export function packsIn(record: AgentRecord): readonly Pack[] {
   if (record.kind === "note") return record.packs ?? [];
   return record.kind === "rollback" ? (record.participants ?? []).flatMap(({ packs = [] }) => packs) : [];
 }
 
-/** Adds the blob that a value is in, and those that the results of a tool message are in. */
+/** Adds the blob that contains a value, and those that contain the results of a tool message, to a map, by reference. */
 export function addBlobReference(slot: StoredValue, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsOf(slot)) into.set(cell[0], cell);
 }
 
-/** The blobs that a record's values are in, those still to be put included. */
+/** The blobs that contain a record's values. A cell without a reference is a blob that is not stored yet. */
 export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
   let found: readonly BlobCell[] = none;
   for (const slot of slotsOf(record)) {
@@ -45,7 +46,7 @@ function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   );
 }
 
-/** Adds all blobs that a record needs, packs included, with how many bytes are in each. */
+/** Adds every blob that a record needs, packs included, to a map from its reference to its length in bytes. */
 export function addAllBlobs(record: AgentRecord, into: Map<string, number>): void {
   for (const [reference, bytes] of blobCellsIn(record)) into.set(reference, bytes);
   for (const { blob, contents } of packsIn(record))
@@ -55,23 +56,22 @@ export function addAllBlobs(record: AgentRecord, into: Map<string, number>): voi
     );
 }
 
-/** The values in a record. */
+/** About how many bytes records and the blobs that they refer to take. @param own the bytes of the records alone. */
+export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {
+  let sum = own;
+  for (const record of records) for (const [, bytes] of blobCellsIn(record)) sum += bytes;
+  return sum;
+}
+
+/** The values in a record, by the kinds that most appends contain. */
 function slotsOf(record: AgentRecord): readonly StoredValue[] {
   switch (record.kind) {
     case "message":
     case "answer":
       return [record.message];
-    case "edit":
-      return record.insert.map(({ message }) => message);
     case "storage":
     case "note":
       return [record.value];
-    case "rollback":
-      return (record.participants ?? []).map(({ steps }) => steps);
-    case "settings":
-      return [record.parameters];
-    case "structure":
-      return [record.structure];
     case "run":
     case "intent":
       return [record.input];
@@ -79,18 +79,37 @@ function slotsOf(record: AgentRecord): readonly StoredValue[] {
       return [record.input, record.output];
     case "checkpoint":
       return record.verification || record.branches ? slotsOfLargeCheckpoint(record) : [record.input, record.files];
-    case "snapshot":
-      return [
-        ...slotsOf(record.checkpoint),
-        ...slotsOf(record.run),
-        ...record.history.map(({ message }) => message),
-        ...Object.values(record.storage),
-        record.settings?.parameters,
-        record.structure?.structure,
-      ];
     default:
-      return slotsOfRequest(record);
+      return slotsOfOther(record);
   }
+}
+
+function slotsOfOther(record: AgentRecord): readonly StoredValue[] {
+  switch (record.kind) {
+    case "edit":
+      return record.insert.map(({ message }) => message);
+    case "rollback":
+      return (record.participants ?? []).map(({ steps }) => steps);
+    case "settings":
+      return [record.parameters];
+    case "structure":
+      return [record.structure];
+    case "request":
+      return [record.prompt, record.schema];
+    case "reply":
+      return [record.answer];
+    case "snapshot":
+      return slotsOfSnapshot(record);
+    default:
+      return none;
+  }
+}
+
+function slotsOfSnapshot(record: SnapshotRecord): readonly StoredValue[] {
+  const { checkpoint, run, history, storage, settings, structure } = record;
+  const messages = history.map(({ message }) => message);
+  const own = [run.input, ...Object.values(storage), settings?.parameters, structure?.structure];
+  return [...slotsOf(checkpoint), ...messages, ...own];
 }
 
 function slotsOfLargeCheckpoint({
@@ -100,16 +119,4 @@ function slotsOfLargeCheckpoint({
   branches = [],
 }: CheckpointRecord): readonly StoredValue[] {
   return [input, files, ...verification, ...branches.flatMap((branch) => [branch.input, branch.output])];
-}
-
-function slotsOfRequest(record: AgentRecord): readonly StoredValue[] {
-  if (record.kind === "request") return [record.prompt, record.schema];
-  return record.kind === "reply" ? [record.answer] : [];
-}
-
-/** About how many bytes records and the blobs that they refer to are. @param own what the records alone are. */
-export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {
-  let sum = own;
-  for (const record of records) for (const [, bytes] of blobCellsIn(record)) sum += bytes;
-  return sum;
 }

@@ -2,37 +2,44 @@ import type { CheckpointPoint, LaneStart, LogProjection } from "./LogProjection.
 import { applyEdit, type StoredMessage } from "../messages/storedHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
-import type { Visit } from "../records/Visit.ts";
+import { answerKey, type Visit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "../records/lineRecords.ts";
+import type {
+  DecisionRecord,
+  LaneRecord,
+  RequirementsRecord,
+  SettingsRecord,
+  StructureRecord,
+} from "../records/lineRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
-/** A tool call as a line knows it. */
+/** A tool call, as its lane records it. */
 export interface RecordedCall {
   readonly call: string;
   readonly visit: Visit;
+  /** Orders its newest record among all records of the log. */
   readonly order: number;
   readonly intent?: IntentRecord;
   readonly outcome?: OutcomeRecord;
 }
 
-/** A request as a line knows it. */
+/** A request, as its lane records it. */
 export interface RecordedRequest {
   readonly record: RequestRecord;
-  /** Absent: nobody has answered. */
+  /** Absent: it is not answered. */
   readonly reply?: ReplyRecord;
   /** Orders the reply among all records of the log. */
   readonly repliedAt?: number;
 }
 
-/** What an agent was at a point of its log, on the line that leads there: stored forms, not yet decoded. */
+/** The state of an agent at a point of its log, on the lane that leads there. Values are in their stored form. */
 export interface AgentState {
   readonly lane: number;
   readonly runId: string;
   readonly run: RunRecord | undefined;
-  /** Absent while a run has no checkpoint yet. */
+  /** `undefined` while a run has no checkpoint yet. */
   readonly checkpoint: CheckpointPoint | undefined;
   readonly history: readonly StoredMessage[];
   readonly storage: ReadonlyMap<string, StoredValue>;
@@ -40,58 +47,66 @@ export interface AgentState {
   readonly requirements: RequirementsRecord | undefined;
   readonly structure: StructureRecord | undefined;
   readonly decisions: readonly DecisionRecord[];
-  /** Answers that its messages refer to, and those that a node gets again; by {@link answerKey}. */
+  /** The answers that its messages refer to, and those that a replay gives to a node again; by {@link answerKey}. */
   readonly answers: ReadonlyMap<string, AnswerRecord>;
-  /** Requests that its nodes made, by id. */
+  /** The requests of its nodes, by id. */
   readonly requests: ReadonlyMap<string, RecordedRequest>;
-  /** Likewise for tool calls, by id; those that were reverted included. */
+  /** The tool calls of its nodes, by id, reverted ones included. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
-  /** What was noted, oldest first; since the newest snapshot, where reading began there. */
+  /** Its notes, oldest first. If the log was read from a snapshot, those before it are missing. */
   readonly notes: readonly NoteRecord[];
 }
 
-/** Of an agent that nothing is known of. */
-export const emptyState: AgentState = {
-  lane: 0,
-  runId: "",
-  run: undefined,
-  checkpoint: undefined,
-  history: [],
-  storage: new Map(),
-  settings: undefined,
-  requirements: undefined,
-  structure: undefined,
-  decisions: [],
-  answers: new Map(),
-  requests: new Map(),
-  calls: new Map(),
-  notes: [],
-};
+type Mutable<Value> =
+  Value extends ReadonlyMap<infer Key, infer Item>
+    ? Map<Key, Item>
+    : Value extends readonly (infer Item)[]
+      ? Item[]
+      : Value;
+type FoldedState = { -readonly [Key in keyof AgentState]: Mutable<AgentState[Key]> };
 
-/** Where something was asked in a visit: by the node itself, or within one of its tool calls. */
-export function answerKey(visit: Visit, ordinal: number, within = ""): string {
-  return `${visit[0]}.${visit[1]}.${ordinal}${within === "" ? "" : `.${within}`}`;
+function newState(): FoldedState {
+  return {
+    lane: 0,
+    runId: "",
+    run: undefined,
+    checkpoint: undefined,
+    history: [],
+    storage: new Map(),
+    settings: undefined,
+    requirements: undefined,
+    structure: undefined,
+    decisions: [],
+    answers: new Map(),
+    requests: new Map(),
+    calls: new Map(),
+    notes: [],
+  };
 }
 
-/** The visit that runs next at a checkpoint. */
+/** The state of an agent without records. */
+export const emptyState: AgentState = newState();
+
+/** The visit that runs next from a checkpoint. */
 export function visitAt(checkpoint: CheckpointPoint): Visit {
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 
-/** The first visit of a line without a checkpoint. It is no other line's, since what a run keeps of another has visits too. */
+/** The first visit on a lane without a checkpoint. It differs for each lane, since a run may keep visits of other lanes. */
 export function firstVisitOf(lane: number): Visit {
   return [-lane, 0];
 }
 
-/** The visit that runs next in a state. */
+/** The visit that runs next from a state. */
 export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" | "lane">): Visit {
   return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
 
 /**
- * The state at a checkpoint, or at the head when none is given: the newest line, with everything recorded on it.
- * With `originals` the history is as if nothing had been trimmed; the index must reach back to the start for that.
- * `undefined` when the line begins before what was read, so that the log must be read from its start.
+ * The state at a checkpoint, or at the head if none is given: the newest lane with all its records.
+ *
+ * @param options.originals gives the history without any trimming; the index must then begin at the start of the log.
+ * @returns `undefined` when the lane begins before the index does: read the log from its start.
  */
 export function foldTo(
   index: LogProjection,
@@ -99,144 +114,115 @@ export function foldTo(
   { originals = false }: { readonly originals?: boolean } = {},
 ): AgentState | undefined {
   const lane = point?.record.lane ?? index.nextLane - 1;
-  const line = lineTo(index, lane, point?.order ?? Infinity);
-  if (line === undefined) return undefined;
-  const state = new Folding(index, lane, originals);
-  for (const segment of line) state.addSegment(segment);
-  return state.finish(point ?? state.lastCheckpoint(index));
+  const parts = partsTo(index, lane, point?.order ?? Infinity);
+  if (parts === undefined) return undefined;
+  const fold = new Fold(index, originals);
+  for (const part of parts) fold.add(part);
+  const { latest } = index;
+  return fold.finish(lane, point ?? (latest?.record.lane === lane ? latest : undefined));
 }
 
-interface Segment {
+/** The records of one lane up to a point. */
+interface LanePart {
   readonly lane: number;
-  readonly start: LaneStart | undefined;
+  readonly start: LaneStart;
   readonly upTo: number;
+  /** True when it begins with the snapshot. */
   readonly snapshot: boolean;
 }
 
-/** The pieces of lanes that lead to a point, oldest first; nothing before a lane that keeps nothing. */
-function lineTo(index: LogProjection, lane: number, upTo: number): Segment[] | undefined {
+/** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
+function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   const start = index.lanes.get(lane);
   if (start === undefined) return upTo === Infinity && lane === 0 ? [] : undefined;
   const snapshot = index.snapshot?.record.checkpoint.lane === lane;
   if (snapshot && upTo < (index.snapshot?.order ?? 0)) return undefined;
-  const own = { lane, start, upTo, snapshot };
-  const { from, keep } = start.record;
-  if (snapshot || from === undefined || keep === "nothing") return [own];
-  const origin = index.checkpoints.get(from);
-  if (origin === undefined) return undefined;
-  const before = lineTo(index, origin.record.lane, origin.order);
-  return before && [...before, own];
+  const before = snapshot ? [] : partsBefore(index, start.record);
+  return before && [...before, { lane, start, upTo, snapshot }];
 }
 
-class Folding {
-  readonly #index: LogProjection;
-  readonly #lane: number;
-  readonly #originals: boolean;
-  #history: StoredMessage[] = [];
-  #storage = new Map<string, StoredValue>();
-  #settings: SettingsRecord | undefined;
-  #requirements: RequirementsRecord | undefined;
-  #structure: StructureRecord | undefined;
-  #decisions: DecisionRecord[] = [];
-  #answers = new Map<string, AnswerRecord>();
-  #requests = new Map<string, RecordedRequest>();
-  #calls = new Map<string, RecordedCall>();
-  #notes: NoteRecord[] = [];
+function partsBefore(index: LogProjection, { from, keep }: LaneRecord): readonly LanePart[] | undefined {
+  if (from === undefined || keep === "nothing") return [];
+  const origin = index.checkpoints.get(from);
+  return origin && partsTo(index, origin.record.lane, origin.order);
+}
 
-  constructor(index: LogProjection, lane: number, originals: boolean) {
-    this.#originals = originals;
+class Fold {
+  readonly #index: LogProjection;
+  readonly #originals: boolean;
+  #state = newState();
+
+  constructor(index: LogProjection, originals: boolean) {
     this.#index = index;
-    this.#lane = lane;
+    this.#originals = originals;
   }
 
-  addSegment({ lane, start, upTo, snapshot }: Segment): void {
-    if (start && start.record.keep !== "all") this.#beginRun(start.record.keep === "history");
+  add({ lane, start, upTo, snapshot }: LanePart): void {
+    if (start.record.keep !== "all") this.#beginRun(start.record.keep === "history");
     if (snapshot) this.#addSnapshot();
     for (const { record, order } of this.#index.laneRecords.get(lane) ?? []) {
       if (order > upTo) break;
-      this.#add(record, order);
+      this.#addRecord(record, order);
     }
   }
 
-  /** The newest checkpoint of this run on this line. */
-  lastCheckpoint(index: LogProjection): CheckpointPoint | undefined {
-    const { latest } = index;
-    return latest?.record.lane === this.#lane ? latest : undefined;
-  }
-
-  finish(checkpoint: CheckpointPoint | undefined): AgentState {
-    return {
-      lane: this.#lane,
-      runId: checkpoint?.runId ?? this.#index.run?.run ?? "",
-      run: this.#index.runRecords.get(checkpoint?.runId ?? this.#index.run?.run ?? ""),
-      checkpoint,
-      history: this.#history,
-      storage: this.#storage,
-      settings: this.#settings,
-      requirements: this.#requirements,
-      structure: this.#structure,
-      decisions: this.#decisions,
-      answers: this.#answers,
-      requests: this.#requests,
-      calls: this.#calls,
-      notes: this.#notes,
-    };
+  finish(lane: number, checkpoint: CheckpointPoint | undefined): AgentState {
+    const runId = checkpoint?.runId ?? this.#index.run?.run ?? "";
+    return { ...this.#state, lane, runId, run: this.#index.runRecords.get(runId), checkpoint };
   }
 
   #beginRun(keepHistory: boolean): void {
-    if (!keepHistory) {
-      this.#history = [];
-      this.#answers = new Map();
-      this.#calls = new Map();
-    }
-    this.#notes = [];
-    this.#requests = new Map();
-    this.#storage = new Map();
-    this.#settings = undefined;
-    this.#requirements = undefined;
-    this.#structure = undefined;
-    this.#decisions = [];
+    const { history, answers, calls } = this.#state;
+    this.#state = { ...newState(), ...(keepHistory && { history, answers, calls }) };
   }
 
   #addSnapshot(): void {
     const snapshot = this.#index.snapshot?.record;
     if (!snapshot) return;
-    this.#history = [...snapshot.history];
-    this.#storage = new Map(Object.entries(snapshot.storage));
-    this.#settings = snapshot.settings;
-    this.#requirements = snapshot.requirements;
-    this.#structure = snapshot.structure;
-    this.#decisions = [...snapshot.decisions];
+    this.#state.history = [...snapshot.history];
+    this.#state.storage = new Map(Object.entries(snapshot.storage));
+    this.#state.settings = snapshot.settings;
+    this.#state.requirements = snapshot.requirements;
+    this.#state.structure = snapshot.structure;
+    this.#state.decisions = [...snapshot.decisions];
   }
 
-  #add(record: AgentRecord, order: number): void {
+  #addRecord(record: AgentRecord, order: number): void {
+    const state = this.#state;
     switch (record.kind) {
       case "message":
-        this.#history.push({ number: record.number, message: record.message });
+        state.history.push({ number: record.number, message: record.message });
         return;
       case "edit":
-        if (!(this.#originals && record.trim)) this.#history = applyEdit(this.#history, record);
+        if (!(this.#originals && record.trim)) state.history = applyEdit(state.history, record);
         return;
       case "storage":
-        if ("value" in record) this.#storage.set(record.key, record.value);
-        else this.#storage.delete(record.key);
+        if ("value" in record) state.storage.set(record.key, record.value);
+        else state.storage.delete(record.key);
         return;
       case "settings":
-        this.#settings = record;
+        state.settings = record;
         return;
       case "requirements":
-        this.#requirements = record;
+        state.requirements = record;
         return;
       case "structure":
-        this.#structure = record;
+        state.structure = record;
         return;
       case "decision":
-        this.#decisions.push(record);
+        state.decisions.push(record);
         return;
+      default:
+        return this.#addToVisit(record, order);
+    }
+  }
+
+  #addToVisit(record: AgentRecord, order: number): void {
+    switch (record.kind) {
       case "answer":
         return this.#addAnswer(record);
       case "note":
-        this.#notes.push(record);
+        this.#state.notes.push(record);
         return;
       case "request":
       case "reply":
@@ -250,31 +236,33 @@ class Folding {
   }
 
   #addRequest(record: RequestRecord | ReplyRecord, order: number): void {
-    const known = this.#requests.get(record.request);
-    if (record.kind === "request") this.#requests.set(record.request, { record });
-    else if (known) this.#requests.set(record.request, { ...known, reply: record, repliedAt: order });
+    const { requests } = this.#state;
+    const known = requests.get(record.request);
+    if (record.kind === "request") requests.set(record.request, { record });
+    else if (known) requests.set(record.request, { ...known, reply: record, repliedAt: order });
   }
 
-  /** A second answer at one place: the visit has gone on afresh, and what it did after the first is no part of it. */
+  /** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */
   #addAnswer(record: AnswerRecord): void {
+    const { answers } = this.#state;
     const key = answerKey(record.visit, record.ordinal, record.within);
-    if (this.#answers.has(key)) this.#forgetCalls(record.visit);
-    this.#answers.set(key, record);
+    if (answers.has(key)) this.#forgetCalls(record.visit);
+    answers.set(key, record);
   }
 
   #forgetCalls([base, ordinal]: Visit): void {
-    for (const { call, visit } of this.#calls.values())
-      if (visit[0] === base && visit[1] === ordinal) this.#calls.delete(call);
+    const { calls } = this.#state;
+    for (const { call, visit } of calls.values()) if (visit[0] === base && visit[1] === ordinal) calls.delete(call);
   }
 
   #addCall(record: IntentRecord | OutcomeRecord, order: number): void {
-    const known = this.#calls.get(record.call);
-    const call: RecordedCall = { ...known, call: record.call, visit: record.visit, order };
-    this.#calls.set(record.call, withRecord(call, record));
+    const { calls } = this.#state;
+    const call: RecordedCall = { ...calls.get(record.call), call: record.call, visit: record.visit, order };
+    calls.set(record.call, withRecord(call, record));
   }
 }
 
-/** A call with what was recorded of it next. A new intent begins the call anew. */
+/** A call with its next record. A new intent begins the call again. */
 export function withRecord<Call extends RecordedCall>(call: Call, record: IntentRecord | OutcomeRecord): Call {
   if (record.kind === "outcome") return { ...call, outcome: record };
   const { outcome: _before, ...begun } = call;

@@ -1,18 +1,18 @@
 import type { Entry } from "../records/Entry.ts";
 import { packsIn } from "../records/blobReferences.ts";
 import { isBelow } from "./lineage.ts";
-import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { LastPruning, Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
+import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
+import type { EditRecord, LaneRecord, MessageRecord } from "../records/lineRecords.ts";
 import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
-import { lifeAfter, lifeAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
+import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
 
-/** A checkpoint and where it stands. */
+/** A checkpoint and its place in the log. */
 export interface CheckpointPoint {
-  /** As given, or made of the generation and the version; the latter also where a later checkpoint got the given one. */
+  /** The id it was given, or `<generation>-<version>`: without a given id, or when a later checkpoint was given the same. */
   readonly id: string;
   readonly generation: number;
   readonly version: number;
@@ -35,63 +35,60 @@ export interface LaneStart {
   readonly runId: string;
 }
 
-/** A note and where it stands. */
+/** A note and its place in the log. */
 export interface NotePoint {
   readonly record: NoteRecord;
   readonly order: number;
 }
 
-/** Where a content lies in the blob that packs it. */
+/** Where a content is in the blob that packs it. */
 export interface ContentPlace {
   readonly blob: string;
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** Where a finished run or a named checkpoint stands. */
-export type Place = readonly [version: number, position: number];
-
-/** What a log holds, by what is looked up in it. Filled once, by reading entries oldest first. */
+/** What a log contains, indexed for look-ups. Add the entries oldest first; all of them, or from a snapshot on. */
 export class LogProjection {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();
-  /** Ends of finished runs. */
+  /** Finished runs, with the checkpoint at their end. */
   readonly runs = new Map<string, Place>();
-  /** Of those, the ones that were cancelled. */
+  /** The cancelled ones among the finished runs. */
   readonly cancelled = new Set<string>();
   /** Checkpoints with a given id. */
   readonly named = new Map<string, Place>();
   readonly structures = new Set<string>();
-  /** Calls that a rollback has passed over: they are on no line any more. */
+  /** Calls below the target of a rollback: they no longer belong to any lane. */
   readonly closed = new Set<string>();
-  /** The calls that the rollback to a checkpoint passed over, by the version of the checkpoint that ended it. */
+  /** The calls that a rollback reverted, by the version of the checkpoint that ended it. */
   readonly closedBy = new Map<number, readonly string[]>();
   /** Calls whose inverse has begun and not ended: it may have had its effect. */
   readonly inverting = new Set<string>();
   /** Calls whose inverse has run. */
   readonly reverted = new Set<string>();
-  /** Calls of which somebody said that they are not taken back, with why. */
+  /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
   readonly left = new Map<string, string>();
-  /** Calls whose end is recorded, on any line. */
+  /** Calls whose end is recorded, on any lane. */
   readonly ended = new Set<string>();
-  /** Where reading began, when it did not begin at the start. */
+  /** The snapshot at which reading began; `undefined` when it began at the start of the log. */
   snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
-  /** Its task, its last run, and its status. */
-  life: StatusState = initialStatus;
+  /** The task, the last run and its status. */
+  statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
-  /** When the log was pruned last; `undefined`: it never was. */
+  /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
-  /** Steps of that rollback that were taken, by participant. */
+  /** The steps of that rollback that are done, by the key of the participant. */
   readonly stepsTaken = new Map<string, Set<number>>();
-  /** Every note, on whatever line. */
+  /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
-  /** The notes among them that a participant has taken back in a rollback that ended. */
-  readonly notesTakenBack = new Set<NotePoint>();
-  /** Contents that notes and steps name by their SHA-256 in hex. */
+  /** The notes that a participant has reverted in a finished rollback. */
+  readonly revertedNotes = new Set<NotePoint>();
+  /** The contents of notes and steps, by their SHA-256 in hex. */
   readonly contents = new Map<string, ContentPlace>();
   position = 0;
   /** How many entries were read. */
@@ -105,7 +102,7 @@ export class LogProjection {
 
   /** The last run. */
   get run(): RunRecord | undefined {
-    return this.life.run;
+    return this.statusState.run;
   }
 
   /** True while the last run has no end. */
@@ -124,14 +121,14 @@ export class LogProjection {
   }
 
   /**
-   * Whether a call counts for a line that it stands on: not reverted, and begun before the line left the one on which it
-   * ended or was passed over.
+   * Whether a call of a lane is valid there. It is not if it was reverted, nor if it has no outcome on this lane but ended,
+   * or was closed by a rollback, on another.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: unknown }): boolean {
     return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
   }
 
-  /** The runs that ended below a checkpoint: a rollback to it takes their end back. */
+  /** The runs that ended below a checkpoint: a rollback to it makes them unfinished again. */
   runsBelow(version: number): readonly string[] {
     const target = this.checkpoints.get(version);
     if (!target) return [];
@@ -147,14 +144,14 @@ export class LogProjection {
     return this.checkpoints.get(point.parent)?.id ?? this.snapshot?.record.parentId;
   }
 
-  /** The checkpoint of this id; `undefined` when it is not among what was read. */
+  /** The checkpoint with this id; `undefined` when the entries that were read do not contain it. */
   byId(id: string): CheckpointPoint | undefined {
     return this.#ids.get(id);
   }
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
-    this.life = lifeAfter(this.life, record, entry.generation);
+    this.statusState = statusAfter(this.statusState, record, entry.generation);
     if ("lane" in record) this.#addToLane(record, entry.position, order);
     switch (record.kind) {
       case "run":
@@ -165,17 +162,11 @@ export class LogProjection {
         this.lanes.set(record.lane, { record, runId: this.run?.run ?? "" });
         return;
       case "message":
-        this.nextNumber = Math.max(this.nextNumber, record.number + 1);
-        return;
       case "edit":
-        for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
-        return;
+      case "pruned":
+        return this.#addNumbers(record);
       case "structure":
         this.structures.add(record.fingerprint);
-        return;
-      case "pruned":
-        this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
-        this.pruned = [this.latest?.version ?? 0, this.checkpoints.size];
         return;
       case "note":
         this.notes.push({ record, order });
@@ -187,7 +178,17 @@ export class LogProjection {
     }
   }
 
-  /** What became of tool calls. */
+  #addNumbers(record: MessageRecord | EditRecord | PrunedRecord): void {
+    if (record.kind === "message") this.nextNumber = Math.max(this.nextNumber, record.number + 1);
+    else if (record.kind === "edit")
+      for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
+    else {
+      this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
+      this.pruned = [this.latest?.version ?? 0, this.checkpoints.size];
+    }
+  }
+
+  /** Records of calls and of rollbacks. */
   #addToCalls(record: AgentRecord): void {
     switch (record.kind) {
       case "intent":
@@ -210,7 +211,7 @@ export class LogProjection {
         else if (record.left) this.left.set(record.call, record.error.message);
         return;
       case "rollback_end":
-        this.#takeBackNotes(record.target);
+        this.#revertNotes(record.target);
         this.rollback = undefined;
         for (const run of this.runsBelow(record.target)) this.#reopen(run);
         return;
@@ -219,7 +220,7 @@ export class LogProjection {
     }
   }
 
-  /** A rollback that is begun again goes on with the steps that were planned first. */
+  /** A rollback that begins again after a crash keeps the steps that were planned first. */
   #beginRollback(record: RollbackRecord): void {
     const open = this.rollback?.target === record.target ? this.rollback.participants : undefined;
     if (!open) this.stepsTaken.clear();
@@ -234,13 +235,13 @@ export class LogProjection {
     else this.stepsTaken.set(key, new Set([step]));
   }
 
-  #takeBackNotes(version: number): void {
+  #revertNotes(version: number): void {
     const target = this.checkpoints.get(version);
     const keys = new Set(this.rollback?.participants?.map(({ key }) => key));
     if (!target || keys.size === 0) return;
     for (const note of this.notes)
       if (keys.has(note.record.key) && isBelow(this, note.record.lane, note.order, target))
-        this.notesTakenBack.add(note);
+        this.revertedNotes.add(note);
   }
 
   #addContents(record: AgentRecord): void {
@@ -289,7 +290,7 @@ export class LogProjection {
     this.nextVersion = record.version + 1;
   }
 
-  /** Of two checkpoints that were given one id, on different lines, the later has it. */
+  /** Of two checkpoints that were given the same id, on different lanes, the later one has it. */
   #takeId(id: string): void {
     const before = this.#ids.get(id);
     if (!before) return;
@@ -299,13 +300,13 @@ export class LogProjection {
     if (this.latest === before) this.latest = renamed;
   }
 
-  /** Reading begins at a snapshot: what stands beside it in its entry is part of it. */
+  /** Reading begins at a snapshot. The other records of its entry are part of it. */
   #beginWith(record: SnapshotRecord, entry: Entry): void {
     const { checkpoint } = record;
     const order = this.#order++;
     this.snapshot = { record, order };
     this.pruned = record.pruned;
-    this.life = lifeAtSnapshot(record);
+    this.statusState = statusAtSnapshot(record);
     this.runRecords.set(record.run.run, record.run);
     this.lanes.set(checkpoint.lane, {
       record: { kind: "lane", lane: checkpoint.lane, keep: "all" },

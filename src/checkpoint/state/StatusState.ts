@@ -4,58 +4,58 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 
-/** The status that an agent has, and since when. Another object after each change. */
+/** The current status of an agent, and since when. Every change creates a new object. */
 export interface StatusEntry {
   readonly status: TaskStatus;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The record that says so; absent when the beginning or the end of a run does. */
+  /** The record that set it. Absent: the beginning or the end of a run did. */
   readonly record?: StatusRecord;
 }
 
-/** What a log says about an agent's status: the same for a task and for an agent that was run without one. */
+/** What a log says about the status of an agent, with or without a task. */
 export interface StatusState {
-  /** Absent for an agent that was not created as a task. */
+  /** Absent: the agent was not created as a task. */
   readonly task?: TaskRecord;
-  /** The last run; absent while there was none. */
+  /** The last run. Absent: there was none yet. */
   readonly run?: RunRecord;
-  /** Absent while there was no run. */
-  readonly standing?: StatusEntry;
-  /** When the agent's first run was asked for, in milliseconds since 1970. */
+  /** Absent: there was no run yet. */
+  readonly current?: StatusEntry;
+  /** When the agent's first run was requested, in milliseconds since 1970. */
   readonly createdAt?: number;
-  /** When the last run began, in milliseconds since 1970; absent while it is queued. */
+  /** When the last run began, in milliseconds since 1970. Absent: it is queued. */
   readonly startedAt?: number;
-  /** How often the last run was tried again after a failure. */
+  /** How often the last run was retried after a failure. */
   readonly retries: number;
   /** The newest checkpoint. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
 }
 
-/** Of an agent that nothing is known of. */
+/** The status of an agent without records. */
 export const initialStatus: StatusState = { retries: 0 };
 
-/** What a record makes of a life. */
-export function lifeAfter(life: StatusState, record: AgentRecord, generation: number): StatusState {
+/** The status after one more record. */
+export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
   switch (record.kind) {
     case "task":
-      return { ...life, task: record };
+      return { ...state, task: record };
     case "run":
-      return begun(life, record);
+      return begun(state, record);
     case "status":
-      return moved(life, record);
+      return moved(state, record);
     case "checkpoint":
-      return atCheckpoint(life, record, generation);
+      return atCheckpoint(state, record, generation);
     default:
-      return life;
+      return state;
   }
 }
 
-/** What a snapshot restates. It is made while its run goes on. */
-export function lifeAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
+/** The status that a snapshot restates. A snapshot is written only while its run is in progress. */
+export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
   return {
     run,
     createdAt,
-    standing: { status: "in_progress", at: life?.since ?? run.at },
+    current: { status: "in_progress", at: life?.since ?? run.at },
     startedAt: life?.startedAt ?? run.at,
     retries: life?.retries ?? 0,
     checkpoint: { id: checkpointId, record: checkpoint },
@@ -63,44 +63,44 @@ export function lifeAtSnapshot({ run, createdAt, checkpoint, checkpointId, life 
   };
 }
 
-/** What a snapshot has to say of a life beside its run and its checkpoint; `undefined` when that says it all. */
-export function lifeInSnapshot({ task, run, startedAt, standing, retries }: StatusState): SnapshotRecord["life"] {
-  const told = {
+/** What a snapshot stores about the status besides its run and its checkpoint; `undefined` when these are enough. */
+export function statusInSnapshot({ task, run, startedAt, current, retries }: StatusState): SnapshotRecord["life"] {
+  const rest = {
     ...(task && { task }),
     ...(startedAt !== run?.at && startedAt !== undefined && { startedAt }),
-    ...(standing && standing.at !== run?.at && { since: standing.at }),
+    ...(current && current.at !== run?.at && { since: current.at }),
     ...(retries > 0 && { retries }),
   };
-  return Object.keys(told).length > 0 ? told : undefined;
+  return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
-function begun(life: StatusState, run: RunRecord): StatusState {
+function begun(state: StatusState, run: RunRecord): StatusState {
   const { at } = run;
   return {
-    ...life,
+    ...state,
     run,
-    standing: { status: "in_progress", at },
-    createdAt: life.createdAt ?? at,
+    current: { status: "in_progress", at },
+    createdAt: state.createdAt ?? at,
     startedAt: at,
     retries: 0,
   };
 }
 
-function moved({ startedAt, ...life }: StatusState, record: StatusRecord): StatusState {
+function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
   const { status, at, retry } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
-  // Queued for the first time: the run that stands before it has not begun yet.
+  // Queued for the first time: the run has not begun, although its record comes before.
   const waits = status === "queued" && retry === undefined;
   return {
-    ...life,
-    standing: { status, at, record },
-    retries: retry ?? life.retries,
+    ...state,
+    current: { status, at, record },
+    retries: retry ?? state.retries,
     ...(started !== undefined && !waits && { startedAt: started }),
   };
 }
 
-function atCheckpoint(life: StatusState, record: CheckpointRecord, generation: number): StatusState {
+function atCheckpoint(state: StatusState, record: CheckpointRecord, generation: number): StatusState {
   const checkpoint = { id: record.id ?? `${generation}-${record.version}`, record };
-  if (record.status === undefined) return { ...life, checkpoint };
-  return { ...life, checkpoint, standing: { status: record.status, at: record.at } };
+  if (record.status === undefined) return { ...state, checkpoint };
+  return { ...state, checkpoint, current: { status: record.status, at: record.at } };
 }

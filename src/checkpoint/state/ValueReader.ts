@@ -1,9 +1,9 @@
 import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
-import { answerKey, type AgentState } from "./AgentState.ts";
+import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
-import type { Visit } from "../records/Visit.ts";
+import { answerKeyOf } from "../records/Visit.ts";
 import {
   type AnswerReference,
   decodeValue,
@@ -12,10 +12,10 @@ import {
   type StoredValue,
 } from "../values/valueCodec.ts";
 
-/** Blob texts by reference, fetched before they are needed; an error in place of one that is damaged. */
+/** The texts of blobs by reference, fetched in advance. A damaged blob has its error in place of the text. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
-/** Reads stored values of one state, frozen: follows their references, each to the same object however often it is asked. */
+/** Reads the stored values of one state and follows their references. Values are frozen; one slot always gives one object. */
 export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;
@@ -68,17 +68,14 @@ export class ValueReader {
   #numbered(number: number): StoredValue {
     this.#numbers ??= new Map(this.#state.history.map((entry) => [entry.number, entry.message]));
     if (!this.#numbers.has(number))
-      throw new UnreadableValueError(`message ${number}, which it refers to, is not in the history`);
+      throw new UnreadableValueError(`it refers to message ${number}, which the history does not have`);
     return this.#numbers.get(number);
   }
 
-  #answer([base, ordinal, request, within]: AnswerReference): StoredValue {
-    const visit: Visit = [base, ordinal];
-    const answer = this.#state.answers.get(answerKey(visit, request, within));
-    if (!answer)
-      throw new UnreadableValueError(
-        `answer ${answerKey(visit, request, within)}, which it refers to, is not on its line`,
-      );
+  #answer(reference: AnswerReference): StoredValue {
+    const key = answerKeyOf(reference);
+    const answer = this.#state.answers.get(key);
+    if (!answer) throw new UnreadableValueError(`it refers to answer ${key}, which its lane does not have`);
     return answer.message;
   }
 
@@ -95,7 +92,7 @@ export class ValueReader {
   #outputOf(call: string): StoredValue {
     const outcome = this.#state.calls.get(call)?.outcome;
     if (!outcome)
-      throw new UnreadableValueError(`the outcome of tool call ${call}, which it refers to, is not on its line`);
+      throw new UnreadableValueError(`it refers to the outcome of tool call ${call}, which its lane does not have`);
     return outcome.output;
   }
 }

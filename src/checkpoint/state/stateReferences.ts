@@ -1,36 +1,45 @@
-import { answerKey, nextVisitOf, type AgentState } from "./AgentState.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "../records/blobReferences.ts";
+import { answerKeyOf } from "../records/Visit.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
-/** The blobs that a state needs to go on from: those of its history, storage and settings, and of the visit that runs next. */
+/** The blobs that a run needs to continue from a state: those of history, storage and settings, and of the next visit. */
 export function stateReferences(state: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
-  const { history, storage, settings, structure, checkpoint, run, answers, calls, notes, requests } = state;
+  const { history, storage, settings, structure, checkpoint, run } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
-  for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own]) {
+  for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own])
     for (const resolved of resolve(slot, state)) addBlobReference(resolved, references);
-  }
-  const [base] = nextVisitOf(state);
-  for (const { visit, message } of answers.values()) if (visit[0] === base) addBlobReference(message, references);
-  for (const { visit, intent, outcome } of calls.values()) {
-    if (visit[0] !== base) continue;
-    for (const slot of [intent?.input, outcome?.input, outcome?.output]) addBlobReference(slot, references);
-  }
-  const asked = [...requests.values()].filter(({ record }) => record.visit[0] === base);
-  for (const slot of asked.flatMap(({ record, reply }) => [record.prompt, record.schema, reply?.answer]))
-    addBlobReference(slot, references);
-  for (const { call = "", value } of notes) if (calls.get(call)?.visit[0] === base) addBlobReference(value, references);
+  for (const slot of slotsOfVisit(state, nextVisitOf(state)[0])) addBlobReference(slot, references);
   return references;
 }
 
-/** The values that a slot stands for on its line. A reference to a message is met with the history. */
+function slotsOfVisit(state: AgentState, base: number): readonly StoredValue[] {
+  return [...slotsOfAnswers(state, base), ...slotsOfRequests(state, base)];
+}
+
+function slotsOfAnswers({ answers, calls }: AgentState, base: number): readonly StoredValue[] {
+  const slots: StoredValue[] = [];
+  for (const { visit, message } of answers.values()) if (visit[0] === base) slots.push(message);
+  for (const { visit, intent, outcome } of calls.values())
+    if (visit[0] === base) slots.push(intent?.input, outcome?.input, outcome?.output);
+  return slots;
+}
+
+function slotsOfRequests({ calls, requests, notes }: AgentState, base: number): readonly StoredValue[] {
+  const slots: StoredValue[] = [];
+  for (const { record, reply } of requests.values())
+    if (record.visit[0] === base) slots.push(record.prompt, record.schema, reply?.answer);
+  for (const { call = "", value } of notes) if (calls.get(call)?.visit[0] === base) slots.push(value);
+  return slots;
+}
+
+/** The values that a slot refers to on its lane. A `$message` reference adds none: the history contains the message. */
 function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
   const key = envelopeKeyOf(slot);
-  if (key === "$answer") {
-    const [base, ordinal, request, within] = (slot as { readonly $answer: AnswerReference }).$answer;
-    return [answers.get(answerKey([base, ordinal], request, within))?.message];
-  }
+  if (key === "$answer")
+    return [answers.get(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer))?.message];
   if (key !== "$outcomes") return [slot];
   const results = (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
   return results.map(({ part, output }) => output ?? calls.get(String(part["toolCallId"]))?.outcome?.output);

@@ -1,29 +1,51 @@
 import type { StatusRecord } from "../records/runRecords.ts";
-import type { StatusState } from "./StatusState.ts";
-import { statusPath } from "../status/statusPath.ts";
+import { STATE_TRANSITIONS } from "../status/STATE_TRANSITIONS.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
+import type { StatusState } from "./StatusState.ts";
 
 /**
- * The records that bring an agent to a status: one for each status that it passes on the way there, so that a log holds
- * no move but those of `STATE_TRANSITIONS`.
+ * The records that bring an agent to a status. There is one for each status on the way, so that a log contains only the
+ * transitions of `STATE_TRANSITIONS`.
  */
-export function statusRecords(life: StatusState, change: Omit<StatusRecord, "kind" | "run">): readonly StatusRecord[] {
-  const { run } = life;
-  if (!run) throw new TypeError(`There is no run that could become ${change.status}.`);
-  return [...recordsBefore(life, change.status, change.at), { kind: "status", run: run.run, ...retryOf(life, change) }];
+export function statusRecords(state: StatusState, change: Omit<StatusRecord, "kind" | "run">): readonly StatusRecord[] {
+  const { run } = state;
+  if (!run) throw new TypeError(`The agent has no run that could become ${change.status}. Run it first.`);
+  return [
+    ...recordsBefore(state, change.status, change.at),
+    { kind: "status", run: run.run, ...retryOf(state, change) },
+  ];
 }
 
-/** The records of the statuses on the way to one that another record brings: the end of a run. */
-export function recordsBefore(life: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
-  const { run, standing } = life;
-  if (!run || !standing) return [];
-  const passed = (statusPath(standing.status, to) ?? []).slice(0, -1) as readonly StatusRecord["status"][];
-  return passed.map((status) => ({ kind: "status", run: run.run, ...retryOf(life, { status, at }) }));
+/** The records of the statuses before a final one, which the end of the run sets itself. */
+export function recordsBefore(state: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
+  const { run, current } = state;
+  if (!run || !current) return [];
+  const passed = (statusPath(current.status, to) ?? []).slice(0, -1) as readonly StatusRecord["status"][];
+  return passed.map((status) => ({ kind: "status", run: run.run, ...retryOf(state, { status, at }) }));
 }
 
 function retryOf<Change extends Pick<StatusRecord, "status">>(
-  { standing, retries }: StatusState,
+  { current, retries }: StatusState,
   change: Change,
 ): Change {
-  return change.status === "queued" && standing?.status === "failed" ? { ...change, retry: retries + 1 } : change;
+  return change.status === "queued" && current?.status === "failed" ? { ...change, retry: retries + 1 } : change;
+}
+
+/** The shortest path from one status to another, the last included; `undefined` when there is none. */
+function statusPath(from: TaskStatus, to: TaskStatus): readonly TaskStatus[] | undefined {
+  const seen = new Set<TaskStatus>([from]);
+  let paths: readonly (readonly TaskStatus[])[] = [[]];
+  while (paths.length > 0) {
+    const longer: (readonly TaskStatus[])[] = [];
+    for (const path of paths) {
+      const at = path.at(-1) ?? from;
+      if (at === to) return path;
+      for (const next of STATE_TRANSITIONS[at].filter((status) => !seen.has(status))) {
+        seen.add(next);
+        longer.push([...path, next]);
+      }
+    }
+    paths = longer;
+  }
+  return undefined;
 }

@@ -8,13 +8,13 @@ import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 
 /**
- * Rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) as JSON, by
- * superjson. It never meets a key that it refuses: keys of plain objects are escaped on the way in and restored on the
- * way out. Whatever is not in the list is refused: no regular expressions, errors or unregistered classes come to life.
+ * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.
+ * superjson refuses some keys, so the keys of plain objects are escaped before it and restored after it. Every other type
+ * is refused, also when it is read: stored data never creates a regular expression, an error or an unregistered class.
  */
 const superjson = new SuperJSON();
 
-/** Stands for an instance of a registered class while superjson has it. */
+/** Represents an instance of a registered class to superjson. */
 class Instance {
   readonly name: string;
   readonly fields: unknown;
@@ -83,25 +83,31 @@ function escapeObject(value: object, walk: Walk, path: string, depth: number): u
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
   if (prototype === Date.prototype) return dateOf(value as Date, walk, path);
-  if (prototype === Map.prototype) {
-    return new Map(
-      [...(value as Map<unknown, unknown>)].map(([key, item], at) => [
-        escape(key, walk, `${path}.keys[${at}]`, depth),
-        escape(item, walk, `${path}.values[${at}]`, depth),
-      ]),
-    );
-  }
+  if (prototype === Map.prototype) return escapeMap(value as Map<unknown, unknown>, walk, path, depth);
   if (prototype === Set.prototype)
     return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
   if (value instanceof Uint8Array) return new Uint8Array(value);
   if (prototype === URL.prototype) return new URL((value as URL).href);
   const name = nameOfClass(value);
-  if (name !== undefined) return new Instance(name, escapeFields(value, walk, path, depth));
-  const constructorName = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
+  if (name === undefined) return refuseInstance(value, walk, path);
+  return new Instance(name, escapeFields(value, walk, path, depth));
+}
+
+function escapeMap(value: ReadonlyMap<unknown, unknown>, walk: Walk, path: string, depth: number): unknown {
+  return new Map(
+    [...value].map(([key, item], at) => [
+      escape(key, walk, `${path}.keys[${at}]`, depth),
+      escape(item, walk, `${path}.values[${at}]`, depth),
+    ]),
+  );
+}
+
+function refuseInstance(value: object, { subject }: Walk, path: string): never {
+  const name = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
   throw new NotSerializableError(
-    walk.subject,
+    subject,
     path,
-    `is an instance of ${typeof constructorName === "string" ? constructorName : "an unknown class"}`,
+    `is an instance of ${typeof name === "string" ? name : "an unknown class"}`,
   );
 }
 
@@ -110,7 +116,7 @@ function dateOf(value: Date, walk: Walk, path: string): Date {
   return new Date(value);
 }
 
-/** Every key gets a prefix, so that none is `__proto__`, `constructor` or `prototype` to superjson. */
+/** Prefixes every key: superjson refuses `__proto__`, `constructor` and `prototype`. */
 function escapeFields(value: object, walk: Walk, path: string, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) copy[`:${key}`] = escape(item, walk, path + keyPath(key), depth);
@@ -149,8 +155,8 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Stored bytes are hostile: an annotation that we never write, such as `regexp`, and a path that leaves the value, such
- * as `__proto__`, never reach superjson. A tree is `[type, children?]` or `children`, children by path.
+ * Stored bytes are untrusted: superjson never gets an annotation that this library does not write, such as `regexp`, nor a
+ * path that leaves the value, such as `__proto__`. A tree is `[type, children?]` or `children`, children by path.
  */
 function refuseForeignAnnotations(tree: unknown): void {
   if (tree === undefined) return;

@@ -17,7 +17,7 @@ export class AppendedEvents {
     this.#agentId = agentId;
     this.#generation = generation;
     this.#runId = index.run?.run ?? "";
-    this.#status = index.life.standing?.status;
+    this.#status = index.statusState.current?.status;
     this.#starts = index.unfinished && index.latest?.runId !== index.run?.run;
   }
 

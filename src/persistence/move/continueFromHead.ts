@@ -37,7 +37,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: E
   journal.append(reopens ? [run, ...records] : records);
   // In the same turn of the event loop, so in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
-  journal.append(statusRecords(journal.life, paused));
+  journal.append(statusRecords(journal.statusState, paused));
   await journal.durable();
 }
 

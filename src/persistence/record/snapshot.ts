@@ -1,5 +1,5 @@
 import type { RunState } from "../../agent/state/RunState.ts";
-import { lifeInSnapshot } from "../../checkpoint/state/StatusState.ts";
+import { statusInSnapshot } from "../../checkpoint/state/StatusState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
@@ -49,7 +49,7 @@ export interface SnapshotSource {
 export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): SnapshotRecord {
   const { journal, state, writer, parent } = source;
   const values = journal.writer;
-  const life = lifeInSnapshot(journal.life);
+  const life = statusInSnapshot(journal.statusState);
   const byNumber = envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",
@@ -57,7 +57,7 @@ export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): Sn
     checkpointId: source.checkpointId,
     ...(parent && { parent: parent.version, parentId: parent.id }),
     run: source.run,
-    createdAt: journal.life.createdAt ?? source.run.at,
+    createdAt: journal.statusState.createdAt ?? source.run.at,
     ...(life && { life }),
     nextNumber: state.history.next,
     nextLane: journal.nextLane,

@@ -129,7 +129,11 @@ export function restoredRun(
     head,
     structure: structureRecord(setup.graph, lane, journal),
     recording: new Replay(state, reader, log.index, nextVisitOf(state)),
-    replies: new RecordedAnswers(state, reader, log.index.life.standing?.record?.error?.code !== "request_expired"),
+    replies: new RecordedAnswers(
+      state,
+      reader,
+      log.index.statusState.current?.record?.error?.code !== "request_expired",
+    ),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),
   });
 }

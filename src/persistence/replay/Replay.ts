@@ -1,10 +1,10 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
-import { answerKey, type AgentState, type RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 

@@ -78,8 +78,8 @@ export function planPruning(
 
 /** `undefined` for an agent that must stay as it is: it has no status, or a rollback is under way that needs everything. */
 function retainable(index: LogProjection): RetainableAgent | undefined {
-  const { standing } = index.life;
-  if (!standing || index.rollback) return undefined;
+  const { current } = index.statusState;
+  if (!current || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
   const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
@@ -87,8 +87,8 @@ function retainable(index: LogProjection): RetainableAgent | undefined {
   if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
   const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
   return {
-    status: standing.status,
-    lastTime: times.reduce((latest, at) => Math.max(latest, at), standing.at),
+    status: current.status,
+    lastTime: times.reduce((latest, at) => Math.max(latest, at), current.at),
     checkpoints: points.map(({ version, record }) => ({
       version,
       exempt: record.id !== undefined || beginnings.has(version),

@@ -1,5 +1,5 @@
 import type { ParticipantContext } from "../../journal/RollbackParticipant.ts";
-import { notesBefore } from "../../journal/notesBefore.ts";
+import { notesBefore } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { findRollbackTarget } from "../move/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -3,7 +3,7 @@ import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { notesBelow } from "../../journal/notesBelow.ts";
+import { notesBelow } from "../../journal/notesAround.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
 import type { Note, ParticipantRequest, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -34,11 +34,11 @@ export async function restart(
   { prepareStorage }: RestartOptions,
 ): Promise<RollbackReport | undefined> {
   await using journal = await setup.openJournal(agentId);
-  assertRestartable(agentId, journal.life);
+  assertRestartable(agentId, journal.statusState);
   const log = await journal.readAll();
   const target = firstOfRun(log.index);
   if (!target) {
-    journal.append(statusRecords(journal.life, { status: "queued", at: journal.clock.now() }));
+    journal.append(statusRecords(journal.statusState, { status: "queued", at: journal.clock.now() }));
     await journal.durable();
     return undefined;
   }
@@ -51,9 +51,9 @@ export async function restart(
 }
 
 /** @throws TaskNotFoundError, TransitionNotAllowedError */
-function assertRestartable(taskId: string, { task, standing }: StatusState): void {
-  if (!task || !standing) throw new TaskNotFoundError(taskId);
-  const { status: from, record } = standing;
+function assertRestartable(taskId: string, { task, current }: StatusState): void {
+  if (!task || !current) throw new TaskNotFoundError(taskId);
+  const { status: from, record } = current;
   const allowed = record?.recoverable === false ? [] : STATE_TRANSITIONS[from];
   if (from !== "failed" || allowed.length === 0)
     throw new TransitionNotAllowedError({ taskId, from, to: "queued", allowed });

@@ -61,7 +61,7 @@ export async function rollBack(
   const records = begun.records.toSpliced(-1, 0, ...storageRecords(changes, begun.lane, journal.writer));
   journal.append([...records, end]);
   // In the same turn of the event loop, so in the same append.
-  if (leaves) journal.append(statusRecords(journal.life, { ...leaves, at: journal.clock.now() }));
+  if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   const report = runMoved({
     checkpointId: target.id,

@@ -33,9 +33,9 @@ export function completionData(
 /** The paths of the files that a run has changed, and that nothing has taken back since: each once, sorted. */
 export async function changedFiles(log: RecordLog, agentId: string, runId: string): Promise<readonly string[]> {
   const stored = await AgentLog.readNotes(log, agentId, fileNoteKey);
-  const { notes, notesTakenBack, lanes } = stored.index;
+  const { notes, revertedNotes, lanes } = stored.index;
   const changes = notes
-    .filter((note) => note.record.key === fileNoteKey && !notesTakenBack.has(note))
+    .filter((note) => note.record.key === fileNoteKey && !revertedNotes.has(note))
     .filter(({ record }) => lanes.get(record.lane)?.runId === runId)
     .flatMap(({ record }) => fileChangesIn(stored.readValue(record.value)));
   const { modified, created, deleted } = summarizeFileChanges(changes);

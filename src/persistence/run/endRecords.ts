@@ -37,5 +37,5 @@ export function endRecords(
   };
   journal.runs.set(runId, [version, journal.position + 1]);
   if (end.status === "cancelled") journal.cancelled.add(runId);
-  return [...recordsBefore(journal.life, end.status, at), ...(begun ? [] : [first]), tombstone];
+  return [...recordsBefore(journal.statusState, end.status, at), ...(begun ? [] : [first]), tombstone];
 }

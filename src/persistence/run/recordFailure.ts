@@ -16,7 +16,7 @@ export async function recordFailure(journal: Journal, { options }: RunRequest, e
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
   try {
     journal.append(
-      statusRecords(journal.life, { status: "failed", at: journal.clock.now(), error: describeError(error) }),
+      statusRecords(journal.statusState, { status: "failed", at: journal.clock.now(), error: describeError(error) }),
     );
     await journal.durable();
   } catch {

@@ -3,7 +3,7 @@ import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import type { Place } from "../../checkpoint/state/LogProjection.ts";
+import type { Place } from "../../checkpoint/records/SnapshotRecord.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";

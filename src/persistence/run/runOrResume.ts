@@ -121,7 +121,7 @@ export class DurableRun {
   #assertStatus(): void {
     const { options, agentId } = this.#request;
     const ifStatus = "ifStatus" in options ? options.ifStatus : undefined;
-    const status = this.#journal.life.standing?.status;
+    const status = this.#journal.statusState.current?.status;
     if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
   }
 
@@ -183,12 +183,12 @@ export class DurableRun {
 
   /** What brings a run that is not in progress there. @throws TransitionNotAllowedError when it has failed for good. */
   #startRecords(): readonly AgentRecord[] {
-    const { life, agentId, clock } = this.#journal;
-    const { standing } = life;
-    if (!standing || standing.status === "in_progress") return [];
-    if (standing.record?.recoverable === false)
+    const { statusState, agentId, clock } = this.#journal;
+    const { current } = statusState;
+    if (!current || current.status === "in_progress") return [];
+    if (current.record?.recoverable === false)
       throw new TransitionNotAllowedError({ taskId: agentId, from: "failed", to: "in_progress", allowed: [] });
-    return statusRecords(life, { status: "in_progress", at: clock.now() });
+    return statusRecords(statusState, { status: "in_progress", at: clock.now() });
   }
 
   async #branch(checkpointId: string): Promise<RunResult<unknown>> {

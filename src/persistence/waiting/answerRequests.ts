@@ -93,6 +93,6 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
   const left = pendingInputs(stored).filter(({ requestId }) => !replied.has(requestId));
   const status: Parameters<typeof statusRecords>[1] =
     left.length > 0 ? { ...waitingStatus(left, at), answered: true } : { status: "in_progress", at };
-  journal.append([...replies, ...statusRecords(journal.life, status)]);
+  journal.append([...replies, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
 }

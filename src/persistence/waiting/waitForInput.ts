@@ -14,7 +14,7 @@ export async function waitForInput(recorder: RunRecorder, events: readonly Input
   for (const { requestId, request } of events)
     recorder.setup.askedSchemas.add(journal.agentId, requestId, request.schema);
   const status = waitingStatus(events.map(pendingRequest), journal.clock.now());
-  journal.append([...suspended, ...requests, ...statusRecords(journal.life, status)]);
+  journal.append([...suspended, ...requests, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
   journal.running = false;
 }

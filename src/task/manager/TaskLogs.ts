@@ -30,7 +30,7 @@ export class TaskLogs {
 
   /** Reads and folds the log of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
-    return (await AgentLog.readHead(this.log, taskId)).log.index.life;
+    return (await AgentLog.readHead(this.log, taskId)).log.index.statusState;
   }
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */

@@ -57,12 +57,12 @@ export class TaskManager {
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
     await using journal = await this.#logs.openJournal(taskId);
-    if (journal.life.run || journal.life.task) throw new TaskExistsError(taskId);
+    if (journal.statusState.run || journal.statusState.task) throw new TaskExistsError(taskId);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     journal.append([taskRecord(given), run, queued]);
     await journal.durable();
-    const created = storedTask(taskId, journal.life) as TaskWithStatus<"queued">;
+    const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;
     return readTask(this.#logs.log, created);
   }
 
@@ -154,8 +154,8 @@ export class TaskManager {
   ): Promise<TaskWithStatus<"completed">> {
     checkSchema(taskManagerSchemas.complete, end, "end of a task");
     const { output, verificationResults } = end;
-    return this.#end(taskId, "completed", undefined, async ({ writer, life }) => {
-      const files = await changedFiles(this.#logs.log, taskId, life.run?.run ?? "");
+    return this.#end(taskId, "completed", undefined, async ({ writer, statusState }) => {
+      const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "");
       return {
         status: "completed",
         input: writer.value(output, "the output of the task"),
@@ -201,8 +201,8 @@ export class TaskManager {
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
     stop?: StopOptions,
   ): Promise<TaskWithStatus<Status>> {
-    return this.#move(taskId, change.status, stop, async ({ life, clock }) =>
-      statusRecords(life, { ...change, at: clock.now() }),
+    return this.#move(taskId, change.status, stop, async ({ statusState, clock }) =>
+      statusRecords(statusState, { ...change, at: clock.now() }),
     );
   }
 
@@ -228,11 +228,11 @@ export class TaskManager {
   ): Promise<TaskWithStatus<Status>> {
     const logs = this.#logs;
     await using journal = await (stop ? stopAndOpen(logs, taskId, stop) : logs.openJournal(taskId));
-    const { life, generation } = journal;
-    const before = storedTask(taskId, life);
+    const { statusState, generation } = journal;
+    const before = storedTask(taskId, statusState);
     if (!before) throw new TaskNotFoundError(taskId);
     const records = await recordsOf(journal);
-    const moved = applyTransition({ before, life, generation, records, to });
+    const moved = applyTransition({ before, life: statusState, generation, records, to });
     journal.append(records);
     await journal.durable();
     return readTask(logs.log, moved);

@@ -1,4 +1,4 @@
-import { lifeAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
+import { statusAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
@@ -37,9 +37,9 @@ export function applyTransition<Status extends TaskStatus>(planned: PlannedTrans
 function tasksOf({ before, life: start, generation, records }: PlannedTransition<TaskStatus>): readonly Task[] {
   let life = start;
   return records.flatMap((record) => {
-    const { standing } = life;
-    life = lifeAfter(life, record, generation);
-    return life.standing === standing ? [] : (storedTask(before.taskId, life) ?? []);
+    const { current } = life;
+    life = statusAfter(life, record, generation);
+    return life.current === current ? [] : (storedTask(before.taskId, life) ?? []);
   });
 }
 

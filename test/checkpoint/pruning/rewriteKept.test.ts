@@ -55,7 +55,7 @@ const facts = (index: LogProjection) => ({
   runs: [...index.runs],
   named: [...index.named],
   unfinished: index.unfinished,
-  status: index.life.standing?.status,
+  status: index.statusState.current?.status,
   closed: [...index.closed],
   reverted: [...index.reverted],
   notes: index.notes.length,

@@ -32,7 +32,7 @@ async function summaryOf(storage: LogPersistenceStorageProvider): Promise<AgentS
   for await (const summary of storage.log.list()) summaries.push(summary);
   const [summary] = summaries;
   if (!summary) throw new Error("There is no summary.");
-  const told = agentSummary("a", (await AgentLog.read(storage.log, "a")).index.life);
+  const told = agentSummary("a", (await AgentLog.read(storage.log, "a")).index.statusState);
   expect(JSON.parse(JSON.stringify({ ...told, position: summary.position }))).toEqual(summary);
   return summary;
 }
