@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, tool } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";
@@ -79,7 +79,7 @@ const steps = (report: { readonly participants: readonly { readonly steps: reado
   report.participants.flatMap((participant) => participant.steps);
 
 describe.each(logStorages)("what a command changed, $name", ({ open }) => {
-  it("is taken back, step by step and byte for byte", async () => {
+  it("a captured command is reverted step by step and byte for byte", async () => {
     const root = temporaryFolder();
     put(root, { "a.txt": "a", "b.bin": Buffer.from([0, 255]), "dir/c": "c", "dir/run": "#!", empty: "" });
     chmodSync(join(root, "dir/run"), 0o755);
@@ -126,7 +126,7 @@ describe.each(logStorages)("what a command changed, $name", ({ open }) => {
 });
 
 describe("a capture", () => {
-  it("notes what was changed before a command failed, and tells the failure", async () => {
+  it("a capture records the changes of a command that failed, and passes the error on", async () => {
     const root = temporaryFolder();
     put(root, { a: "1" });
     const shell = new Shell(root, [
@@ -141,7 +141,7 @@ describe("a capture", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
   });
 
-  it("leaves to others what they changed between two captures", async () => {
+  it("a capture does not count the changes of others between two captures", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1" });
     const shell = new Shell(root, [() => put(root, { a: "2" }), () => put(root, { c: "1" })]);
@@ -158,7 +158,7 @@ describe("a capture", () => {
     expect(treeOf(root)).toEqual({ a: "644 1", b: "644 a person's" });
   });
 
-  it("sees a change that keeps size and times", async () => {
+  it("a capture finds a change that keeps size and times", async () => {
     const root = temporaryFolder();
     put(root, { a: "1" });
     const then = new Date(2020, 1);
@@ -178,7 +178,7 @@ describe("a capture", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
   });
 
-  it("passes over what .gitignore files and own rules say, links, and its own storage", async () => {
+  it("a capture ignores what .gitignore files and its own rules name, and its own storage", async () => {
     const root = temporaryFolder();
     const ignored = {
       "node_modules/x/index.js": "1",
@@ -214,7 +214,7 @@ describe("a capture", () => {
     expect(contents(kept)).toEqual(Object.values(kept));
   });
 
-  it("says what it does not keep, and a rollback says what of that changed", async () => {
+  it("a scan lists the files that are not kept, and a rollback reports those that changed", async () => {
     const root = temporaryFolder();
     put(root, { big: "x".repeat(101), large: "x".repeat(102), small: "1" });
     const shell = new Shell(root, [() => put(root, { big: "y".repeat(101), small: "2" })], { maximumFileBytes: 100 });
@@ -235,14 +235,14 @@ describe("a capture", () => {
     ]);
   });
 
-  it("keeps at most as many files as it may", async () => {
+  it("a capture keeps at most maximumFiles files", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1", c: "1" });
     const { skipped } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
     expect(skipped).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
   });
 
-  it("that a crash cut short is in the report of the rollback", async () => {
+  it("a capture that a crash interrupted is in the report of the rollback", async () => {
     const root = temporaryFolder();
     put(root, { a: "1" });
     const shell = new Shell(root, [() => put(root, { a: "2" })]);
@@ -260,7 +260,7 @@ describe("a capture", () => {
     ]);
   });
 
-  it("stores each content once, and after the first only what changed", async () => {
+  it("a capture stores each content once, and after the first one only what changed", async () => {
     const root = temporaryFolder();
     put(root, Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `content ${at}`])));
     const shell = new Shell(root, [

@@ -95,7 +95,7 @@ const cases: readonly (readonly [
 ];
 
 describe("the tools of a workspace change", () => {
-  it.each(cases)("%s, and a rollback takes it back byte for byte", async (_name, call, output, changed) => {
+  it.each(cases)("file tools: %s, and a rollback reverts it byte for byte", async (_name, call, output, changed) => {
     const coder = new Coder([call], { root: filled() });
     const before = treeOf(coder.root);
     expect(await coder.run()).toEqual([output]);
@@ -130,7 +130,7 @@ describe("the tools of a workspace change", () => {
     ["what is too large", ["write_file", { path: "big", content: "x".repeat(101) }], /at most 100/],
   ];
 
-  it.each(refused)("nothing, and the model is told why: %s", async (_name, call, reason) => {
+  it.each(refused)("a file tool refuses %s, changes nothing and tells the model why", async (_name, call, reason) => {
     const root = filled();
     symlinkSync(temporaryFolder(), join(root, "way"));
     const before = treeOf(root);
@@ -139,7 +139,7 @@ describe("the tools of a workspace change", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("nothing when they read: text, bytes, links", async () => {
+  it("read_file changes nothing when it reads text, bytes and links", async () => {
     const root = filled();
     const outputs = await new Coder(
       ["src/main.ts", "image", "link"].map((path): Call => ["read_file", { path }]),
@@ -152,7 +152,7 @@ describe("the tools of a workspace change", () => {
     ]);
   });
 
-  it("a file in several calls of one answer, in order", async () => {
+  it("file tools change a file in order in several calls of one answer", async () => {
     const root = filled();
     const edits = ["one", "two", "three"].map((word, at): Call => [
       "edit_file",
@@ -168,7 +168,7 @@ describe("the tools of a workspace change", () => {
 });
 
 describe("a checkpoint", () => {
-  it("lists what became of files since the one before, as far as it came to something", async () => {
+  it("a checkpoint lists the file changes since the previous one", async () => {
     const coder = new Coder(
       [
         [
@@ -195,7 +195,7 @@ describe("a checkpoint", () => {
     expect(second).toMatchObject({ modified: [{ path: "new" }], created: [], deleted: [] });
   });
 
-  it("made in a node has them at once", async () => {
+  it("a checkpoint made in a node lists file changes at once", async () => {
     const { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } = await import("agent-persistence");
     const { scriptedModel } = await import("agent-persistence/testing");
     const { Workspace } = await import("agent-persistence/workspace");
@@ -220,7 +220,7 @@ describe("a checkpoint", () => {
 });
 
 describe("a root that is not there", () => {
-  it("is named", async () => {
+  it("a missing workspace root is named in the error", async () => {
     const root = temporaryFolder();
     rmSync(root, { recursive: true });
     const [output] = await new Coder([["write_file", { path: "a", content: "" }]], { root }).run();
@@ -228,7 +228,7 @@ describe("a root that is not there", () => {
   });
 });
 
-it("tell triggers which of them change files", () => {
+it("file tools tell triggers which of them change files", () => {
   const { tools } = new Workspace({ root: "." });
   expect(tools.filter(({ modifiesFiles }) => modifiesFiles).map(({ name }) => name)).toEqual([
     "write_file",

@@ -43,7 +43,7 @@ describe("planRestore", () => {
     ["changed by somebody before the agent did", [change(a, b), change(c, a)], file(a), "nothing"],
   ];
 
-  it.each(table)("%s", (_name, changes, found, plan) => {
+  it.each(table)("planRestore: %s", (_name, changes, found, plan) => {
     const [planned] = planRestore(fileHistories(changes), new Map([["f", found]]));
     if (!planned) return expect("nothing").toBe(plan);
     if (planned.kind === "conflict") return expect(planned.conflict).toEqual({ kind: plan, path: "f" });

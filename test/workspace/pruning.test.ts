@@ -8,7 +8,7 @@ import {
   storageKey,
   strategy,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import fc from "fast-check";
@@ -112,7 +112,7 @@ function expectSame({ found, expected }: Awaited<ReturnType<Editing["goBackTo"]>
 }
 
 describe.each(logStorages)("files of an agent that is pruned, $name", ({ open }) => {
-  it("go back to each checkpoint that is kept, to the byte, and the others' contents are gone", async () => {
+  it("a pruned workspace rolls files back to each kept checkpoint, and drops the contents of the others", async () => {
     let targets = 1;
     for (let at = 0; at < targets; at++) {
       const editing = new Editing((await open())());
@@ -129,7 +129,7 @@ describe.each(logStorages)("files of an agent that is pruned, $name", ({ open })
     expect(targets).toBe(3);
   });
 
-  it("are kept anew when they come up again", async () => {
+  it("contents that pruning dropped are stored again when a file has them again", async () => {
     const editing = new Editing((await open())());
     await editing.run(30);
     await editing.durable.prune({ policy });
@@ -139,7 +139,7 @@ describe.each(logStorages)("files of an agent that is pruned, $name", ({ open })
   });
 });
 
-it("files go back after any runs, rollbacks and prunings", async () => {
+it("workspace files roll back after any sequence of runs, rollbacks and prunings", async () => {
   const action = fc.oneof(
     fc.record({ kind: fc.constant("run" as const), steps: fc.integer({ min: 1, max: 12 }) }),
     fc.record({ kind: fc.constant("back" as const), by: fc.nat({ max: 8 }) }),

@@ -113,16 +113,19 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
     ["run.sh", "mine", "use_checkpoint", "755 new"],
     ["run.sh", undefined, "restore", "755 new"],
     ["run.sh", undefined, "skip", undefined],
-  ])("does what was chosen: %s, which is %j, %s", async (path, content, option, result) => {
-    const project = await new Project(await open()).stop();
-    if (content === undefined) rmSync(project.at(path));
-    else project.write(path, content);
-    const report = await project.recover(option);
-    expect([project.read(path), report.result.status]).toEqual([result, "completed"]);
-    expect(report.steps[2]).toMatchObject({ step: "restore_state", chosen: [{ mismatch: { path }, option }] });
-  });
+  ])(
+    "the recovery of a workspace carries out the choice: %s, which is %j, %s",
+    async (path, content, option, result) => {
+      const project = await new Project(await open()).stop();
+      if (content === undefined) rmSync(project.at(path));
+      else project.write(path, content);
+      const report = await project.recover(option);
+      expect([project.read(path), report.result.status]).toEqual([result, "completed"]);
+      expect(report.steps[2]).toMatchObject({ step: "restore_state", chosen: [{ mismatch: { path }, option }] });
+    },
+  );
 
-  it("without a handler lists every option that there is, and changes nothing; so does abort", async () => {
+  it("the recovery of files without a handler lists every option and changes nothing; so does abort", async () => {
     const project = await new Project(await open()).stop();
     project.write("doc.md", stale);
     rmSync(project.at("run.sh"));
@@ -149,7 +152,7 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
 describe("recovery of files", () => {
   const memory = logStorages[0]!;
 
-  it("asks nobody about what the agent did after the checkpoint, and brings that back", async () => {
+  it("the recovery of files restores the agent's own changes after the checkpoint without a question", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context) => edit(context, "doc.md", "line 9\n", "later\n");
     await project.stop();
@@ -166,7 +169,7 @@ describe("recovery of files", () => {
     expect([project.read("doc.md"), report.result.status]).toEqual([`644 ${later}`, "completed"]);
   });
 
-  it("has the contents of files that a capture has read, too", async () => {
+  it("the recovery of files has the contents that a capture has read", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context, workspace) =>
       workspace.capture(context, () => writeFileSync(project.at("other.txt"), ""));
@@ -176,7 +179,7 @@ describe("recovery of files", () => {
     expect(project.read("captured.txt")).toBe("644 captured");
   });
 
-  it("refuses what does not merge before anything is changed, unless the resolver settles it", async () => {
+  it("the recovery of files refuses a merge that is not clean before anything changes, unless the resolver resolves it", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", document({ 2: "mine" }));
     rmSync(project.at("run.sh"));
@@ -192,7 +195,7 @@ describe("recovery of files", () => {
     expect([project.read("doc.md"), project.read("run.sh")]).toEqual(["644 both of doc.md", "755 new"]);
   });
 
-  it("writes over nothing that changed after it was looked at", async () => {
+  it("the recovery of files overwrites no file that changed after it was checked", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", stale);
     const onConfirm = () => {
@@ -203,7 +206,7 @@ describe("recovery of files", () => {
     expect(readFileSync(project.at("doc.md"), "utf8")).toBe("just now");
   });
 
-  it("offers nothing for files outside of the root, and needs a workspace that is a participant", async () => {
+  it("the recovery of files offers nothing for files outside the root, and needs a workspace that is a participant", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", stale);
     const { agent, saved } = project.build();

@@ -44,7 +44,7 @@ const answers =
     given[path] ?? "abort";
 
 describe.each(logStorages)("a rollback of files, $name", ({ open }) => {
-  it("brings back the files of each checkpoint", async () => {
+  it("a rollback restores the files of each checkpoint", async () => {
     const coder = new Coder(calls, { root: start(), storage: (await open())() });
     const before = treeOf(coder.root);
     await coder.run();
@@ -70,7 +70,7 @@ describe.each(logStorages)("a rollback of files, $name", ({ open }) => {
     expect(treeOf(coder.root)).toEqual(before);
   });
 
-  it("refuses, when somebody else changed files and nobody is there to ask, and lists them all", async () => {
+  it("a rollback without onConflict is refused when others changed files, and lists all conflicts", async () => {
     const coder = new Coder(calls, { root: start(), storage: (await open())() });
     await coder.run();
     writeFileSync(join(coder.root, "doc.md"), "mine");
@@ -124,7 +124,7 @@ describe("a file that somebody else has changed", () => {
     ["made/by/agent", "mine", "use_current", "644 mine", "use_current"],
   ];
 
-  it.each(settled)("%s, settled: %#", async (path, content, answer, result, change) => {
+  it.each(settled)("a conflict in %s is settled by the answer: %#", async (path, content, answer, result, change) => {
     const coder = await changed(path, content);
     const report = await coder.rollBack(0, { onConflict: answers({ [path]: answer }) });
     expect(read(coder, path)).toBe(result);
@@ -146,18 +146,21 @@ describe("a file that somebody else has changed", () => {
     ["made/by/agent", "mine", "merge", /existed all the time/],
   ];
 
-  it.each(refused)("%s, not settled: %#", async (path, content, answer, reason) => {
-    const coder = await changed(path, content);
-    const tree = treeOf(coder.root);
-    const error: unknown = await coder.rollBack(0, { onConflict: () => answer }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "file_conflict", conflicts: [{ path }] });
-    const [conflict] = (error as { readonly conflicts: readonly { readonly refused?: string }[] }).conflicts;
-    if (reason) expect(conflict?.refused).toMatch(reason);
-    else expect(conflict?.refused).toBeUndefined();
-    expect(treeOf(coder.root)).toEqual(tree);
-  });
+  it.each(refused)(
+    "a conflict in %s is not settled, and the rollback is refused: %#",
+    async (path, content, answer, reason) => {
+      const coder = await changed(path, content);
+      const tree = treeOf(coder.root);
+      const error: unknown = await coder.rollBack(0, { onConflict: () => answer }).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "file_conflict", conflicts: [{ path }] });
+      const [conflict] = (error as { readonly conflicts: readonly { readonly refused?: string }[] }).conflicts;
+      if (reason) expect(conflict?.refused).toMatch(reason);
+      else expect(conflict?.refused).toBeUndefined();
+      expect(treeOf(coder.root)).toEqual(tree);
+    },
+  );
 
-  it("is merged by whom the workspace asks, and the report says by whom", async () => {
+  it("a conflict is merged by the resolver of the workspace, and the report says who resolved it", async () => {
     const coder = await changed("doc.md", lines([2, "mine"]));
     const conflictResolver = new ConflictResolver({ askPerson: ({ conflict }) => `both\n${conflict.theirs}` });
     const report = await coder.rollBack(0, { onConflict: answers({ "doc.md": "merge" }), conflictResolver });
@@ -166,7 +169,7 @@ describe("a file that somebody else has changed", () => {
     expect(report.participants[0]?.steps).toContainEqual(step);
   });
 
-  it("is kept in the log when it is replaced", async () => {
+  it("a file that others changed is kept in the log when a rollback replaces it", async () => {
     const coder = await changed("doc.md", mine);
     await coder.rollBack(0, { onConflict: () => "use_checkpoint" });
     const { log } = coder.storage as LogPersistenceStorageProvider;
@@ -180,7 +183,7 @@ describe("a file that somebody else has changed", () => {
     expect(packed.map((bytes) => new TextDecoder().decode(bytes))).toEqual([mine]);
   });
 
-  it("after the rollback was planned is a choice again", async () => {
+  it("a file that others change after the rollback was planned is asked about again", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const crashing = coder.build();
@@ -237,7 +240,7 @@ describe("a file and a folder that changed places", () => {
 describe("a crash", () => {
   // A run of three answers, each with an intent, a note, an outcome with its checkpoint.
   it.each(Array.from({ length: 14 }, (_, saves) => saves))(
-    "in the tools, after %i saves: resumed, or rolled back",
+    "a crash in the file tools, after %i saves: resumed, or rolled back",
     async (saves) => {
       for (const how of ["resumed", "rolled back"]) {
         const coder = new Coder(calls, { root: start() });
@@ -260,17 +263,20 @@ describe("a crash", () => {
     },
   );
 
-  it.each([0, 1, 2, 3])("in the rollback, after %i saves: finished by the next run", async (saves) => {
-    const coder = new Coder(calls, { root: start() });
-    await coder.run();
-    const after = treeOf(coder.root);
-    const crashing = coder.build({ storage: crashAfter(coder.storage, saves) });
-    await crashing.saved.rollbackToCheckpoint(await coder.checkpointAt(0)).catch(() => undefined);
-    expect(await coder.build().agent.resume()).toMatchObject({ output: "done" });
-    expect(treeOf(coder.root)).toEqual(after);
-  });
+  it.each([0, 1, 2, 3])(
+    "a rollback of files that crashed after %i saves is finished by the next run",
+    async (saves) => {
+      const coder = new Coder(calls, { root: start() });
+      await coder.run();
+      const after = treeOf(coder.root);
+      const crashing = coder.build({ storage: crashAfter(coder.storage, saves) });
+      await crashing.saved.rollbackToCheckpoint(await coder.checkpointAt(0)).catch(() => undefined);
+      expect(await coder.build().agent.resume()).toMatchObject({ output: "done" });
+      expect(treeOf(coder.root)).toEqual(after);
+    },
+  );
 
-  it("that left a file half-written leaves nothing behind once the call is made again", async () => {
+  it("a crash that left a file half-written leaves nothing behind once the call is repeated", async () => {
     const coder = new Coder([["write_file", { path: "a", content: "1" }]], { root: start() });
     await coder
       .build({ storage: crashAfter(coder.storage, 4) })
@@ -322,22 +328,25 @@ describe("a stored note that was tampered with", () => {
     ["nothing", null, "unreadable_value"],
   ];
 
-  it.each(notes)("%s: the rollback is refused, and nothing has changed", async (_name, value, code) => {
-    const coder = new Coder(calls, { root: start() });
-    await coder.run();
-    const outside = temporaryFolder();
-    symlinkSync(outside, join(coder.root, "way"));
-    const before = [treeOf(coder.root), treeOf(outside)];
-    const target = await coder.checkpointAt(0);
-    const storage = tampered(coder.storage as LogPersistenceStorageProvider, (record) =>
-      record["kind"] === "note" ? { ...record, value } : record,
-    );
-    await expect(coder.build({ storage }).saved.rollbackToCheckpoint(target)).rejects.toMatchObject({ code });
-    await expect(coder.build({ storage }).workspace.preview(target)).rejects.toMatchObject({ code });
-    expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
-  });
+  it.each(notes)(
+    "a stored file note with %s: the rollback is refused, and nothing has changed",
+    async (_name, value, code) => {
+      const coder = new Coder(calls, { root: start() });
+      await coder.run();
+      const outside = temporaryFolder();
+      symlinkSync(outside, join(coder.root, "way"));
+      const before = [treeOf(coder.root), treeOf(outside)];
+      const target = await coder.checkpointAt(0);
+      const storage = tampered(coder.storage as LogPersistenceStorageProvider, (record) =>
+        record["kind"] === "note" ? { ...record, value } : record,
+      );
+      await expect(coder.build({ storage }).saved.rollbackToCheckpoint(target)).rejects.toMatchObject({ code });
+      await expect(coder.build({ storage }).workspace.preview(target)).rejects.toMatchObject({ code });
+      expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
+    },
+  );
 
-  it("with a content that the log does not have: no file is written", async () => {
+  it("a file note whose content is not in the log: no file is written", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const target = await coder.checkpointAt(1);
@@ -361,7 +370,7 @@ describe("a stored step that was tampered with", () => {
     [{ kind: "folder", path: ".." }, "path_not_allowed"],
     [{ kind: "command", path: "x" }, "unreadable_value"],
     ["rm -rf", "unreadable_value"],
-  ])("is refused: %j", async (step, code) => {
+  ])("a stored restore step is refused: %j", async (step, code) => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const { workspace } = coder.build();
@@ -379,7 +388,7 @@ describe("a stored step that was tampered with", () => {
 });
 
 describe("a link that is planted", () => {
-  it("in place of a folder, before the rollback: nothing is written through it", async () => {
+  it("a rollback writes nothing through a link that replaced a folder", async () => {
     const root = start();
     mkdirSync(join(root, "dir"));
     writeFileSync(join(root, "dir/x"), "1");
@@ -394,7 +403,7 @@ describe("a link that is planted", () => {
     expect(treeOf(outside)).toEqual({ x: "644 2" });
   });
 
-  it("again and again while files are written: never passed through", async () => {
+  it("a link that is planted again and again while files are written is never passed through", async () => {
     const root = start();
     const outside = temporaryFolder();
     mkdirSync(join(root, "dir"));
@@ -418,7 +427,7 @@ describe("a link that is planted", () => {
     expect(treeOf(outside)).toEqual({});
   });
 
-  it("in place of the file: the link is somebody's change, and its target is left alone", async () => {
+  it("a rollback replaces a link that others put in place of a file, and leaves its target alone", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const outside = temporaryFolder();
@@ -433,7 +442,7 @@ describe("a link that is planted", () => {
 });
 
 describe("preview", () => {
-  it("asks about the agent that was asked for last, or the one that is named", async () => {
+  it("a preview uses the agent that was accessed last, or the one that is named", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const target = await coder.checkpointAt(0);

@@ -24,7 +24,7 @@ const check = ({ root }: TestRepository, question: Partial<DriftQuestion> = {}):
 type Files = Readonly<Record<string, string>>;
 
 describe("checkDrift, on repositories with a remote", () => {
-  it("finds nothing where nothing happened", async () => {
+  it("checkDrift finds nothing in an unchanged repository", async () => {
     const { ours } = pair();
     const head = ours.git("rev-parse", "HEAD");
     expect(await check(ours)).toEqual({
@@ -54,7 +54,7 @@ describe("checkDrift, on repositories with a remote", () => {
     ["the line beside", { "a.txt": lines({ 3: "ours" }) }, { "a.txt": lines({ 4: "theirs" }) }, "high", ["a.txt"]],
     ["the same new file", { "c.txt": "ours" }, { "c.txt": "theirs" }, "high", ["c.txt"]],
     ["a name with a line break", { "a\nb": "ours" }, { "a\nb": "theirs" }, "high", ["a\nb"]],
-  ])("judges what others have committed: %s", async (_name, own, other, severity, conflictingFiles) => {
+  ])("checkDrift rates the commits of others: %s", async (_name, own, other, severity, conflictingFiles) => {
     for (const committed of [true, false]) {
       const { origin, ours } = pair();
       if (committed) ours.commit(own);
@@ -69,7 +69,7 @@ describe("checkDrift, on repositories with a remote", () => {
     }
   });
 
-  it("takes a file that one side deleted for changed as a whole", async () => {
+  it("checkDrift counts a file that one side deleted as changed as a whole", async () => {
     const { origin, ours } = pair();
     ours.remove("a.txt");
     origin.commit({ "a.txt": lines({ 15: "theirs" }) });
@@ -77,7 +77,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours)).toMatchObject({ severity: "high", localFiles: ["a.txt"] });
   });
 
-  it("tells the changes of others from those of the workspace, and passes over what is ignored", async () => {
+  it("checkDrift tells the changes of others from those of the workspace, and skips ignored files", async () => {
     const { ours } = pair();
     ours.write("a.txt", "by the agent\n");
     ours.write("b.txt", "by Ann\n");
@@ -91,7 +91,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect((await check(ours, { left })).localFiles).toEqual(["a.txt", "b.txt", "new.txt"]);
   });
 
-  it("notices that history was rewritten", async () => {
+  it("checkDrift detects rewritten history", async () => {
     const { origin, ours } = pair();
     const known = origin.commit({ "a.txt": "1" });
     ours.git("fetch", "--quiet");
@@ -108,7 +108,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect((await check(ours, { knownUpstreamHead: "0".repeat(40) })).rewritten).toBe(true);
   });
 
-  it("goes by the upstream of the branch, or by one that is named, and says how old it is", async () => {
+  it("checkDrift uses the upstream of the branch, or a named one, and says how old it is", async () => {
     const { origin, ours } = pair();
     origin.git("checkout", "--quiet", "-b", "next");
     origin.commit({ "b.txt": "next" });
@@ -121,7 +121,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours, { upstream: "origin/none" })).toMatchObject({ severity: "none", commitsBehind: 0 });
   });
 
-  it("changes nothing in the repository", async () => {
+  it("checkDrift changes nothing in the repository", async () => {
     const { origin, ours } = pair();
     origin.commit({ "a.txt": lines({ 3: "theirs" }) });
     ours.git("fetch", "--quiet");
@@ -132,7 +132,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(state()).toBe(before);
   });
 
-  it("works in a linked work tree, and before the first commit", async () => {
+  it("checkDrift works in a linked work tree, and before the first commit", async () => {
     const { ours } = pair();
     const linked = new TestRepository(`${ours.root}-linked`);
     ours.git("worktree", "add", "--quiet", "-b", "side", linked.root);
@@ -174,7 +174,7 @@ describe("decisions about drift", () => {
     ["", []],
     ["@@ -3 +3 @@\n-a\n+b\n@@ -7,0 +8,2 @@ f\n+c\n+d\n", [hunk(3), hunk(7, 0)]],
     ["Binary files a and b differ\n", [wholeFile]],
-  ])("hunks of %j", (diff, expected) => {
+  ])("hunksIn reads the hunks of the diff %j", (diff, expected) => {
     expect(hunksIn(diff)).toEqual(expected);
   });
 
@@ -184,9 +184,12 @@ describe("decisions about drift", () => {
     [0, "medium", undefined, "merge_and_continue"],
     [0, "high", "merge_and_continue", "merge_and_continue"],
     [90, "low", "restart", "restart"],
-  ] as const)("at %s %% and %s conflict, preferring %s: %s", (progress, severity, preference, advice) => {
-    expect(recommendRestart({ progress, severity, ...(preference && { preference }) })).toBe(advice);
-  });
+  ] as const)(
+    "recommendRestart at %s %% and %s conflict, preferring %s: %s",
+    (progress, severity, preference, advice) => {
+      expect(recommendRestart({ progress, severity, ...(preference && { preference }) })).toBe(advice);
+    },
+  );
 
   const report: DriftReport = {
     head: "h1",
@@ -200,7 +203,7 @@ describe("decisions about drift", () => {
     conflictingFiles: [],
   };
 
-  it("low goes on, medium advises a rebase soon, high pauses, rewritten history stops", () => {
+  it("driftResponse: low continues, medium advises a rebase soon, high pauses, rewritten history stops", () => {
     expect(driftResponse({ ...report, severity: "none" })).toEqual({ action: "continue" });
     expect(driftResponse(report)).toEqual({ action: "continue", rebase: "at_end" });
     expect(driftResponse({ ...report, severity: "medium" })).toEqual({ action: "continue", rebase: "soon" });
@@ -208,7 +211,7 @@ describe("decisions about drift", () => {
     expect(driftResponse({ ...report, severity: "low", rewritten: true })).toMatchObject({ action: "stop" });
   });
 
-  it("keeps versions with the names and values of the design, and each event once", () => {
+  it("the version tracker has the names and values of the design, and each drift event once", () => {
     const about = { taskId: "t", at: "2026-01-01T00:00:00.000Z" };
     const quiet = { ...report, commitsBehind: 0, upstreamHead: "u1", severity: "none" } as const;
     const first = trackVersions(undefined, quiet, about);

@@ -41,7 +41,7 @@ class Watched {
 }
 
 describe("Drift", () => {
-  it("looks before a run goes on, and every ten minutes of it, and tells of the rebase again when it has ended", async () => {
+  it("Drift checks before a run continues and every ten minutes, and repeats an open rebase at the end", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     watched.atNode = (name) => {
@@ -74,7 +74,7 @@ describe("Drift", () => {
     });
   });
 
-  it("does not tell of a rebase again that the run has made, and records it", async () => {
+  it("Drift records a rebase that the run made, and does not propose it again", async () => {
     const { origin, ours } = pair();
     const upstream = origin.commit({ "b.txt": "theirs" });
     ours.git("fetch", "--quiet");
@@ -100,7 +100,7 @@ describe("Drift", () => {
     });
   });
 
-  it("makes the task wait for a high drift, and goes on with the answer in another process", async () => {
+  it("a task waits on high drift, and continues with the answer in another process", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     ours.write("a.txt", lines({ 3: "ours" }));
@@ -126,7 +126,7 @@ describe("Drift", () => {
     });
   });
 
-  it("waits for work of its own that has come to conflict since the last look, and once", async () => {
+  it("a task waits once for its own work that conflicts since the last check for drift", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     origin.commit({ "a.txt": lines({ 3: "theirs" }) });
@@ -148,7 +148,7 @@ describe("Drift", () => {
     });
   });
 
-  it("stops for rewritten history, with advice", async () => {
+  it("Drift stops a task on rewritten history, with advice", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     origin.commit({ "b.txt": "1" });
@@ -175,7 +175,7 @@ describe("Drift", () => {
     });
   });
 
-  it("takes no change for somebody else's that the workspace made, however many checkpoints ago", async () => {
+  it("Drift never counts a change of the workspace as a change of others, however old it is", async () => {
     const { ours } = pair();
     const notices: DriftNotice[] = [];
     const workspace = new Workspace({ root: ours.root });

@@ -54,7 +54,7 @@ async function stopped(opened: Opened) {
 }
 
 describe.each(logStorages)("recovery with new commits upstream, $name", ({ open }) => {
-  it("ignores them", async () => {
+  it("a recovery can ignore new upstream commits", async () => {
     const { come, state } = await stopped(await open());
     const before = state();
     const report = await come("ignore");
@@ -62,14 +62,14 @@ describe.each(logStorages)("recovery with new commits upstream, $name", ({ open 
     expect(report.steps[2]?.chosen).toMatchObject([{ mismatch: { kind: "new_commits_upstream" }, option: "ignore" }]);
   });
 
-  it("rebases onto them", async () => {
+  it("a recovery can rebase onto new upstream commits", async () => {
     const { come, ours } = await stopped(await open());
     expect((await come("rebase")).result.status).toBe("completed");
     expect(ours.git("log", "--format=%s", "-2")).toBe("Ours\nTheirs");
     expect([existsSync(join(ours.root, "new.txt")), ours.git("status", "--porcelain")]).toEqual([true, ""]);
   });
 
-  it("changes nothing by abort, when tests fail, and without a handler, which lists every option", async () => {
+  it("a recovery from new upstream commits changes nothing by abort, when tests fail, and without a handler", async () => {
     const opened = await open();
     const { come, state, ours } = await stopped(opened);
     const before = [state(), await recordsOf(opened() as never)];
@@ -89,7 +89,7 @@ describe.each(logStorages)("recovery with new commits upstream, $name", ({ open 
     await expect(come(undefined)).rejects.toMatchObject(listed(["ignore", "abort"]));
   });
 
-  it("tells of nothing that was there when the run last looked", async () => {
+  it("a recovery does not report upstream commits that the run already knew", async () => {
     const { come, ours } = await stopped(await open());
     ours.git("reset", "--quiet", "--hard", "origin/main");
     expect((await come(undefined, { fetch: () => Promise.resolve() })).result.status).toBe("completed");

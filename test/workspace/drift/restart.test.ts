@@ -9,7 +9,7 @@ import {
   strategy,
   type AgentContext,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { commitTool, Drift, revertCommit, Workspace } from "agent-persistence/workspace";
@@ -100,7 +100,7 @@ class Restarted {
 const asBefore = { a: lines(), status: "", back: true };
 
 describe.each(logStorages)("a task that is restarted, $name", (kind) => {
-  it("begins again in the queue, with files and commits taken back, and keeps what drift there was", async () => {
+  it("a restarted task returns to the queue with files and commits reverted, and keeps its drift events", async () => {
     const opened = await kind.open();
     const world = new Restarted();
     await world.fail(opened());
@@ -151,7 +151,7 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
         await tasks.fail("t", "for good", { recoverable: false });
       },
     ],
-  ])("is none when it is %s", async (_what, code, prepare) => {
+  ])("a task cannot be restarted when it is %s", async (_what, code, prepare) => {
     const opened = await kind.open();
     const { restart, tasks } = new Restarted().build(opened());
     await prepare(tasks);
@@ -160,7 +160,7 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
     expect(await tasks.get("t")).toEqual(before);
   });
 
-  it("is queued as it is when it failed before it had done anything", async () => {
+  it("a task that failed before it did anything is queued unchanged by a restart", async () => {
     const opened = await kind.open();
     const { restart, tasks } = new Restarted().build(opened());
     await tasks.create({ taskId: "t", taskName: "n", inputRequest: 1 });
@@ -170,7 +170,7 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
     expect(await tasks.get("t")).toMatchObject({ status: "queued" });
   });
 
-  it("stays failed, with everything in its place, when the look for drift fails", async () => {
+  it("a task stays failed and unchanged when the check for drift fails in its restart", async () => {
     const opened = await kind.open();
     const world = new Restarted();
     await world.fail(opened());

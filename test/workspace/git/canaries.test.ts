@@ -13,7 +13,7 @@ import { hostileRepository } from "./hostileRepository.ts";
 import { lines } from "./repositories.ts";
 
 describe("an untrusted repository", () => {
-  it("runs nothing through a check for drift", async () => {
+  it("a hostile repository runs nothing in a check for drift", async () => {
     const { repository, fired } = hostileRepository();
     const report = await checkDrift({ files: new WorkspaceFiles(repository.root, 1e6) });
     expect(report).toMatchObject({
@@ -25,7 +25,7 @@ describe("an untrusted repository", () => {
     expect(fired()).toEqual([]);
   });
 
-  it("runs nothing through a commit and a rebase", async () => {
+  it("a hostile repository runs nothing in a commit and a rebase", async () => {
     const { repository, fired } = hostileRepository();
     repository.write("a.txt", lines());
     const author = { name: "Agent", email: "agent@example.com" };
@@ -37,14 +37,14 @@ describe("an untrusted repository", () => {
     expect(readFileSync(join(repository.root, "a.txt"), "utf8")).toBe(lines({ 3: "theirs" }));
   });
 
-  it("runs nothing when history is read", async () => {
+  it("a hostile repository runs nothing when history is read", async () => {
     const { repository, fired } = hostileRepository();
     expect(await commitMessagesAbout(repository.root, "a.txt")).toEqual(["Theirs"]);
     expect(await commitMessagesAbout(repository.root, "b.txt")).toEqual([]);
     expect(fired()).toEqual([]);
   });
 
-  it("cannot make an option or an expression of a name", async () => {
+  it("a hostile name becomes no option or expression of git", async () => {
     const { root } = hostileRepository().repository;
     const target = join(temporaryFolder(), "written");
     const names = [
@@ -66,7 +66,7 @@ describe("an untrusted repository", () => {
     expect(existsSync(target)).toBe(false);
   });
 
-  it("is run without the environment of the caller", () => {
+  it("git runs without the environment of the caller", () => {
     const environment = gitEnvironment({
       PATH: "/usr/bin:.:relative::/bin",
       GIT_DIR: "/x",
@@ -81,7 +81,7 @@ describe("an untrusted repository", () => {
     expect(environment["GIT_DIR"]).toBeUndefined();
   });
 
-  it("is told when it is none", async () => {
+  it("a folder that is not a repository is refused by name", async () => {
     const opening = GitRepository.with(temporaryFolder(), () => Promise.resolve(0));
     await expect(opening).rejects.toMatchObject({ code: "git_failed", command: "rev-parse" });
   });

@@ -16,7 +16,7 @@ import { lines, TestRepository } from "./repositories.ts";
 const author = { name: "Agent", email: "agent@example.com" };
 
 describe("commitFiles", () => {
-  it("commits the files that are named, and leaves what else is staged or changed", async () => {
+  it("commitFiles commits the named files, and leaves other staged and changed files", async () => {
     const repository = TestRepository.create();
     const parent = repository.commit({ "a.txt": "1", "b.txt": "1", "c.txt": "1" });
     repository.write("a.txt", "2\r\n");
@@ -55,7 +55,7 @@ describe("commitFiles", () => {
     expect(repository.git("fsck", "--no-dangling")).toBe("");
   });
 
-  it("makes no second commit of what is in HEAD, and the first one of a branch", async () => {
+  it("commitFiles makes no second commit of files in HEAD, and makes the first one of a branch", async () => {
     const repository = TestRepository.create();
     repository.write("a.txt", "1");
     const request = { message: "First", paths: ["a.txt"], author };
@@ -69,7 +69,7 @@ describe("commitFiles", () => {
     expect(repository.git("rev-list", "--count", "HEAD")).toBe("1");
   });
 
-  it("is taken back as long as nobody has committed since, and once", async () => {
+  it("revertCommit reverts a commit once, as long as it is the newest", async () => {
     const repository = TestRepository.create();
     const before = repository.commit({ "a.txt": "1" });
     repository.write("a.txt", "2");
@@ -84,7 +84,7 @@ describe("commitFiles", () => {
     expect(repository.git("rev-parse", "HEAD")).toBe(theirs);
   });
 
-  it("commits on a detached HEAD", async () => {
+  it("commitFiles commits on a detached HEAD", async () => {
     const repository = TestRepository.create();
     const main = repository.commit({ "a.txt": "1" });
     repository.git("checkout", "--quiet", "--detach");
@@ -93,7 +93,7 @@ describe("commitFiles", () => {
     expect(repository.git("rev-parse", "HEAD", "main")).toBe(`${commit}\n${main}`);
   });
 
-  it("runs nothing that the repository names, and keeps every byte", async () => {
+  it("commitFiles runs no program that the repository names, and keeps every byte", async () => {
     const { repository, fired } = hostileRepository();
     repository.write("a.txt", "$Id$\r\n\n");
     const made = await commitFiles(repository.root, { message: "--amend", paths: ["a.txt"], author });
@@ -107,7 +107,7 @@ describe("commitFiles", () => {
     );
   });
 
-  it.each([["../a.txt"], ["/etc/passwd"], [".git/config"]])("refuses %s", async (path) => {
+  it.each([["../a.txt"], ["/etc/passwd"], [".git/config"]])("commitFiles refuses the path %s", async (path) => {
     const repository = TestRepository.create();
     const before = repository.commit({ "a.txt": "1" });
     const request = { message: "x", paths: [path], author };
@@ -117,7 +117,7 @@ describe("commitFiles", () => {
 });
 
 describe("the commit tool", () => {
-  it("looks for drift before it commits, waits for a high one, and is taken back by a rollback", async () => {
+  it("the commit tool checks for drift first, waits on high drift, and is reverted by a rollback", async () => {
     const origin = TestRepository.create();
     origin.commit({ "a.txt": lines() });
     const ours = origin.clone();

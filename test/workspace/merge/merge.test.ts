@@ -10,7 +10,7 @@ const joined = (lines: readonly string[]) => lines.map((line) => `${line}\n`).jo
 const text = (...lines: readonly string[]) => joined(lines);
 
 describe("merge beside git merge-file", () => {
-  it("is never clean with another text, never clean where git has a conflict, and seldom has one where git has none", () => {
+  it("a merge is never clean where git conflicts or has another text, and rarely conflicts where git is clean", () => {
     using git = new GitMergeFile();
     const found = { agreed: 0, otherEdges: 0, oursOnly: 0 };
     for (let seed = 1; seed <= cases; seed++) {
@@ -64,7 +64,7 @@ describe("merge beside git merge-file", () => {
     ],
     ["white space alone", text("a b", "c"), text("a  b", "c"), text("a b", "c ")],
   ];
-  it.each(table)("says what git says: %s", (_name, base, ours, theirs) => {
+  it.each(table)("a merge has the result of git: %s", (_name, base, ours, theirs) => {
     using git = new GitMergeFile();
     const { conflicts, text: merged } = git.merge({ base, ours, theirs });
     const result = mergeThreeWay(base, ours, theirs);
@@ -73,7 +73,7 @@ describe("merge beside git merge-file", () => {
 });
 
 describe("merge", () => {
-  it("gives each conflict with its lines in all three versions", () => {
+  it("a merge lists each conflict with its lines in all three versions", () => {
     const result = mergeThreeWay(
       text("a", "b", "c", "d"),
       text("new", "a", "x", "c", "d"),
@@ -92,7 +92,7 @@ describe("merge", () => {
     });
   });
 
-  it("takes the one side that changed, whatever it is", () => {
+  it("a merge takes the only side that changed, whatever its content", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (base, changed) => {
         const expected = { clean: true, text: changed };
@@ -103,7 +103,7 @@ describe("merge", () => {
     );
   });
 
-  it("says the same from both sides", () => {
+  it("a merge has the same result with its sides exchanged", () => {
     const line = fc.constantFrom("a\n", "b\n", "c\n", "__proto__\n", "d\r\n", "\n");
     const file = fc.array(line, { maxLength: 12 }).map((lines) => lines.join(""));
     fc.assert(
@@ -116,7 +116,7 @@ describe("merge", () => {
     );
   });
 
-  it("does not take binary content apart", () => {
+  it("a merge does not split binary content", () => {
     expect(mergeThreeWay("a\0", "b\0", "c\0")).toEqual({
       clean: false,
       binary: true,
@@ -130,16 +130,16 @@ describe("merge", () => {
     ["theirs has others", "a\r\nb\r\nc\r\n", "A\r\nb\r\nc\r\n", "a\nb\nC\n", "A\nb\nC\n"],
     ["base is empty", "", "a\nx\n", "a\r\nx\r\n", "a\nx\n"],
     ["mixed ones stay", "a\r\nb\nc\nd\n", "A\r\nb\nc\nd\n", "a\r\nb\nc\nD\n", "A\r\nb\nc\nD\n"],
-  ])("merges line endings when asked to: %s", (_name, base, ours, theirs, merged) => {
+  ])("a merge combines line endings when asked to: %s", (_name, base, ours, theirs, merged) => {
     expect(mergeThreeWay(base, ours, theirs, { lineEndings: "merge" })).toEqual({ clean: true, text: merged });
   });
 
-  it("keeps the merged line endings in a conflict", () => {
+  it("a merge keeps the merged line endings in a conflict", () => {
     const result = mergeThreeWay("a\nb\n", "a\r\nx\r\n", "a\ny\n", { lineEndings: "merge" });
     expect(result.text).toBe("a\r\n<<<<<<< OURS\r\nx\r\n=======\r\ny\r\n>>>>>>> THEIRS\r\n");
   });
 
-  it("makes a gap that is too long one conflict, and finds what can be told apart beside it", () => {
+  it("a merge makes a gap that is too long one conflict, and merges the rest", () => {
     const block = (word: string) => Array.from({ length: 600 }, (_, index) => `${word} ${index % 7}`);
     const base = ["first", ...block("base"), "last"];
     const result = mergeThreeWay(
@@ -153,7 +153,7 @@ describe("merge", () => {
     expect(other).toEqual({ clean: true, text: text("Head", ...apart.slice(1, -1), "Tail") });
   });
 
-  it("keeps long files apart at their single lines, however many there are", () => {
+  it("a merge cuts long files at lines that occur once, however many there are", () => {
     const base = numbered(130_000);
     const ours = base.with(10, "ours");
     const theirs = base.with(129_990, "theirs");
@@ -163,7 +163,7 @@ describe("merge", () => {
     });
   });
 
-  it("makes one conflict of what all lines being alike leaves open", () => {
+  it("a merge of files whose lines are all alike makes one conflict", () => {
     const alike = Array.from({ length: 4_000 }, () => "same");
     const result = mergeThreeWay(text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs"));
     expect(result).toMatchObject({ clean: false, regions: [{ base: { line: 101 } }] });

@@ -26,7 +26,7 @@ const stateOf = ({ root }: TestRepository) =>
   Object.fromEntries(Object.entries(treeOf(root)).filter(([path]) => path !== ".git/index"));
 
 describe("rebaseIfSafe", () => {
-  it("rebases when every condition holds, in the work tree too", async () => {
+  it("rebaseIfSafe rebases when every condition holds, in the work tree too", async () => {
     const { ours } = pair({ "b.txt": "theirs\r\n", "deep/d.txt": "d\n" });
     const oldHead = ours.git("rev-parse", "HEAD");
     const seen: string[] = [];
@@ -58,7 +58,7 @@ describe("rebaseIfSafe", () => {
     ["a new file is not committed", "local_changes", {}, (ours) => ours.write("e.txt", "by hand")],
     ["both changed a file", "conflicting_files", {}, (ours) => void ours.commit({ "b.txt": "ours" })],
     ["history was rewritten", "history_rewritten", { knownUpstreamHead: "0".repeat(40) }],
-  ])("refuses and changes nothing when %s", async (_name, reason, options, prepare) => {
+  ])("rebaseIfSafe refuses and changes nothing when %s", async (_name, reason, options, prepare) => {
     const { ours } = pair();
     prepare?.(ours);
     const before = stateOf(ours);
@@ -75,7 +75,7 @@ describe("rebaseIfSafe", () => {
     expect(asked).toEqual([]);
   });
 
-  it("refuses when the branch or a file has changed while the tests ran", async () => {
+  it("rebaseIfSafe refuses when the branch or a file changed while the tests ran", async () => {
     const { ours } = pair();
     const writes = rebase(ours, {
       test: () => {

@@ -73,14 +73,20 @@ const deep: typeof broken = [
 ];
 
 describe("the protocol of reservations, in every order of steps and with processes that end", () => {
-  it.each(soak ? [...sound, ...large] : sound)("never has two writers: %s", (_name, requests, deaths) => {
-    const { bad, ends, states } = explore(requests, deaths, design);
-    expect(bad).toBe(0);
-    expect(ends).toBeGreaterThan(0);
-    expect(states).toBeGreaterThan(1_000);
-  });
+  it.each(soak ? [...sound, ...large] : sound)(
+    "the protocol of reservations never has two writers: %s",
+    (_name, requests, deaths) => {
+      const { bad, ends, states } = explore(requests, deaths, design);
+      expect(bad).toBe(0);
+      expect(ends).toBeGreaterThan(0);
+      expect(states).toBeGreaterThan(1_000);
+    },
+  );
 
-  it.each(soak ? [...broken, ...deep] : broken)("is found broken with %s", (_name, requests, variant) => {
-    expect(explore(requests, 1, { ...design, ...variant }, true).bad).toBe(1);
-  });
+  it.each(soak ? [...broken, ...deep] : broken)(
+    "the exploration of reservations finds a protocol broken with %s",
+    (_name, requests, variant) => {
+      expect(explore(requests, 1, { ...design, ...variant }, true).bad).toBe(1);
+    },
+  );
 });

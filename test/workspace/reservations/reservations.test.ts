@@ -84,7 +84,7 @@ async function inTime<Result>(promise: Promise<Result>): Promise<Result> {
 }
 
 describe("reservations", () => {
-  it("gives a file to many readers or to one writer", async () => {
+  it("a file is reserved for many readers or for one writer", async () => {
     const reader = await ours.acquire([read("a.txt")], { owner: "Ann" });
     const other = await theirs.acquire([read("./a.txt")], { owner: "Ben" });
     await expect(theirs.acquire([write("a.txt")], { owner: "Cem" })).rejects.toThrow(FileReservedError);
@@ -103,7 +103,7 @@ describe("reservations", () => {
     expect(await ours.holders("a.txt")).toEqual([]);
   });
 
-  it("says in the lock file who has the file, since when and until when", async () => {
+  it("a lock file names the holder of a reservation, its start and its expiry", async () => {
     await ours.acquire([write("src/a.txt")], { owner: "Ann" });
     const [name = ""] = readdirSync(join(directory, "locks"));
     expect(name).toBe(`${nodeSha256.hex("src/a.txt")}.1.lock`);
@@ -116,7 +116,7 @@ describe("reservations", () => {
     });
   });
 
-  it("is over after five minutes, whatever the wall clock says", async () => {
+  it("a reservation expires after five minutes, whatever the wall clock says", async () => {
     const held = await ours.acquire([write("a.txt")], { owner: "Ann" });
     clock.jump(24 * 60 * minute);
     clock.advance(5 * minute - 1);
@@ -131,7 +131,7 @@ describe("reservations", () => {
     expect((await ours.holders("a.txt")).map(({ owner }) => owner)).toEqual(["Ben"]);
   });
 
-  it("lasts as long again when it is renewed", async () => {
+  it("a renewed reservation lasts as long again", async () => {
     const renewed = await ours.acquire([write("a.txt")], { owner: "Ann" });
     clock.advance(4 * minute);
     await renewed.renew();
@@ -140,7 +140,7 @@ describe("reservations", () => {
     expect(renewed.held).toBe(true);
   });
 
-  it("lasts as long as its process when it is kept alive", async () => {
+  it("a reservation with keepAlive lasts as long as its process", async () => {
     const kept = await ours.acquire([write("b.txt")], { owner: "Ann", keepAlive: true });
     await passTime("b.txt", 12 * minute);
     await expect(theirs.acquire([write("b.txt")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
@@ -149,7 +149,7 @@ describe("reservations", () => {
     await theirs.acquire([write("b.txt")], { owner: "Ben" });
   });
 
-  it("reserves all files or none, each once, in one order for all", async () => {
+  it("a reservation gets all files or none, each once, in one order for all callers", async () => {
     const held = await ours.acquire([read("b"), write("a"), write("b")], { owner: "Ann" });
     expect(held.files).toEqual([write("a"), write("b")]);
     await held.release();
@@ -161,7 +161,7 @@ describe("reservations", () => {
     await blocking.release();
   });
 
-  it("does not end in two that wait for each other", async () => {
+  it("two calls that reserve the same files do not wait for each other", async () => {
     const both = [
       ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: minute }),
       theirs.acquire([write("b"), write("a")], { owner: "Ben", timeoutMs: minute }),
@@ -170,7 +170,7 @@ describe("reservations", () => {
     expect(await ours.holders("a")).toEqual([]);
   });
 
-  it("waits until the file is free, for the time it was given, or until it is told to stop", async () => {
+  it("a reservation waits until the file is free, until its timeout, or until it is aborted", async () => {
     const held = await ours.acquire([write("a")], { owner: "Ann" });
     await expect(inTime(theirs.acquire([write("a")], { owner: "Ben", timeoutMs: 50 }))).rejects.toThrow(
       FileReservedError,
@@ -191,7 +191,7 @@ describe("reservations", () => {
     expect((await waiting).held).toBe(true);
   });
 
-  it("serves first who comes first: readers do not pass a writer that waits", async () => {
+  it("reservations are served in order of arrival: readers do not pass a waiting writer", async () => {
     const held = await ours.acquire([read("a")], { owner: "Ann" });
     const order: string[] = [];
     const wait = async (owner: string, file: ReturnType<typeof read | typeof write>) => {
@@ -208,7 +208,7 @@ describe("reservations", () => {
     expect(order).toEqual(["writer", "reader"]);
   });
 
-  it("believes what another start of the machine wrote as long as it is seen to change", async () => {
+  it("a reservation from another boot counts as long as it is seen to change", async () => {
     const elsewhere = { ...nodeProcessIdentity(), bootId: "another", host: "other" };
     const farClock = new SimulatedClock();
     const far = new Reservations({ directory, clock: farClock, identity: elsewhere });
@@ -236,7 +236,7 @@ describe("reservations", () => {
       }),
       minute,
     ],
-  ])("takes %s for held until it is over", async (_name, content, lastsMs) => {
+  ])("a lock file with %s counts as held until it expires", async (_name, content, lastsMs) => {
     await (await ours.acquire([write("a")], { owner: "Ann" })).release();
     writeFileSync(join(directory, "locks", `${nodeSha256.hex("a")}.7.lock`), content);
     await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
@@ -246,14 +246,14 @@ describe("reservations", () => {
     await ours.acquire([write("a")], { owner: "Ann" });
   });
 
-  it("gives back the files that it can, and says which it could not", async () => {
+  it("a release frees the files that it can, and names the one that failed", async () => {
     const held = await ours.acquire([write("a"), write("b")], { owner: "Ann" });
     damage("a");
     await expect(held.release()).rejects.toMatchObject({ code: "storage_failed", reason: "io" });
     expect(await theirs.holders("b")).toEqual([]);
   });
 
-  it("says why nothing was reserved, also when it cannot give back what it had", async () => {
+  it("a failed reservation says why, even when it cannot release the files that it had", async () => {
     await theirs.acquire([write("b")], { owner: "Ben" });
     const refused = ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: 1000 });
     await untilWaiting("b", 1);
@@ -261,7 +261,7 @@ describe("reservations", () => {
     await expect(inTime(refused)).rejects.toThrow(FileReservedError);
   });
 
-  it("refuses paths that lead out of the workspace, and reserves nothing then", async () => {
+  it("a reservation refuses paths that lead out of the workspace, and reserves nothing", async () => {
     for (const path of ["../a", "/etc/passwd", "", "a/../../b", "a\0b"])
       await expect(ours.acquire([write("a"), write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
     expect(await ours.holders("a")).toEqual([]);

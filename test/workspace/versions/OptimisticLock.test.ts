@@ -36,7 +36,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const content = (path: string) => readFileSync(join(root, path), "utf8");
 
 describe("OptimisticLock", () => {
-  it("commits what nobody else has changed, and goes on from there", async () => {
+  it("an optimistic lock commits an unchanged file, and continues from the new version", async () => {
     const version = await lock.acquire("a.txt");
     const mtime = statSync(join(root, "a.txt")).mtime.toISOString();
     expect(version).toEqual({ path: "a.txt", hash: nodeSha256.hex("before"), mtime });
@@ -46,7 +46,7 @@ describe("OptimisticLock", () => {
     expect(content("a.txt")).toBe("second");
   });
 
-  it("writes nothing over another's change, and gives both versions", async () => {
+  it("an optimistic lock overwrites no change of others, and returns both versions", async () => {
     const originalVersion = await lock.acquire("a.txt");
     writeFileSync(join(root, "a.txt"), "theirs");
     const result = await lock.checkAndCommit("a.txt", "ours");
@@ -64,7 +64,7 @@ describe("OptimisticLock", () => {
     expect(await lock.checkAndCommit("a.txt", "both")).toMatchObject({ success: true });
   });
 
-  it("goes by content, not by time", async () => {
+  it("an optimistic lock compares content, not time", async () => {
     await lock.acquire("a.txt");
     const { mtime, atime } = statSync(join(root, "a.txt"));
     writeFileSync(join(root, "a.txt"), "BEFORE");
@@ -75,7 +75,7 @@ describe("OptimisticLock", () => {
     expect(await lock.checkAndCommit("a.txt", "ours")).toMatchObject({ success: true });
   });
 
-  it("takes a file that is not there for a version too", async () => {
+  it("an optimistic lock counts a missing file as a version", async () => {
     expect(await lock.acquire("new/b.txt")).toEqual({ path: "new/b.txt", hash: "", mtime: "" });
     mkdirSync(join(root, "new"));
     writeFileSync(join(root, "new/b.txt"), "");
@@ -86,14 +86,14 @@ describe("OptimisticLock", () => {
     expect(await lock.checkAndCommit("other/c.txt", "again")).toMatchObject({ success: false, currentHash: "" });
   });
 
-  it("keeps the mode of the file", async () => {
+  it("an optimistic lock keeps the mode of the file", async () => {
     chmodSync(join(root, "a.txt"), 0o755);
     await lock.acquire("a.txt");
     await lock.checkAndCommit("a.txt", "#!/bin/sh\n");
     expect(statSync(join(root, "a.txt")).mode & 0o777).toBe(0o755);
   });
 
-  it("lets one of many that acquired the same version win", async () => {
+  it("of many commits to one acquired version an optimistic lock lets one win", async () => {
     const locks = Array.from({ length: 8 }, () => new OptimisticLock({ root, reservations, timeoutMs: 60_000 }));
     for (const each of locks) await each.acquire("a.txt");
     const results = await Promise.all(locks.map((each, index) => each.checkAndCommit("a.txt", `by ${index}`)));
@@ -101,7 +101,7 @@ describe("OptimisticLock", () => {
     expect(winners).toEqual([content("a.txt")]);
   });
 
-  it("refuses what was not acquired, what others hold, links, and paths that lead out", async () => {
+  it("an optimistic lock refuses files not acquired, files that others hold, links, and paths that lead out", async () => {
     await expect(lock.checkAndCommit("a.txt", "ours")).rejects.toThrow(FileNotAcquiredError);
     await lock.acquire("a.txt");
     await using held = await reservations.acquire([{ path: "a.txt", operation: "read" }], { owner: "reader" });
