@@ -22,7 +22,12 @@ export {
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
 export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
-export { OptimisticLock, type CommitResult, type FileVersion, type OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
+export {
+  OptimisticLock,
+  type CommitResult,
+  type FileVersion,
+  type OptimisticLockOptions,
+} from "./workspace/versions/OptimisticLock.ts";
 export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
 export type { SkippedFile } from "./workspace/files/FileNote.ts";
 export type { DriftReport } from "./workspace/drift/DriftReport.ts";
