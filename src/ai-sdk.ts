@@ -7,11 +7,8 @@ export type {
 } from "./integrations/ai-sdk/AiSdkLanguageModel.ts";
 export type { AiSdkModels } from "./integrations/ai-sdk/modelNamed.ts";
 export { InvalidModelParametersError } from "./errors/model/InvalidModelParametersError.ts";
-export { ModelAnswerEmptyError } from "./errors/model/ModelAnswerEmptyError.ts";
-export { ModelAnswerFilteredError } from "./errors/model/ModelAnswerFilteredError.ts";
-export { ModelAnswerIncompleteError } from "./errors/model/ModelAnswerIncompleteError.ts";
+export { UnusableModelAnswerError } from "./errors/model/UnusableModelAnswerError.ts";
 export { ModelNotAvailableError } from "./errors/model/ModelNotAvailableError.ts";
 export { ModelRequestError } from "./errors/model/ModelRequestError.ts";
 export { ToolSchemaError } from "./errors/model/ToolSchemaError.ts";
 export { UnsupportedMessagePartError } from "./errors/model/UnsupportedMessagePartError.ts";
-export { UnsupportedModelAnswerError } from "./errors/model/UnsupportedModelAnswerError.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DuplicateFeatureError } from "../errors/agent/DuplicateFeatureError.ts";
+import { DuplicateNameError } from "../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -34,7 +34,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   #hasRun = false;
 
   /**
-   * @throws InvalidInputError, which names the options; DuplicateToolError for two tools of one name.
+   * @throws InvalidInputError, which names the options; DuplicateNameError for two tools of one name.
    * @throws InvalidAgentIdError for an id that cannot name an agent.
    */
   constructor(config: AIAgentConfig<Input, Output>) {
@@ -45,7 +45,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
    * Adds a feature. Features wrap each other in the order they are installed.
    *
    * @param config may be left out when the feature needs none.
-   * @throws DuplicateFeatureError when the agent has one of this key; InvalidInputError for an option of the feature.
+   * @throws DuplicateNameError when the agent has one of this key; InvalidInputError for an option of the feature.
    */
   install<Config, Instance>(
     feature: AgentFeature<Config, Instance>,
@@ -56,7 +56,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
       throw new TypeError(
         `The feature "${feature.key}" was installed after a run began. Install features before the first run.`,
       );
-    if (this.#features.has(feature.key)) throw new DuplicateFeatureError(feature.key);
+    if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
     // Left out only where the type of the configuration allows an empty one.
     const given = (config[0] ?? {}) as Config;
     this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline, given) });

@@ -1,4 +1,4 @@
-import { DuplicateToolError } from "../errors/agent/DuplicateToolError.ts";
+import { DuplicateNameError } from "../errors/agent/DuplicateNameError.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
@@ -42,7 +42,7 @@ export function defineAgent<Input, Output>(
 function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
   const byName = new Map<string, AnyTool>();
   for (const tool of tools) {
-    if (byName.has(tool.name)) throw new DuplicateToolError(tool.name);
+    if (byName.has(tool.name)) throw new DuplicateNameError("duplicate_tool", tool.name);
     byName.set(tool.name, tool);
   }
   return byName;

@@ -195,8 +195,7 @@ export class DurableAgent {
    * is judged by the schema of the request, and the first one that is taken counts, whoever else tries.
    *
    * @param options `timeoutMs`: how long to wait for an agent that somebody owns, in milliseconds; default 5,000.
-   * @throws RequestNotFoundError, RequestAnsweredError, RequestExpiredError, InvalidInputError, NotSerializableError,
-   * AgentBusyError; nothing has changed then.
+   * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
    */
   async answer(
     requestId: string,
@@ -215,7 +214,7 @@ export class DurableAgent {
    * stop first: its run rejects with StopRequestedError.
    *
    * @param options `timeoutMs`: how long to wait for that process, in milliseconds; default 30,000.
-   * @throws NothingToCancelError when the last run has ended, or there is none.
+   * @throws RunNotOpenError when the last run has ended, or there is none.
    * @throws AgentBusyError when the process that runs it has not stopped in time; it may still do so, and is not cancelled.
    */
   async cancel(

@@ -14,7 +14,7 @@ export interface RunPersistence {
   /**
    * Saves a checkpoint; durable when it resolves.
    *
-   * @throws UnknownNodeError, InvalidInputError, CheckpointExistsError, NotSerializableError; nothing is saved then.
+   * @throws UnknownNodeError, InvalidInputError, AlreadyExistsError, NotSerializableError; nothing is saved then.
    */
   createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
   /**

@@ -70,7 +70,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
    * they write what is new.
    *
    * @throws AgentBusyError while the agent runs.
-   * @throws CheckpointExistsError when the id is taken or the version is not above the last.
+   * @throws AlreadyExistsError when the id is taken or the version is not above the last.
    */
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
     // Taken now: what the caller changes while this waits is not what was given.

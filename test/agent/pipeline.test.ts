@@ -7,7 +7,6 @@ import type { PipelineEvents } from "../../src/agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../src/agent/feature/RunStart.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
-import { DuplicateFeatureError } from "../../src/errors/agent/DuplicateFeatureError.ts";
 import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
@@ -108,7 +107,7 @@ describe("pipeline events", () => {
         pipeline.onNodeFailed((event) => void unresolved.push(event.unresolved));
       }),
     );
-    await expect(agent.run("x")).rejects.toThrow(fail === "node" ? "node failed" : "no condition held");
+    await expect(agent.run("x")).rejects.toThrow(fail === "node" ? "node failed" : "no condition matched");
     expect(heard.slice(-4)).toEqual(["nodeFailed", "subgraphFailed", "strategyFailed", "agentFailed"]);
     expect(unresolved).toEqual([fail === "edge" ? { output: "x!" } : undefined]);
   });
@@ -357,7 +356,9 @@ describe("features", () => {
 
   it("a feature is installed once, before the first run", async () => {
     const agent = nested().install(counter, { limit: 3 });
-    expect(() => agent.install(counter, { limit: 4 })).toThrow(DuplicateFeatureError);
+    expect(() => agent.install(counter, { limit: 4 })).toThrow(
+      expect.objectContaining({ name: "DuplicateNameError", code: "duplicate_feature", duplicateName: counter.key }),
+    );
     await agent.run("x");
     expect(() => agent.install(testFeature(() => undefined))).toThrow(TypeError);
   });

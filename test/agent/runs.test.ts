@@ -5,7 +5,6 @@ import type { AIAgentConfig } from "../../src/agent/AIAgentConfig.ts";
 import type { RunResult } from "../../src/agent/feature/RunResult.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
-import { DuplicateToolError } from "../../src/errors/agent/DuplicateToolError.ts";
 import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
 import { InvalidAgentIdError } from "../../src/errors/agent/InvalidAgentIdError.ts";
 import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
@@ -235,7 +234,9 @@ describe("agents", () => {
 
   it("an agent refuses two tools of one name, and an invalid limit", () => {
     const twin = () => tool({ name: "twin", description: "", inputSchema: z.string(), execute: () => 1 });
-    expect(() => new AIAgent({ ...model, tools: [twin(), twin()] })).toThrow(DuplicateToolError);
+    expect(() => new AIAgent({ ...model, tools: [twin(), twin()] })).toThrow(
+      expect.objectContaining({ name: "DuplicateNameError", code: "duplicate_tool", duplicateName: "twin" }),
+    );
     expect(() => new AIAgent({ ...model, maxIterations: 0 })).toThrow(InvalidInputError);
   });
 });

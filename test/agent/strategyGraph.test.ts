@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
 import type { Node } from "../../src/agent/strategy/Node.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
-import { DuplicateNodeError } from "../../src/errors/agent/DuplicateNodeError.ts";
+import { DuplicateNameError } from "../../src/errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";
 import { UnknownNodeError } from "../../src/errors/agent/UnknownNodeError.ts";
 
@@ -103,9 +103,9 @@ describe("building a strategy", () => {
       pass(graph, "same");
       graph.subgraph<string, string>("same", counting);
     };
-    expect(() => strategy("s", twice)).toThrow(DuplicateNodeError);
+    expect(() => strategy("s", twice)).toThrow(DuplicateNameError);
     expect(() => strategy("s", twice)).toThrow(
-      expect.objectContaining({ code: "duplicate_node", graph: "s", nodeName: "same" }),
+      expect.objectContaining({ code: "duplicate_node", within: "s", duplicateName: "same" }),
     );
   });
 

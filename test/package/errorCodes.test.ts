@@ -23,12 +23,15 @@ describe("error codes", () => {
   });
 });
 
+/** Every class with each of its codes: `readonly code = "a"`, or `readonly code: "a" | "b"`. */
 function definedErrors(): string[] {
   const files = readdirSync(`${repository}src/errors`, { recursive: true, encoding: "utf8" });
   return files.flatMap((file) => {
     if (!file.endsWith("Error.ts") || file === "AgentPersistenceError.ts") return [];
     const text = readFileSync(`${repository}src/errors/${file}`, "utf8");
-    const code = /readonly code = "([a-z_]+)"/.exec(text)?.[1];
-    return code === undefined ? [] : [`${code} ${basename(file, ".ts")}`];
+    const declared = /readonly code(?: =|:)((?:[\s|]*"[a-z_]+")+)/.exec(text)?.[1];
+    const codes = [...(declared ?? "").matchAll(/[a-z_]+/g)];
+    expect(codes, file).not.toEqual([]);
+    return codes.map(([code]) => `${code} ${basename(file, ".ts")}`);
   });
 }

@@ -3,7 +3,6 @@ import {
   CorruptLogError,
   InvalidInputError,
   StorageNotListableError,
-  TaskExistsError,
   UnfinishedRunError,
   persistence,
   strategy,
@@ -183,8 +182,8 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
       await expect(tasks.isResumable(unknown)).rejects.toBeInstanceOf(TaskNotFoundError);
     }
     for (const taken of ["chat", "t"])
-      await expect(tasks.create({ taskId: taken, taskName: "n", inputRequest: 1 })).rejects.toBeInstanceOf(
-        TaskExistsError,
+      await expect(tasks.create({ taskId: taken, taskName: "n", inputRequest: 1 })).rejects.toThrow(
+        expect.objectContaining({ name: "AlreadyExistsError", code: "task_exists", agentId: taken }),
       );
   });
 

@@ -54,7 +54,9 @@ describe("the moves of a task", () => {
   it("end with a failure that is not recoverable", () => {
     const task = { ...exampleTask("failed"), data: { ...exampleData.failed, recoverable: false } } as Task;
     expect(allowedTransitions(task)).toEqual([]);
-    expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow("It has ended for good");
+    expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow(
+      "It has ended permanently",
+    );
   });
 });
 

@@ -33,8 +33,8 @@ export interface AgentContext {
    * the node runs again from its start with everything that it did before given back, and this resolves. Await it.
    *
    * @throws FeatureNotInstalledError without a feature that keeps requests.
-   * @throws DuplicateRequestError for an id that this visit of the node has used.
-   * @throws RequestExpiredError when nobody answered in time.
+   * @throws DuplicateNameError for an id that this visit of the node has used.
+   * @throws RequestNotOpenError when nobody answered in time.
    * @throws WaitingNotSupportedError on a storage that keeps no requests.
    */
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;

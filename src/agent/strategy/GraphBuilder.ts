@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { DuplicateNodeError } from "../../errors/agent/DuplicateNodeError.ts";
+import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
@@ -26,7 +26,7 @@ export class GraphBuilder {
     this.#graph = graph;
   }
 
-  /** @throws InvalidStrategyError, DuplicateNodeError */
+  /** @throws InvalidStrategyError, DuplicateNameError */
   node(name: string, ...rest: readonly [run: Body] | readonly [schemas: Schemas, run: Body]): object {
     const [schemas, run] = rest.length === 1 ? [{}, rest[0]] : rest;
     if (typeof run !== "function") this.#refuse(`node "${name}" has no function that it runs.`);
@@ -87,7 +87,7 @@ export class GraphBuilder {
     }
     if (name === "start" || name === "finish")
       this.#refuse(`"${name}" is the name of its own begin or end. Give the node another one.`);
-    if (this.#nodes.has(name)) throw new DuplicateNodeError(this.#graph, name);
+    if (this.#nodes.has(name)) throw new DuplicateNameError("duplicate_node", name, this.#graph);
     const handle = Object.freeze({ name });
     this.#nodes.set(name, plan(handle));
     this.#names.set(handle, name);

@@ -17,7 +17,7 @@ type Schemas<Input, Output> = { readonly input: z.ZodType<Input>; readonly outpu
 /**
  * Builds a strategy. With schemas, the input and the output of a run are checked against them.
  *
- * @throws DuplicateNodeError for two nodes of one name in one graph.
+ * @throws DuplicateNameError for two nodes of one name in one graph.
  * @throws InvalidStrategyError for a graph that cannot run.
  */
 export function strategy<Input, Output>(
@@ -52,7 +52,7 @@ export interface Graph<Input, Output> {
   /** Where edges end: what it gets is the output. */
   readonly finish: Node<Output, never>;
 
-  /** Adds a node. @throws DuplicateNodeError when the name is taken. @throws InvalidStrategyError when it is not a name. */
+  /** Adds a node. @throws DuplicateNameError when the name is taken. @throws InvalidStrategyError when it is not a name. */
   node<In, Returned>(name: string, run: (input: In, context: AgentContext) => Returned): Node<In, NodeOutput<Returned>>;
   node<In, Returned>(
     name: string,

@@ -1,4 +1,4 @@
-import { DuplicateRequestError } from "../../errors/request/DuplicateRequestError.ts";
+import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
@@ -16,7 +16,7 @@ export class NodeInput {
     this.#context = context;
   }
 
-  /** @throws InvalidInputError, FeatureNotInstalledError, DuplicateRequestError, and what the feature that keeps requests throws. */
+  /** @throws InvalidInputError, FeatureNotInstalledError, DuplicateNameError, and what the feature that keeps requests throws. */
   async request<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { visit } = this.#scope;
     visit.assertOpen();
@@ -27,7 +27,8 @@ export class NodeInput {
     const { id } = request;
     const place = id === undefined ? { ordinal: this.#scope.nextOrdinal("r") } : { id };
     const requestId = this.#scope.requestIdAt(place);
-    if (!visit.claimRequest(requestId)) throw new DuplicateRequestError(visit.nodeId, id ?? requestId);
+    if (!visit.claimRequest(requestId))
+      throw new DuplicateNameError("duplicate_request", id ?? requestId, visit.nodeId);
     const event: InputRequestEvent = {
       requestId,
       nodeId: visit.nodeId,

@@ -1,4 +1,4 @@
-import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentCheckpointData, CheckpointDecision, CheckpointToolCall } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../state/AgentState.ts";
@@ -15,7 +15,7 @@ import type { ValueWriter } from "../format/ValueWriter.ts";
  * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that
  * keep checkpoints instead of records, and for checkpoints saved from outside a run.
  *
- * @throws CheckpointExistsError when its id is taken or its version is not above the newest.
+ * @throws AlreadyExistsError when its id is taken or its version is not above the newest.
  */
 export function importCheckpoint(
   data: AgentCheckpointData,
@@ -85,12 +85,18 @@ function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
 
 function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {
   if (index.byId(checkpointId))
-    throw new CheckpointExistsError(agentId, checkpointId, "a checkpoint with this id exists");
-  if (version < index.nextVersion) {
-    throw new CheckpointExistsError(
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
       agentId,
       checkpointId,
-      `its version ${version} is not above the newest, ${index.nextVersion - 1}`,
+      "the agent already has a checkpoint with this id. Choose another id",
+    );
+  if (version < index.nextVersion) {
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
+      agentId,
+      checkpointId,
+      `its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`,
     );
   }
 }

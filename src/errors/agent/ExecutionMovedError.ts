@@ -1,16 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The run goes on elsewhere; what belonged to the node it left cannot be used any more. */
+/** The run has moved to another execution point, so the node that it left can no longer use its context. */
 export class ExecutionMovedError extends AgentPersistenceError {
   override readonly code = "run_moved";
-  /** The node that was left. */
-  readonly nodeId: string;
 
-  constructor(nodeId: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    /** The path of the node that the run left. */
+    readonly nodeId: string,
+    options?: ErrorOptions,
+  ) {
     super(
-      `The run has left node "${nodeId}" by a rollback or a new execution point, so its context is closed. Return from the node right after the move.`,
+      `The run left node "${nodeId}" through a rollback or a new execution point, so the context of that node is closed. Return from the node right after the move.`,
       options,
     );
-    this.nodeId = nodeId;
   }
 }

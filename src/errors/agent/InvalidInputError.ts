@@ -1,29 +1,27 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** One thing that is wrong with a value. */
+/** One problem of a value. */
 export interface InputProblem {
   /** Where in the value, such as "items.0.name"; empty for the value itself. */
   readonly path: string;
-  /** What was expected, and what was found. */
+  /** What was expected and what was found. */
   readonly expected: string;
 }
 
-/** A value is not what it has to be: an argument, an option, or what a schema of yours refuses. */
+/** A value is invalid: an argument, an option, or a value that one of your schemas rejects. */
 export class InvalidInputError extends AgentPersistenceError {
   override readonly code = "invalid_input";
-  /** What the value was for, such as `input of node "check"`. */
-  readonly subject: string;
-  readonly problems: readonly InputProblem[];
 
-  constructor(subject: string, problems: readonly InputProblem[]) {
-    super(`Invalid ${subject}: ${describe(problems)}.`);
-    this.subject = subject;
-    this.problems = problems;
+  constructor(
+    /** What the value is for, such as `input of node "check"`. */
+    readonly subject: string,
+    /** Every problem that was found; at least one. */
+    readonly problems: readonly InputProblem[],
+  ) {
+    super(`Invalid ${subject}: ${problems.map(describe).join("; ")}.`);
   }
 }
 
-function describe(problems: readonly InputProblem[]): string {
-  return problems
-    .map(({ path, expected }) => `at ${path === "" ? "the value itself" : `"${path}"`}: ${expected}`)
-    .join("; ");
+function describe({ path, expected }: InputProblem): string {
+  return `at ${path === "" ? "the value itself" : `"${path}"`}: ${expected}`;
 }

@@ -1,15 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A strategy is not put together correctly. */
+/** A graph is built in a way that cannot run. */
 export class InvalidStrategyError extends AgentPersistenceError {
   override readonly code = "invalid_strategy";
-  /** The strategy or subgraph. */
-  readonly graph: string;
-  readonly problem: string;
 
-  constructor(graph: string, problem: string) {
+  constructor(
+    /** The name of the strategy or subgraph. */
+    readonly graph: string,
+    /** What is wrong and what to change. */
+    readonly problem: string,
+  ) {
     super(`The graph "${graph}" is not valid: ${problem}`);
-    this.graph = graph;
-    this.problem = problem;
   }
 }

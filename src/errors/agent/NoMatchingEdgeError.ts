@@ -1,22 +1,19 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
 
-/** A node finished and none of its edges took its output. */
+/** A node has finished and none of its edges accepts its output. */
 export class NoMatchingEdgeError extends AgentPersistenceError {
   override readonly code = "no_matching_edge";
-  /** The path of the node, or "start". */
-  readonly nodeId: string;
-  /** Where its edges lead, in the order they were tried. */
-  readonly edges: readonly string[];
 
-  constructor(nodeId: string, edges: readonly string[]) {
-    const found =
-      edges.length === 0
-        ? "it has no edges"
-        : `no condition held on its edges to ${edges.map((to) => `"${to}"`).join(", ")}`;
+  constructor(
+    /** The path of the node, or "start". */
+    readonly nodeId: string,
+    /** The names of the nodes that its edges lead to, in the order in which they were tried. */
+    readonly edges: readonly string[],
+  ) {
+    const found = edges.length === 0 ? "it has no edges" : `no condition matched on its edges to ${quotedList(edges)}`;
     super(
-      `The run cannot go on after "${nodeId}": ${found}. Add an edge for this output, without a condition if it shall take the rest.`,
+      `The run cannot continue after "${nodeId}": ${found}. Add an edge for this output, or an edge without a condition for every other output.`,
     );
-    this.nodeId = nodeId;
-    this.edges = edges;
   }
 }

@@ -1,15 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The run waits for somebody outside; what belonged to the node that asked cannot be used any more in this process. */
+/** The run is waiting for an answer, so the node that asked can no longer use its context in this process. */
 export class RunSuspendedError extends AgentPersistenceError {
   override readonly code = "run_suspended";
-  /** The node that asked. */
-  readonly nodeId: string;
 
-  constructor(nodeId: string) {
+  constructor(
+    /** The path of the node that asked. */
+    readonly nodeId: string,
+  ) {
     super(
-      `The run waits for what node "${nodeId}" asked for, so its context is closed. The node runs again from its start when the run is resumed.`,
+      `The run is waiting for the input that node "${nodeId}" asked for, so the context of that node is closed. Resume the run when the answer is there: the node then runs again from its start.`,
     );
-    this.nodeId = nodeId;
   }
 }

@@ -1,18 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The agent was stored with another strategy than the one that is to go on. Nothing has changed. */
+/** The stored run belongs to a strategy other than the agent's. Nothing has changed. */
 export class StrategyChangedError extends AgentPersistenceError {
-  readonly code = "strategy_changed";
-  readonly agentId: string;
-  /** One line for each difference, such as `node "check" is gone`. */
-  readonly differences: readonly string[];
+  override readonly code = "strategy_changed";
 
-  constructor(agentId: string, differences: readonly string[]) {
+  constructor(
+    readonly agentId: string,
+    /** One text for each difference, such as `node "check" is gone`. */
+    readonly differences: readonly string[],
+  ) {
     super(
       `Agent ${JSON.stringify(agentId)} was stored with another strategy: ${differences.join("; ")}. ` +
-        `Resume it with the strategy it began with, or end its run with unfinished: "abandon".`,
+        `Resume it with the strategy that it started with, or end its run with unfinished: "abandon".`,
     );
-    this.agentId = agentId;
-    this.differences = differences;
   }
 }

@@ -1,22 +1,22 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
 
-/** A node that was named does not exist in the strategy, or is not the only one of that name. */
+/** The strategy has no node of this name, or several. */
 export class UnknownNodeError extends AgentPersistenceError {
   override readonly code = "unknown_node";
-  readonly nodeId: string;
-  /** What would have been right: all nodes, or, of an ambiguous name, those that have it. */
-  readonly nodes: readonly string[];
-  readonly ambiguous: boolean;
 
-  constructor(nodeId: string, nodes: readonly string[], ambiguous = false) {
-    const list = nodes.map((node) => `"${node}"`).join(", ");
+  constructor(
+    /** The name or path that was given. */
+    readonly nodeId: string,
+    /** The paths that you can use: those of all nodes, or of the nodes that share an ambiguous name. */
+    readonly nodes: readonly string[],
+    /** Whether several nodes have this name. */
+    readonly ambiguous = false,
+  ) {
     super(
       ambiguous
-        ? `Several nodes are named "${nodeId}". Use the full path of one of them: ${list}.`
-        : `The strategy has no node "${nodeId}". Its nodes are: ${list}.`,
+        ? `Several nodes are named "${nodeId}". Use the full path of one of them: ${quotedList(nodes)}.`
+        : `The strategy has no node "${nodeId}". Use one of its nodes: ${quotedList(nodes)}.`,
     );
-    this.nodeId = nodeId;
-    this.nodes = nodes;
-    this.ambiguous = ambiguous;
   }
 }

@@ -1,18 +1,18 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
 
-/** A tool was to be offered to the model, or is offered in a stored run, that is not one of the agent's. */
+/** A tool was offered to the model, now or in the stored run, that is not one of the agent's tools. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
-  readonly toolName: string;
-  /** The names of the agent's tools. */
-  readonly tools: readonly string[];
 
-  constructor(toolName: string, tools: readonly string[]) {
-    const list = tools.length === 0 ? "it has none" : `it has ${tools.map((name) => `"${name}"`).join(", ")}`;
+  constructor(
+    readonly toolName: string,
+    /** The names of the agent's tools. */
+    readonly tools: readonly string[],
+  ) {
+    const known = tools.length === 0 ? "it has none" : `it has ${quotedList(tools)}`;
     super(
-      `The agent has no tool "${toolName}" that a resumed run could find again: ${list}. Add the tool to the agent's "tools"; offer fewer at a time with context.llm.configure({ tools }).`,
+      `The agent has no tool "${toolName}" that a resumed run could find again: ${known}. Add the tool to the agent's "tools"; to offer fewer at a time, call context.llm.configure({ tools }).`,
     );
-    this.toolName = toolName;
-    this.tools = tools;
   }
 }

@@ -1,24 +1,25 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
 
-/** The agent has no checkpoint of this id, or none at all. Nothing has changed. */
+/** The agent has no checkpoint with this id, or none at all. Nothing has changed. */
 export class CheckpointNotFoundError extends AgentPersistenceError {
-  readonly code = "checkpoint_not_found";
-  readonly agentId: string;
-  /** Absent when the latest was asked for. */
-  readonly checkpointId: string | undefined;
-  /** Ids that would have been right, the newest last; at most ten. */
+  override readonly code = "checkpoint_not_found";
+  /** The ids of the newest checkpoints, the newest last; at most ten. */
   readonly available: readonly string[];
 
-  constructor(agentId: string, checkpointId: string | undefined, available: readonly string[]) {
-    const what = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${JSON.stringify(checkpointId)}`;
-    const shown = available.slice(-10);
-    const others =
-      shown.length === 0
-        ? "It has none: is a storage configured?"
-        : `Its newest are ${shown.map((id) => JSON.stringify(id)).join(", ")}.`;
-    super(`Agent ${JSON.stringify(agentId)} has ${what}. ${others}`);
-    this.agentId = agentId;
-    this.checkpointId = checkpointId;
-    this.available = shown;
+  constructor(
+    readonly agentId: string,
+    /** `undefined` when you asked for the latest checkpoint. */
+    readonly checkpointId: string | undefined,
+    available: readonly string[],
+  ) {
+    const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${JSON.stringify(checkpointId)}`;
+    const newest = available.slice(-10);
+    const next =
+      newest.length === 0
+        ? "It has none at all: check that it has run, and that a storage is configured."
+        : `Choose one of the newest: ${quotedList(newest)}.`;
+    super(`Agent ${JSON.stringify(agentId)} has ${missing}. ${next}`);
+    this.available = newest;
   }
 }

@@ -1,40 +1,38 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A part of what was to be saved, and its size. */
+/** One part of a checkpoint, and its size. */
 export interface LargePart {
   /** Such as `storage key "cart"` or `message 12`. */
   readonly name: string;
-  /** Of UTF-8 JSON, before compression. */
+  /** The size as JSON in UTF-8, before compression. */
   readonly bytes: number;
 }
 
-const shown = 5;
-
-/** A checkpoint would add more to the storage than one may. Nothing was saved. */
+/** A checkpoint would add more bytes to the storage than `maxCheckpointBytes` allows. Nothing was saved. */
 export class CheckpointTooLargeError extends AgentPersistenceError {
   override readonly code = "checkpoint_too_large";
-  readonly agentId: string;
-  /** The node that the checkpoint says runs next. */
-  readonly nodeId: string;
-  /** Everything that it would add. */
+  /** The size of everything that the checkpoint would add, as JSON in UTF-8. */
   readonly bytes: number;
-  readonly maxBytes: number;
-  /** The largest parts, at most five, largest first. */
+  /** The largest parts, the largest first; at most five. */
   readonly parts: readonly LargePart[];
 
-  constructor(agentId: string, nodeId: string, parts: readonly LargePart[], maxBytes: number) {
-    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    const largest = parts.slice(0, shown);
+  constructor(
+    readonly agentId: string,
+    /** The path of the node that would run next after this checkpoint. */
+    readonly nodeId: string,
+    parts: readonly LargePart[],
+    /** The configured limit. */
+    readonly maxBytes: number,
+  ) {
+    const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const largest = parts.slice(0, 5);
     super(
-      `The checkpoint of agent ${JSON.stringify(agentId)} before node ${JSON.stringify(nodeId)} would add ${bytes} bytes, ` +
-        `and at most ${maxBytes} are allowed. Largest: ` +
-        `${largest.map((part) => `${part.name}, ${part.bytes} bytes`).join("; ")}. ` +
-        `Keep such data elsewhere and store where it is, or raise maxCheckpointBytes.`,
+      `The checkpoint of agent ${JSON.stringify(agentId)} before node ${JSON.stringify(nodeId)} would add ${total} bytes, ` +
+        `and at most ${maxBytes} are allowed. Largest parts: ` +
+        `${largest.map(({ name, bytes }) => `${name}, ${bytes} bytes`).join("; ")}. ` +
+        `Keep such data elsewhere and store a reference to it, or raise maxCheckpointBytes.`,
     );
-    this.agentId = agentId;
-    this.nodeId = nodeId;
-    this.bytes = bytes;
-    this.maxBytes = maxBytes;
+    this.bytes = total;
     this.parts = largest;
   }
 }

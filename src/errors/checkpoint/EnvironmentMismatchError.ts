@@ -1,29 +1,34 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** What is not as it was, for people, and what can be done about it. */
+/** One difference between the environment and what the checkpoint needs, and the ways to resolve it. */
 export interface UnresolvedMismatch {
   readonly kind: string;
-  /** The file or folder that it is about. Absent: it is about none. */
+  /** The file or folder concerned; absent when the mismatch concerns neither. */
   readonly path?: string;
+  /** The mismatch in words for people. */
   readonly description: string;
+  /** What `onEnvironmentMismatch` may choose. */
   readonly options: readonly string[];
 }
 
-/** An agent was to be recovered in an environment that is not as it was, and nobody was there to ask. Nothing has changed. */
+/**
+ * An agent was not recovered: its environment no longer matches the checkpoint, and there is no `onEnvironmentMismatch`
+ * to decide. Nothing has changed.
+ */
 export class EnvironmentMismatchError extends AgentPersistenceError {
-  readonly code = "environment_mismatch";
-  readonly agentId: string;
-  readonly checkpointId: string;
-  readonly mismatches: readonly UnresolvedMismatch[];
+  override readonly code = "environment_mismatch";
 
-  constructor(agentId: string, checkpointId: string, mismatches: readonly UnresolvedMismatch[]) {
+  constructor(
+    readonly agentId: string,
+    /** The checkpoint that the agent was to continue from. */
+    readonly checkpointId: string,
+    /** Every mismatch; at least one. */
+    readonly mismatches: readonly UnresolvedMismatch[],
+  ) {
     const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
     super(
-      `Agent ${JSON.stringify(agentId)} cannot go on from checkpoint ${checkpointId} before this is settled: ` +
-        `${lines.join("; ")}. Give recover, or the worker, an onEnvironmentMismatch that chooses one of the options for each.`,
+      `Agent ${JSON.stringify(agentId)} cannot continue from checkpoint ${checkpointId}, because its environment has changed: ` +
+        `${lines.join("; ")}. Give recoverTask, or the worker, an onEnvironmentMismatch that chooses one of the options for each change.`,
     );
-    this.agentId = agentId;
-    this.checkpointId = checkpointId;
-    this.mismatches = mismatches;
   }
 }

@@ -1,21 +1,23 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
 
-/** A rollback target is not on the way to where the agent is. Nothing has changed. */
+/** A rollback target is not an ancestor of the agent's current checkpoint. Nothing has changed. */
 export class NotAnAncestorError extends AgentPersistenceError {
-  readonly code = "not_an_ancestor";
-  readonly agentId: string;
-  readonly checkpointId: string;
-  /** Ids that a rollback can go to, the newest last; at most ten. */
+  override readonly code = "not_an_ancestor";
+  /** The ids of the newest checkpoints that a rollback can go to, the newest last; at most ten. */
   readonly available: readonly string[];
 
-  constructor(agentId: string, checkpointId: string, ancestors: readonly string[]) {
-    const shown = ancestors.slice(-10);
+  constructor(
+    readonly agentId: string,
+    /** The checkpoint that was to be rolled back to. */
+    readonly checkpointId: string,
+    ancestors: readonly string[],
+  ) {
+    const newest = ancestors.slice(-10);
     super(
-      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} lies on a line that was left; a rollback goes back on the present one, ` +
-        `for example to ${shown.map((id) => JSON.stringify(id)).join(", ")}. To go on from it, use resume({ checkpointId }).`,
+      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} lies on a branch that the agent has left, so it cannot be rolled back to. ` +
+        `Roll back to an ancestor, such as ${quotedList(newest)}, or continue from this checkpoint with resume({ checkpointId }).`,
     );
-    this.agentId = agentId;
-    this.checkpointId = checkpointId;
-    this.available = shown;
+    this.available = newest;
   }
 }

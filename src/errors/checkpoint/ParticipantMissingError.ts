@@ -1,24 +1,23 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
 /**
- * A rollback that was cut short has steps left for a participant that this agent definition does not have. Nothing has
+ * An interrupted rollback has steps left for a participant that this agent definition does not have. Nothing has
  * changed; the rollback stays open.
  */
 export class ParticipantMissingError extends AgentPersistenceError {
-  readonly code = "participant_missing";
-  readonly agentId: string;
-  readonly checkpointId: string;
-  /** The key of the participant. */
-  readonly participant: string;
+  override readonly code = "participant_missing";
 
-  constructor(agentId: string, checkpointId: string, participant: string) {
+  constructor(
+    readonly agentId: string,
+    /** The checkpoint that the rollback goes to. */
+    readonly checkpointId: string,
+    /** The key of the participant. */
+    readonly participant: string,
+  ) {
     super(
-      `The rollback of agent ${JSON.stringify(agentId)} to checkpoint ${JSON.stringify(checkpointId)} has steps left for ` +
-        `participant ${JSON.stringify(participant)}, which is not among the participants of this definition. Add it to ` +
+      `The interrupted rollback of agent ${JSON.stringify(agentId)} to checkpoint ${JSON.stringify(checkpointId)} has steps left for ` +
+        `participant ${JSON.stringify(participant)}, which this agent definition does not have. Add it to ` +
         "the option participants of install(Persistence, …), then run or resume again.",
     );
-    this.agentId = agentId;
-    this.checkpointId = checkpointId;
-    this.participant = participant;
   }
 }

@@ -1,14 +1,14 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** An agent was not recovered: somebody said no, chose what cannot be done, or what is stored cannot be gone on from. */
+/** An agent was not recovered: a decision was against it, or its stored state cannot be continued. Nothing has changed. */
 export class RecoveryRefusedError extends AgentPersistenceError {
-  readonly code = "recovery_refused";
-  readonly agentId: string;
-  readonly reason: string;
+  override readonly code = "recovery_refused";
 
-  constructor(agentId: string, reason: string) {
+  constructor(
+    readonly agentId: string,
+    /** Why, as a clause without a period. */
+    readonly reason: string,
+  ) {
     super(`Agent ${JSON.stringify(agentId)} was not recovered: ${reason}. Nothing has changed.`);
-    this.agentId = agentId;
-    this.reason = reason;
   }
 }

@@ -5,42 +5,45 @@ interface ListedCall {
   readonly toolName: string;
 }
 
+interface FailedCall extends ListedCall {
+  /** What `settleToolCall` takes to settle the inverse; absent when the call has no inverse to settle. */
+  readonly inverseId?: string;
+  /** What was thrown. */
+  readonly error: unknown;
+}
+
 /**
- * A rollback stopped at a call that could not be taken back. It is still open: the agent runs nothing before it is at its
- * end, and the next rollback, run or resume goes on with it.
+ * A rollback stopped at a call that could not be reverted. It stays open: the agent runs nothing until the rollback has
+ * ended, and the next rollback, run or resume continues it.
  */
 export class RollbackIncompleteError extends AgentPersistenceError {
-  readonly code = "rollback_incomplete";
-  readonly agentId: string;
-  readonly checkpointId: string;
-  /** Calls that are taken back, newest first. */
-  readonly reverted: readonly ListedCall[];
-  /** Calls that are not, with why; the last one stopped the rollback. `inverseId` is what to settle it by. */
-  readonly failed: readonly (ListedCall & { readonly inverseId?: string; readonly error: unknown })[];
-  /** Calls whose turn has not come. */
-  readonly remaining: readonly ListedCall[];
+  override readonly code = "rollback_incomplete";
 
-  constructor(facts: Pick<RollbackIncompleteError, "agentId" | "checkpointId" | "reverted" | "failed" | "remaining">) {
-    const { agentId, checkpointId, reverted, failed, remaining } = facts;
+  constructor(
+    readonly agentId: string,
+    /** The checkpoint that the rollback goes to. */
+    readonly checkpointId: string,
+    /** The calls that are reverted, newest first. */
+    readonly reverted: readonly ListedCall[],
+    /** The calls that could not be reverted; the last one stopped the rollback. */
+    readonly failed: readonly FailedCall[],
+    /** The calls that the rollback has not reached. */
+    readonly remaining: readonly ListedCall[],
+  ) {
     const stopped = failed.at(-1);
     const agent = JSON.stringify(agentId);
     super(
       `The rollback of agent ${agent} to checkpoint ${JSON.stringify(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
-        `Taken back before: ${reverted.length}; left after it: ${remaining.length}. ` +
-        `Remove the cause, then roll back, run or resume: it goes on. Or take the effect back by hand and say so: ` +
-        `persistence(agent).agent(${agent}).settleToolCall(${JSON.stringify(stopped?.inverseId)}, { output: undefined }), ` +
-        `or that it stands: { error: "…" }.`,
+        `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
+        `Remove the cause, then roll back, run or resume: the rollback continues. Or revert the effect by hand and record that with ` +
+        `persistence(agent).agent(${agent}).settleToolCall(${JSON.stringify(stopped?.inverseId)}, { output: undefined }); ` +
+        `to keep the effect, settle with { error: "…" }.`,
     );
-    this.agentId = agentId;
-    this.checkpointId = checkpointId;
-    this.reverted = reverted;
-    this.failed = failed;
-    this.remaining = remaining;
   }
 }
 
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return "something was thrown that is no error.";
+  if (!(error instanceof Error)) return "a value that is not an Error was thrown.";
   return `${error.name}: ${error.message.replace(/\.?$/u, ".")}`;
 }

@@ -1,16 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Model parameters hold an unknown name or a value of the wrong kind. Nothing was sent. */
+/** Model parameters have an unknown name or an invalid value. Nothing was sent. */
 export class InvalidModelParametersError extends AgentPersistenceError {
   override readonly code = "invalid_model_parameters";
-  /** One line for each thing that is wrong. */
-  readonly problems: readonly string[];
 
-  constructor(problems: readonly string[], known: readonly string[]) {
+  constructor(
+    /** One text for each problem. */
+    readonly problems: readonly string[],
+    known: readonly string[],
+  ) {
     super(
-      `The model parameters cannot be used: ${problems.join("; ")}. Known are ${known.join(", ")}; ` +
-        `what is particular to a provider goes in providerOptions.`,
+      `The model parameters are invalid: ${problems.join("; ")}. Use ${known.join(", ")}; ` +
+        `put the parameters of one provider in providerOptions.`,
     );
-    this.problems = problems;
   }
 }

@@ -1,25 +1,27 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** What is known of a failed request to a model. */
+/** What is known about a failed request to a model. */
 export interface ModelRequestFailure {
   readonly model: string;
   readonly provider: string;
+  /** The HTTP status; absent when there was no response. */
   readonly statusCode?: number;
   readonly retryable: boolean;
+  /** Milliseconds; absent when the provider named no time. */
   readonly retryAfterMs?: number;
   readonly cause: unknown;
 }
 
-/** A model gave no answer: the provider refused the request, or could not be reached. `cause` is the provider's error. */
+/** A model did not answer: the provider rejected the request or could not be reached. `cause` is the provider's error. */
 export class ModelRequestError extends AgentPersistenceError {
   override readonly code = "model_request_failed";
   readonly model: string;
   readonly provider: string;
-  /** The HTTP status; absent when there was no answer at all, as after a dropped connection. */
+  /** The HTTP status; `undefined` when there was no response, for example after a dropped connection. */
   readonly statusCode: number | undefined;
-  /** Whether the same request may succeed later; as the provider's client judges it, `false` when it does not say. */
+  /** Whether the same request may succeed later, as the provider's client judges; `false` when it does not say. */
   readonly retryable: boolean;
-  /** Milliseconds to wait before the next attempt, where the provider named a time. */
+  /** Milliseconds to wait before the next attempt; `undefined` when the provider named no time. */
   readonly retryAfterMs: number | undefined;
 
   constructor(failure: ModelRequestFailure) {
@@ -36,6 +38,8 @@ function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause
   const status = statusCode === undefined ? "" : ` with status ${statusCode}`;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const wait = retryAfterMs === undefined ? "" : ` after ${retryAfterMs} ms`;
-  const next = retryable ? `The same request may succeed${wait}.` : "The same request would fail again.";
-  return `Model ${JSON.stringify(model)} of ${provider} gave no answer; the request failed${status}: ${reason}. ${next}`;
+  const next = retryable
+    ? `Try the same request again${wait}.`
+    : "Change the request: it is not expected to succeed as it is.";
+  return `Model ${JSON.stringify(model)} of ${provider} did not answer; the request failed${status}: ${reason}. ${next}`;
 }

@@ -1,17 +1,19 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A message holds a part that a model does not take from its role. Nothing was sent. */
+/** A message has a part of a type that models do not accept from its role. Nothing was sent. */
 export class UnsupportedMessagePartError extends AgentPersistenceError {
   override readonly code = "unsupported_message_part";
-  readonly role: string;
-  readonly partType: string;
 
-  constructor(role: string, partType: string, expected: readonly string[]) {
+  constructor(
+    /** The role of the message, such as `user`. */
+    readonly role: string,
+    /** The `type` of the part. */
+    readonly partType: string,
+    expected: readonly string[],
+  ) {
     super(
-      `A message of role ${JSON.stringify(role)} holds a part of type ${JSON.stringify(partType)}; ` +
-        `a model takes ${expected.join(", ")} from it. Move the part to a message of the role it belongs to.`,
+      `A message with the role ${JSON.stringify(role)} has a part of type ${JSON.stringify(partType)}; ` +
+        `models accept ${expected.join(", ")} from this role. Move the part to a message with another role.`,
     );
-    this.role = role;
-    this.partType = partType;
   }
 }

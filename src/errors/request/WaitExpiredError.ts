@@ -1,14 +1,12 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** What a task waited for did not come in time. */
+/** What a task waited for did not arrive in time. */
 export class WaitExpiredError extends AgentPersistenceError {
-  readonly code = "wait_expired";
-  readonly taskId: string;
+  override readonly code = "wait_expired";
 
-  constructor(taskId: string) {
+  constructor(readonly taskId: string) {
     super(
-      `What task ${JSON.stringify(taskId)} waited for did not come in time. When it has come after all, queue it again with tasks.retry.`,
+      `What task ${JSON.stringify(taskId)} waited for did not arrive in time. If it has arrived since, queue the task again with tasks.retry.`,
     );
-    this.taskId = taskId;
   }
 }

@@ -1,19 +1,19 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The agent has a run that has not ended, and another was asked for. Nothing has changed. */
+/** Another run was requested while the agent has an unfinished one. Nothing has changed. */
 export class UnfinishedRunError extends AgentPersistenceError {
-  readonly code = "unfinished_run";
-  readonly agentId: string;
-  /** The run that has not ended. */
-  readonly runId: string;
+  override readonly code = "unfinished_run";
 
-  constructor(agentId: string, runId: string) {
+  constructor(
+    readonly agentId: string,
+    /** The unfinished run. */
+    readonly runId: string,
+  ) {
+    const run = JSON.stringify(runId);
     super(
-      `Agent ${JSON.stringify(agentId)} has an unfinished run ${JSON.stringify(runId)}, and this is another. ` +
-        `Resume that one with resume({ agentId }) or run(input, { runId: ${JSON.stringify(runId)} }), ` +
-        `or say what to do about it: unfinished: "finish_first" | "abandon".`,
+      `Agent ${JSON.stringify(agentId)} cannot start another run while run ${run} is unfinished. ` +
+        `Resume that run with resume({ agentId }) or run(input, { runId: ${run} }), ` +
+        `or choose what becomes of it: unfinished: "finish_first" | "abandon".`,
     );
-    this.agentId = agentId;
-    this.runId = runId;
   }
 }

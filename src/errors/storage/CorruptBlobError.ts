@@ -1,14 +1,13 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The bytes of a blob are not those that its reference names. */
+/** The bytes of a blob do not match its reference. */
 export class CorruptBlobError extends AgentPersistenceError {
   override readonly code = "corrupt_blob";
-  readonly agentId: string;
-  readonly reference: string;
 
   constructor(
-    agentId: string,
-    reference: string,
+    readonly agentId: string,
+    /** The reference of the blob, such as `blob://<SHA-256>-<n>`. */
+    readonly reference: string,
     found = "does not have the hash in its reference",
     options?: ErrorOptions,
   ) {
@@ -16,7 +15,5 @@ export class CorruptBlobError extends AgentPersistenceError {
       `The content of ${reference} of agent ${JSON.stringify(agentId)} ${found}. Restore the file from a backup.`,
       options,
     );
-    this.agentId = agentId;
-    this.reference = reference;
   }
 }

@@ -1,22 +1,20 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Another owner has taken the agent over. The outcome of an append that rejects with this is unknown: read it back. */
+/** Another owner has taken over the agent. An append that rejects with this may or may not be stored: read the log. */
 export class OwnershipLostError extends AgentPersistenceError {
   override readonly code = "ownership_lost";
-  readonly agentId: string;
-  /** The generation that was lost. */
-  readonly generation: number;
-  /** The generation of the owner that came after, if it is known. */
-  readonly successor: number | undefined;
 
-  constructor(agentId: string, generation: number, successor?: number) {
+  constructor(
+    readonly agentId: string,
+    /** The generation that was lost. */
+    readonly generation: number,
+    /** The generation of the new owner; absent when it is not known. */
+    readonly successor?: number,
+  ) {
     const now = successor === undefined ? "another owner" : `generation ${successor}`;
     super(
       `Agent ${JSON.stringify(agentId)} was owned as generation ${generation} and now belongs to ${now}. ` +
-        `Whether the last append was stored is unknown; open the agent again and read it.`,
+        `The last append may or may not be stored: open the agent again and read its log.`,
     );
-    this.agentId = agentId;
-    this.generation = generation;
-    this.successor = successor;
   }
 }

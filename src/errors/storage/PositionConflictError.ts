@@ -1,21 +1,19 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** An append expected another end of the log. Nothing was stored. */
+/** An append expected the log to end at another position. Nothing was stored. */
 export class PositionConflictError extends AgentPersistenceError {
   override readonly code = "position_conflict";
-  readonly agentId: string;
-  /** The position that the append expected as the last. */
-  readonly expected: number;
-  /** The last position of the log. */
-  readonly found: number;
 
-  constructor(agentId: string, expected: number, found: number) {
+  constructor(
+    readonly agentId: string,
+    /** The last position that the append expected. */
+    readonly expected: number,
+    /** The last position of the log. */
+    readonly found: number,
+  ) {
     super(
-      `An append to agent ${JSON.stringify(agentId)} expected position ${expected} as the last and found ${found}. ` +
+      `An append to agent ${JSON.stringify(agentId)} expected the last position to be ${expected}, found ${found}. ` +
         `Read the log from there and decide again.`,
     );
-    this.agentId = agentId;
-    this.expected = expected;
-    this.found = found;
   }
 }

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Why a storage failed: what a caller can act on. */
+/** Why a storage failed, as far as you can act on it. */
 export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "unavailable";
 
 const nextSteps: Readonly<Record<StorageFailure, string>> = {
@@ -11,20 +11,18 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
   unavailable: "Check that the storage can be reached and open the agent again.",
 };
 
-/** The system under a storage failed. What was acknowledged before is intact; the outcome of the failed call is unknown. */
+/** The system under a storage failed. Acknowledged writes are intact; whether the failed call took effect is unknown. */
 export class StorageError extends AgentPersistenceError {
   override readonly code = "storage_failed";
-  /** What kind of failure it is; the message says what to do about it. */
-  readonly reason: StorageFailure;
-  /** The operation that failed, such as `fdatasync`. */
-  readonly operation: string;
-  /** What it was applied to; never a content. */
-  readonly path: string;
 
-  constructor(reason: StorageFailure, operation: string, path: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    readonly reason: StorageFailure,
+    /** The operation that failed, such as `fdatasync`. */
+    readonly operation: string,
+    /** The file, folder or agent that the operation was for; never any content. */
+    readonly path: string,
+    options?: ErrorOptions,
+  ) {
     super(`${operation} failed on ${path} (${reason}). ${nextSteps[reason]}`, options);
-    this.reason = reason;
-    this.operation = operation;
-    this.path = path;
   }
 }

@@ -1,13 +1,13 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A stored value cannot be read: it is damaged, or it was written with something this process does not have. */
+/** A stored value cannot be read: it is damaged, or this process lacks something that it was written with. */
 export class UnreadableValueError extends AgentPersistenceError {
-  readonly code = "unreadable_value";
-  /** The reference of the blob that is missing; `undefined`: that is not the reason. */
+  override readonly code = "unreadable_value";
+  /** The reference of the missing blob; `undefined` when the reason is another. */
   readonly blob: string | undefined;
 
-  constructor(reason: string, { cause, blob }: { readonly cause?: unknown; readonly blob?: string } = {}) {
-    super(`A stored value cannot be read: ${reason}.`, cause === undefined ? undefined : { cause });
+  constructor(reason: string, { blob, ...options }: ErrorOptions & { readonly blob?: string } = {}) {
+    super(`A stored value cannot be read: ${reason}.`, options);
     this.blob = blob;
   }
 }

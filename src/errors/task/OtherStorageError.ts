@@ -1,17 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The agent that was to work on a task knows nothing of it: its storage is not that of the tasks. Nothing has changed. */
+/** A worker's agent cannot find its task, because agent and tasks use different storages. Nothing has changed. */
 export class OtherStorageError extends AgentPersistenceError {
-  readonly code = "other_storage";
-  readonly taskId: string;
-  readonly taskName: string;
+  override readonly code = "other_storage";
 
-  constructor(taskId: string, taskName: string) {
+  constructor(
+    readonly taskId: string,
+    /** The name that the worker found the agent under. */
+    readonly taskName: string,
+  ) {
     super(
       `Task ${JSON.stringify(taskId)} is not in the storage of the agent for ${JSON.stringify(taskName)}: the agent was installed with another ` +
-        `storage than the TaskManager. Give both the same one.`,
+        `storage than the TaskManager. Give both the same storage.`,
     );
-    this.taskId = taskId;
-    this.taskName = taskName;
   }
 }

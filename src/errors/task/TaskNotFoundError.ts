@@ -1,15 +1,13 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** There is no task of this id. Nothing has changed. */
+/** The storage has no task with this id. Nothing has changed. */
 export class TaskNotFoundError extends AgentPersistenceError {
-  readonly code = "task_not_found";
-  readonly taskId: string;
+  override readonly code = "task_not_found";
 
-  constructor(taskId: string) {
+  constructor(readonly taskId: string) {
     super(
-      `There is no task ${JSON.stringify(taskId)} in this storage. ` +
-        `An agent that was run without a task is none: create one with tasks.create({ taskId, taskName, inputRequest }).`,
+      `The storage has no task ${JSON.stringify(taskId)}. ` +
+        `An agent that was run without a task is not a task: create one with tasks.create({ taskId, taskName, inputRequest }).`,
     );
-    this.taskId = taskId;
   }
 }

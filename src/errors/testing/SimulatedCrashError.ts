@@ -1,13 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The crash that `crashAfter` was asked for: the storage has stopped, as if the process had ended. */
+/** The crash that `crashAfter` simulates: the storage has stopped, as if the process had ended. */
 export class SimulatedCrashError extends AgentPersistenceError {
-  readonly code = "simulated_crash";
-  /** How many saves went through before. */
-  readonly saves: number;
+  override readonly code = "simulated_crash";
 
-  constructor(saves: number) {
-    super(`The process was made to crash after ${saves === 1 ? "1 save" : `${saves} saves`}.`);
-    this.saves = saves;
+  constructor(
+    /** How many saves succeeded before the crash. */
+    readonly saves: number,
+  ) {
+    super(
+      `The process crashed, as requested, after ${saves === 1 ? "1 save" : `${saves} saves`}. Continue with the wrapped storage.`,
+    );
   }
 }

@@ -1,32 +1,33 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A tool call began before a crash and nobody knows whether it had its effect. It was not repeated. */
+/** A tool call began before a crash, and whether it took effect is unknown. It was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
-  readonly code = "tool_call_in_doubt";
+  override readonly code = "tool_call_in_doubt";
   readonly agentId: string;
   readonly toolName: string;
   readonly toolCallId: string;
+  /** The path of the node that made the call. */
   readonly nodeId: string;
-  /** The line that declares that a call of this tool may be repeated. */
+  /** The line of code that declares calls of this tool safe to repeat. */
   readonly declaration: string;
-  /** When it is an inverse: the call that it takes back. */
+  /** The id of the call that this one reverts; `undefined` unless it is an inverse. */
   readonly reverts: string | undefined;
 
-  /** `cause`: what the tool's probe threw, if it did. */
+  /** `cause` is what the tool's probe threw; absent when it did not throw. */
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
       Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">>,
-    options?: { readonly cause?: unknown },
+    options?: ErrorOptions,
   ) {
-    const { agentId, toolName, toolCallId, nodeId } = call;
+    const { agentId, toolName, toolCallId, nodeId, reverts } = call;
     const declaration = call.declaration ?? `tool({ name: ${JSON.stringify(toolName)}, effect: "idempotent", … })`;
-    const reverting = call.reverts === undefined ? "" : `, which takes back call ${call.reverts},`;
+    const reverting = reverts === undefined ? "" : `, which reverts call ${reverts},`;
     super(
-      `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" began and has no recorded outcome: it may have had its effect. ` +
-        `Look at the outside world and settle it, then go on: ` +
+      `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" began and has no recorded outcome: it may have taken effect. ` +
+        `Find out whether it did, settle the call, then resume: ` +
         `persistence(agent).agent(${JSON.stringify(agentId)}).settleToolCall(${JSON.stringify(toolCallId)}, { output } | { error } | "retry" | "unknown"). ` +
         `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +
-        `The option onToolCallInDoubt of Persistence, or a probe of the tool, decides without being asked.`,
+        `To decide automatically, use the option onToolCallInDoubt of Persistence or a probe of the tool.`,
       options,
     );
     this.agentId = agentId;
@@ -34,6 +35,6 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
     this.toolCallId = toolCallId;
     this.nodeId = nodeId;
     this.declaration = declaration;
-    this.reverts = call.reverts;
+    this.reverts = reverts;
   }
 }

@@ -2,14 +2,15 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
 /** A file of a workspace could not be read or written. */
 export class FileAccessError extends AgentPersistenceError {
-  readonly code = "file_access_failed";
-  /** Relative to the root of the workspace. */
-  readonly path: string;
-  readonly reason: string;
+  override readonly code = "file_access_failed";
 
-  constructor(path: string, reason: string, options?: { readonly cause?: unknown }) {
-    super(`The file ${JSON.stringify(path)} cannot be used: ${reason}.`, options);
-    this.path = path;
-    this.reason = reason;
+  constructor(
+    /** Relative to the root of the workspace. */
+    readonly path: string,
+    /** What is wrong, to be read after the name of the file, such as `is a folder`. */
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`The file ${JSON.stringify(path)} ${reason}.`, options);
   }
 }

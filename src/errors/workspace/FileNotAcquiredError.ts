@@ -1,15 +1,16 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A file was to be committed whose version was not acquired before. Nothing was written. */
+/** A file was to be committed whose version was not acquired first. Nothing was written. */
 export class FileNotAcquiredError extends AgentPersistenceError {
   override readonly code = "file_not_acquired";
-  readonly path: string;
 
-  constructor(path: string) {
+  constructor(
+    /** Relative to the root of the workspace. */
+    readonly path: string,
+  ) {
     super(
       `${JSON.stringify(path)} cannot be committed: its version was not acquired. ` +
-        "Call acquire first, and make the content from what it found.",
+        "Call acquire first, and derive the new content from the one that it found.",
     );
-    this.path = path;
   }
 }

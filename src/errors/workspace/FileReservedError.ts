@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Who has a file, as an error names it. */
+/** An owner that holds a file. */
 export interface FileHolder {
   readonly owner: string;
   readonly operation: "read" | "write";
@@ -8,31 +8,26 @@ export interface FileHolder {
   readonly expiresAt: string;
 }
 
-/** A file is reserved by others and did not get free in time. Nothing was reserved. */
+/** A file is reserved by others and was not released in time. Nothing was reserved. */
 export class FileReservedError extends AgentPersistenceError {
   override readonly code = "file_reserved";
-  readonly path: string;
-  readonly operation: "read" | "write";
-  /** Who holds the file; empty when only others that came before wait for it. */
-  readonly holders: readonly FileHolder[];
 
-  constructor(path: string, operation: "read" | "write", holders: readonly FileHolder[]) {
+  constructor(
+    /** Relative to the root of the workspace. */
+    readonly path: string,
+    /** What the file was to be reserved for. */
+    readonly operation: "read" | "write",
+    /** The owners that hold the file; empty when earlier requests are still waiting for it. */
+    readonly holders: readonly FileHolder[],
+  ) {
+    const found = holders.length === 0 ? "earlier requests are waiting for it" : holders.map(describe).join(", ");
     super(
-      `${JSON.stringify(path)} cannot be reserved to ${operation} it: ${describe(holders)}. ` +
+      `${JSON.stringify(path)} cannot be reserved to ${operation} it: ${found}. ` +
         "Wait longer with `timeoutMs`, or ask the owner to release it.",
     );
-    this.path = path;
-    this.operation = operation;
-    this.holders = holders;
   }
 }
 
-function describe(holders: readonly FileHolder[]): string {
-  if (holders.length === 0) return "others that came before wait for it";
-  return holders
-    .map(
-      ({ owner, operation, expiresAt }) =>
-        `${JSON.stringify(owner)} has it to ${operation} it${expiresAt && ` until ${expiresAt}`}`,
-    )
-    .join(", ");
+function describe({ owner, operation, expiresAt }: FileHolder): string {
+  return `${JSON.stringify(owner)} holds it to ${operation} it${expiresAt && ` until ${expiresAt}`}`;
 }

@@ -1,17 +1,18 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A reservation was released, or expired and went to somebody else. What it covered must not be written any more. */
+/** A reservation was released, or has expired. The files that it covered must not be written any more. */
 export class ReservationLostError extends AgentPersistenceError {
   override readonly code = "reservation_lost";
-  readonly owner: string;
-  readonly path: string;
 
-  constructor(owner: string, path: string) {
+  constructor(
+    /** The owner of the reservation. */
+    readonly owner: string,
+    /** Relative to the root of the workspace. */
+    readonly path: string,
+  ) {
     super(
-      `${JSON.stringify(owner)} no longer has ${JSON.stringify(path)} reserved: it was released, or it expired. ` +
-        "Reserve it again, and look at the file again before writing it.",
+      `${JSON.stringify(owner)} no longer holds the reservation of ${JSON.stringify(path)}: it was released or has expired. ` +
+        "Reserve the file again, and read it again before you write it.",
     );
-    this.owner = owner;
-    this.path = path;
   }
 }

@@ -35,9 +35,8 @@ export interface AiSdkExecutor extends PromptExecutor {
  * agent may wait; `retryable` and `retryAfterMs` of {@link ModelRequestError} say when one makes sense. A URL of a file
  * part is passed on and never downloaded.
  *
- * @throws {@link ModelRequestError} when the request fails; {@link ModelAnswerEmptyError},
- * {@link ModelAnswerFilteredError}, {@link ModelAnswerIncompleteError} and {@link UnsupportedModelAnswerError} when its
- * answer cannot be used; {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} and
+ * @throws {@link ModelRequestError} when the request fails; {@link UnusableModelAnswerError} when its answer cannot be
+ * used; {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} and
  * {@link UnsupportedMessagePartError} before anything is sent; the reason of the abort signal once that is aborted.
  */
 export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions = {}): AiSdkExecutor {

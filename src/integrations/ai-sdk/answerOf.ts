@@ -1,9 +1,6 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { ModelAnswerEmptyError } from "../../errors/model/ModelAnswerEmptyError.ts";
-import { ModelAnswerFilteredError } from "../../errors/model/ModelAnswerFilteredError.ts";
-import { ModelAnswerIncompleteError } from "../../errors/model/ModelAnswerIncompleteError.ts";
-import { UnsupportedModelAnswerError } from "../../errors/model/UnsupportedModelAnswerError.ts";
+import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { assistantMessageOf } from "./assistantMessageOf.ts";
 
@@ -20,12 +17,13 @@ export interface AiSdkAnswer extends PromptAnswer {
 /** A whole answer; anything less is one of the `ModelAnswer…` errors. */
 export function answerOf({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
   const { unified, raw } = finishReasonOf(generation);
-  if (unified === "content-filter") throw new ModelAnswerFilteredError(modelId, provider);
-  if (unified === "error" || unified === "interrupted") throw new ModelAnswerIncompleteError(modelId, provider, raw);
+  if (unified === "content-filter") throw new UnusableModelAnswerError("model_answer_filtered", modelId, provider);
+  if (unified === "error" || unified === "interrupted")
+    throw new UnusableModelAnswerError("model_answer_incomplete", modelId, provider, raw);
   const message = assistantMessageOf(generation.content, (found) => {
-    throw new UnsupportedModelAnswerError(modelId, provider, found);
+    throw new UnusableModelAnswerError("unsupported_model_answer", modelId, provider, found);
   });
-  if (!saysSomething(message)) throw new ModelAnswerEmptyError(modelId, provider, unified);
+  if (!saysSomething(message)) throw new UnusableModelAnswerError("model_answer_empty", modelId, provider, unified);
   return {
     message,
     finishReason: unified,

@@ -19,7 +19,7 @@ export function discardReplay(
 ): void {
   const effects = recording?.effectsOf(visit) ?? [];
   if (effects.length > 0)
-    throw new ReplayDivergedError({ agentId, nodeId, ...difference, effects: effects.map(shown) });
+    throw new ReplayDivergedError(agentId, nodeId, difference.recorded, difference.found, effects.map(shown));
   recording?.drop(visit);
 }
 
@@ -39,7 +39,7 @@ export function assertReplayComplete(
   const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
   if (!missing) return;
   const recorded = `a call of "${callFacts(missing).tool}" (${missing.call})`;
-  throw new ReplayDivergedError({ agentId, nodeId, recorded, found: "nothing more", effects: effects.map(shown) });
+  throw new ReplayDivergedError(agentId, nodeId, recorded, "nothing more", effects.map(shown));
 }
 
 function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {

@@ -1,11 +1,11 @@
-import { CheckpointExistsError } from "../../errors/checkpoint/CheckpointExistsError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /**
- * @throws InvalidInputError when an id or a version is none.
- * @throws CheckpointExistsError when it is taken.
+ * @throws InvalidInputError for an invalid id or version.
+ * @throws AlreadyExistsError when the id is taken, or the version is not above the last.
  */
 export function checkNewCheckpoint(
   { journal, named }: Pick<RunRecorder, "journal" | "named">,
@@ -15,22 +15,25 @@ export function checkNewCheckpoint(
   const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
   if (problem) throw new InvalidInputError("new checkpoint", [problem]);
   if (checkpointId !== undefined && named.has(checkpointId))
-    throw new CheckpointExistsError(
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
       agentId,
       checkpointId,
-      "this run has one of this id already; number them in a loop",
+      "this run already has a checkpoint with this id. In a loop, number the ids",
     );
   if (checkpointId !== undefined && keeps === "checkpoints" && journal.named.has(checkpointId))
-    throw new CheckpointExistsError(
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
       agentId,
       checkpointId,
-      "there is one of this id, and a storage of three methods keeps it for good; let the id have the run's in it",
+      "the agent already has a checkpoint with this id, and a storage of three methods keeps it permanently. Include the run's id in the new id",
     );
   if (version !== 0 && version < nextVersion)
-    throw new CheckpointExistsError(
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
       agentId,
       checkpointId ?? `version ${version}`,
-      `a version is above the last, ${nextVersion - 1}`,
+      `version ${version} is not above the last, ${nextVersion - 1}. Leave the version out to get the next one`,
     );
 }
 

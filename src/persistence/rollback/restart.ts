@@ -55,8 +55,7 @@ function assertRestartable(taskId: string, { task, current }: StatusState): void
   if (!task || !current) throw new TaskNotFoundError(taskId);
   const { status: from, record } = current;
   const allowed = record?.recoverable === false ? [] : STATE_TRANSITIONS[from];
-  if (from !== "failed" || allowed.length === 0)
-    throw new TransitionNotAllowedError({ taskId, from, to: "queued", allowed });
+  if (from !== "failed" || allowed.length === 0) throw new TransitionNotAllowedError(taskId, from, "queued", allowed);
 }
 
 /** The storage at the newest checkpoint. */

@@ -40,13 +40,9 @@ export async function revertCalls(options: RevertOptions): Promise<RevertedCalls
     }
     failed.push({ ...revertibleCall(call), error: end.error });
     if (end.kind === "left") continue;
-    throw new RollbackIncompleteError({
-      agentId,
-      checkpointId: target.id,
-      reverted,
-      failed: failed.map((one) => ({ ...one, inverseId: inverseIdOf(one.toolCallId, journal) })),
-      remaining: plan.revert.slice(at + 1).map(revertibleCall),
-    });
+    const unsettled = failed.map((one) => ({ ...one, inverseId: inverseIdOf(one.toolCallId, journal) }));
+    const remaining = plan.revert.slice(at + 1).map(revertibleCall);
+    throw new RollbackIncompleteError(agentId, target.id, reverted, unsettled, remaining);
   }
   return { reverted, failed };
 }

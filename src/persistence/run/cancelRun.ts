@@ -1,4 +1,4 @@
-import { NothingToCancelError } from "../../errors/run/NothingToCancelError.ts";
+import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { endRecords } from "./endRecords.ts";
 import { stopAndOpen } from "./openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -6,7 +6,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 /**
  * Ends a run that has not ended, as cancelled. A process that runs it is asked to stop first. Durable when it resolves.
  *
- * @throws NothingToCancelError, AgentBusyError
+ * @throws RunNotOpenError, AgentBusyError
  */
 export async function cancelRun(
   setup: PersistenceSetup,
@@ -16,8 +16,8 @@ export async function cancelRun(
 ): Promise<void> {
   await using journal = await stopAndOpen(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
   const { log, state } = journal.head ?? {};
-  if (!log?.index.run || !state) throw new NothingToCancelError(agentId, "it has not run");
-  if (!log.index.unfinished) throw new NothingToCancelError(agentId, "its last run has ended");
+  if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
+  if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
   journal.append(endRecords(journal, { log, state }, { status: "cancelled", ...(reason !== undefined && { reason }) }));
   await journal.durable();
 }

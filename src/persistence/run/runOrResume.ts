@@ -8,7 +8,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { NothingToResumeError } from "../../errors/run/NothingToResumeError.ts";
+import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
@@ -88,9 +88,9 @@ export class DurableRun {
       case "refuse_unfinished":
         throw new UnfinishedRunError(agentId, decision.runId);
       case "refuse_cancelled":
-        throw new NothingToResumeError(agentId, `run ${JSON.stringify(decision.runId)} was cancelled`);
+        throw new RunNotOpenError("nothing_to_resume", agentId, `run ${JSON.stringify(decision.runId)} was canceled`);
       case "refuse_nothing":
-        throw new NothingToResumeError(agentId, "nothing is stored of it");
+        throw new RunNotOpenError("nothing_to_resume", agentId, "nothing is stored for it");
     }
   }
 
@@ -166,7 +166,7 @@ export class DurableRun {
   async #resumed(stored: StoredState | undefined): Promise<RunRecorder> {
     const { agentId } = this.#request;
     const run = stored?.log.index.run;
-    if (!stored || !run) throw new NothingToResumeError(agentId, "nothing is stored of it");
+    if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", agentId, "nothing is stored for it");
     const opening = this.#startRecords();
     if (!stored.log.index.lanes.has(stored.state.lane)) return this.#queued(stored, run, opening);
     await this.#assertFits(stored);
@@ -187,7 +187,7 @@ export class DurableRun {
     const { current } = statusState;
     if (!current || current.status === "in_progress") return [];
     if (current.record?.recoverable === false)
-      throw new TransitionNotAllowedError({ taskId: agentId, from: "failed", to: "in_progress", allowed: [] });
+      throw new TransitionNotAllowedError(agentId, "failed", "in_progress", []);
     return statusRecords(statusState, { status: "in_progress", at: clock.now() });
   }
 

@@ -4,9 +4,7 @@ import type { PendingInput } from "../../agent/feature/RunResult.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { RequestAnsweredError } from "../../errors/request/RequestAnsweredError.ts";
-import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
-import { RequestNotFoundError } from "../../errors/request/RequestNotFoundError.ts";
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { StoredState } from "../record/startRecorder.ts";
@@ -20,7 +18,7 @@ import { waitingStatus } from "./waitForInput.ts";
  * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
  * the last open request the run waits no more: it is in progress, for whoever resumes it. Durable when it resolves.
  *
- * @throws RequestNotFoundError, RequestAnsweredError, RequestExpiredError, InvalidInputError, NotSerializableError
+ * @throws RequestNotOpenError, InvalidInputError, NotSerializableError
  */
 export async function answerRequests(
   setup: PersistenceSetup,
@@ -64,13 +62,11 @@ function assertOpen(
 ): void {
   const judged = stored && requestState(stored.log.index, stored.state, requestId, clock.now());
   if (judged?.kind === "open") return;
-  if (judged?.kind === "answered") throw new RequestAnsweredError(agentId, requestId);
-  if (judged?.kind === "expired") throw new RequestExpiredError(agentId, requestId, judged.expiredAt);
-  throw new RequestNotFoundError(
-    agentId,
-    requestId,
-    pending.map((open) => open.requestId),
-  );
+  if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
+  if (judged?.kind === "expired")
+    throw new RequestNotOpenError("request_expired", agentId, requestId, judged.expiredAt);
+  const open = pending.map((request) => request.requestId);
+  throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
 }
 
 /** The node's own schema where a node of this process asked, else what is stored of it. */

@@ -1,7 +1,7 @@
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { RequestExpiredError } from "../../errors/request/RequestExpiredError.ts";
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -22,10 +22,10 @@ export async function journalInputRequest(
   if (!reply) {
     const { expiresAt } = request;
     if (expiresAt && expiresAt.getTime() <= recorder.setup.clock.now())
-      throw new RequestExpiredError(agentId, requestId, expiresAt.toISOString());
+      throw new RequestNotOpenError("request_expired", agentId, requestId, expiresAt.toISOString());
     return next(event);
   }
-  if ("expiredAt" in reply) throw new RequestExpiredError(agentId, requestId, reply.expiredAt);
+  if ("expiredAt" in reply) throw new RequestNotOpenError("request_expired", agentId, requestId, reply.expiredAt);
   let answer: unknown;
   try {
     answer = await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));

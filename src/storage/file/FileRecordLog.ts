@@ -141,7 +141,7 @@ export class FileRecordLog implements RecordLog {
    * at every file, also where a reader finds no beginning.
    *
    * @param to a storage that has no agent of this id.
-   * @throws AgentExistsError when it has one; nothing was written then.
+   * @throws AlreadyExistsError when it has one; nothing was written then.
    */
   async salvage(agentId: string, to: FileRecordLog): Promise<SalvageReport> {
     return salvageAgent(this.#side(agentId), to.#side(agentId));

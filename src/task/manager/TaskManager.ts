@@ -4,7 +4,7 @@ import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecor
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { TaskExistsError } from "../../errors/task/TaskExistsError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
@@ -52,12 +52,12 @@ export class TaskManager {
   /**
    * Stores a new task in the queue. A worker, or a run of its agent, starts it.
    *
-   * @throws InvalidInputError, which names the fields; TaskExistsError when the id is in use; NotSerializableError.
+   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
     await using journal = await this.#logs.openJournal(taskId);
-    if (journal.statusState.run || journal.statusState.task) throw new TaskExistsError(taskId);
+    if (journal.statusState.run || journal.statusState.task) throw new AlreadyExistsError("task_exists", taskId);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     journal.append([taskRecord(given), run, queued]);

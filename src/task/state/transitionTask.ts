@@ -44,8 +44,7 @@ export function transitionTask<Status extends TaskStatus>(
   checkSchema(transitionSchema, transition, "transition of a task");
   const { to, at, data } = transition;
   const allowed = allowedTransitions(task);
-  if (!allowed.includes(to))
-    throw new TransitionNotAllowedError({ taskId: task.taskId, from: task.status, to, allowed });
+  if (!allowed.includes(to)) throw new TransitionNotAllowedError(task.taskId, task.status, to, allowed);
   const checked = checkSchema(stateDataSchemas[to], data, `data of a task that is ${to}`);
   // The schema that passed is the one of this status.
   return { ...task, status: to, updatedAt: at, data: checked } as TaskWithStatus<Status>;

@@ -42,6 +42,6 @@ export class Expectations {
   }
 
   fail(subject: string, expected: string, found: string): never {
-    throw new ConformanceError(this.#requirement, { subject, expected, found });
+    throw new ConformanceError(this.#requirement, subject, expected, found);
   }
 }

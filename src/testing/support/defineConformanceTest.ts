@@ -17,8 +17,7 @@ export function defineConformanceTest<Made, Subject>(
         await body(subject, new Expectations(name));
       } catch (error) {
         if (error instanceof ConformanceError) throw error;
-        const difference = { subject: "what it threw", expected: "nothing", found: describeValue(error) };
-        throw new ConformanceError(name, difference, { cause: error });
+        throw new ConformanceError(name, "what it threw", "nothing", describeValue(error), { cause: error });
       }
     },
   };

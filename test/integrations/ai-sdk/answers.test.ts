@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  aiSdkExecutor,
-  ModelAnswerEmptyError,
-  ModelAnswerFilteredError,
-  ModelAnswerIncompleteError,
-  UnsupportedModelAnswerError,
-} from "agent-persistence/ai-sdk";
+import { aiSdkExecutor, UnusableModelAnswerError } from "agent-persistence/ai-sdk";
 import { ask, executorOf, partsOf } from "./ask.ts";
 import { ChatServer, completion, text } from "./ChatServer.ts";
 import { fakeModel, type FakeAnswer } from "./fakeModel.ts";
@@ -61,8 +55,8 @@ describe("an answer over HTTP", () => {
     await using server = await ChatServer.start();
     server.next(completion(message));
     const failure = await ask(executorOf(server)).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(ModelAnswerEmptyError);
-    expect(failure).toMatchObject({ code: "model_answer_empty", model: "served", finishReason: "stop" });
+    expect(failure).toBeInstanceOf(UnusableModelAnswerError);
+    expect(failure).toMatchObject({ code: "model_answer_empty", model: "served", detail: "stop" });
   });
 
   it("with nothing but used-up tokens says what to raise", async () => {
@@ -75,7 +69,7 @@ describe("an answer over HTTP", () => {
     await using server = await ChatServer.start();
     server.next(completion({ content: "First, take" }, "content_filter"));
     const failure = await ask(executorOf(server)).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(ModelAnswerFilteredError);
+    expect(failure).toBeInstanceOf(UnusableModelAnswerError);
     expect(failure).toMatchObject({ code: "model_answer_filtered", model: "served", provider: "loopback.chat" });
   });
 });
@@ -86,8 +80,8 @@ describe("an answer of any model", () => {
 
   it.each(["error", "interrupted"])("that ended with %s is refused", async (finishReason) => {
     const failure = await answerWith([{ type: "text", text: "Once" }], finishReason).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(ModelAnswerIncompleteError);
-    expect(failure).toMatchObject({ code: "model_answer_incomplete", rawFinishReason: "odd" });
+    expect(failure).toBeInstanceOf(UnusableModelAnswerError);
+    expect(failure).toMatchObject({ code: "model_answer_incomplete", detail: "odd" });
   });
 
   it.each([
@@ -96,7 +90,7 @@ describe("an answer of any model", () => {
     [{ type: "custom", kind: "some.thing" }, /custom/],
   ])("with what no message can keep is refused", async (part, named) => {
     const failure = await answerWith([part, { type: "text", text: "so" }]).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(UnsupportedModelAnswerError);
+    expect(failure).toBeInstanceOf(UnusableModelAnswerError);
     expect(failure).toMatchObject({ code: "unsupported_model_answer", message: expect.stringMatching(named) });
   });
 

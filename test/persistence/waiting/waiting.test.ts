@@ -309,8 +309,8 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     });
     await expect(durableAgent(twice, opened()).run("go")).rejects.toMatchObject({
       code: "duplicate_request",
-      id: "same",
-      nodeId: "ask",
+      duplicateName: "same",
+      within: "ask",
     });
     const again = await storage.open();
     const once = asking((_input, context) => context.requestInput({ id: "same", prompt: "?", schema: z.string() }));

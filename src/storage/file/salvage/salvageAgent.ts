@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../../checkpoint/records/CheckpointRecord.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
-import { AgentExistsError } from "../../../errors/storage/AgentExistsError.ts";
+import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import { parseBlobReference } from "../../blobReference.ts";
@@ -48,7 +48,8 @@ interface FoundLine extends FoundEntry {
 /** Copies what is intact of a log, byte for byte, into another folder. What is damaged is only read. */
 export async function salvageAgent(source: SalvageSide, target: SalvageSide): Promise<SalvageReport> {
   const { agentId } = source.folder;
-  if ((await listSegments(target.backend, target.folder)).length > 0) throw new AgentExistsError(agentId);
+  if ((await listSegments(target.backend, target.folder)).length > 0)
+    throw new AlreadyExistsError("agent_exists", agentId);
   const { lines, highest } = await findLines(source);
   const { from, appends, unreachable } = intactChain(lines);
   const report = {
@@ -136,7 +137,7 @@ async function writeSegment(
   const closed = Buffer.from(encodeControl("closed", {}, backend.sha256));
   const content = Buffer.concat([wholeSegment(claim, lines, from, backend.sha256), closed]);
   const segment = await publishSegment(backend, folder, claim, content);
-  if (segment === undefined) throw new AgentExistsError(folder.agentId);
+  if (segment === undefined) throw new AlreadyExistsError("agent_exists", folder.agentId);
   await segment.close();
 }
 

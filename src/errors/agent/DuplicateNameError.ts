@@ -1,0 +1,26 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** A key, name or id that must be unique is used twice. */
+export class DuplicateNameError extends AgentPersistenceError {
+  constructor(
+    override readonly code: "duplicate_feature" | "duplicate_node" | "duplicate_request" | "duplicate_tool",
+    /** The key of the feature, the name of the node or tool, or the id of the request. */
+    readonly duplicateName: string,
+    /** The graph that has two such nodes, or the path of the node that asked twice; absent for a feature or a tool. */
+    readonly within?: string,
+  ) {
+    super(messages[code](duplicateName, within));
+  }
+}
+
+const messages: Readonly<Record<DuplicateNameError["code"], (name: string, within?: string) => string>> = {
+  duplicate_feature: (key) =>
+    `The agent already has a feature with the key "${key}". Install it once, with all of its options.`,
+  duplicate_node: (name, graph) =>
+    `Graph "${graph}" already has a node named "${name}". Names must be unique within a graph: rename one of the nodes.`,
+  duplicate_request: (id, nodeId) =>
+    `Node "${nodeId}" asked for input with the id ${JSON.stringify(id)} twice in one visit. ` +
+    `Give each request its own id, for example one that contains the number of the round.`,
+  duplicate_tool: (name) =>
+    `The agent was given two tools named "${name}". The model tells tools apart by name: rename one of them.`,
+};

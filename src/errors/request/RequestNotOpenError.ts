@@ -1,0 +1,31 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quotedList } from "../quotedList.ts";
+
+/**
+ * A request is no longer waiting for an answer, or never was. Nothing has changed. A node that asked gets it as
+ * `request_expired` when nobody answered in time, and may catch it; otherwise the run fails, and asks anew when resumed.
+ */
+export class RequestNotOpenError extends AgentPersistenceError {
+  constructor(
+    override readonly code: "request_answered" | "request_expired" | "request_not_found",
+    readonly agentId: string,
+    readonly requestId: string,
+    /** When the request expired, in ISO 8601; absent unless it has expired. */
+    readonly expiredAt?: string,
+    /** The ids of the requests that the agent is waiting for; absent unless the request was not found. */
+    readonly openRequests?: readonly string[],
+  ) {
+    const request = `Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)}`;
+    super(messages[code](request, expiredAt, openRequests));
+  }
+}
+
+const messages: Readonly<
+  Record<RequestNotOpenError["code"], (request: string, expiredAt?: string, open?: readonly string[]) => string>
+> = {
+  request_answered: (request) => `${request} is already answered; the first answer counts. Resume the agent to use it.`,
+  request_expired: (request, expiredAt) =>
+    `${request} expired at ${expiredAt} without an answer. Resume the agent: the node that asked gets this error and may catch it; a run that failed with it asks anew.`,
+  request_not_found: (request, _expiredAt, open = []) =>
+    `${request} is not waiting for an answer; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}. A rollback, a new execution point and a new run drop earlier requests: getRequests() lists the open ones.`,
+};

@@ -1,0 +1,24 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** An agent, a task or a checkpoint cannot be written, because its id is taken. Nothing has changed. */
+export class AlreadyExistsError extends AgentPersistenceError {
+  constructor(
+    override readonly code: "agent_exists" | "checkpoint_exists" | "task_exists",
+    /** The agent; a task has the id of its agent. */
+    readonly agentId: string,
+    /** The checkpoint; absent unless one was to be saved. */
+    readonly checkpointId?: string,
+    reason?: string,
+  ) {
+    super(messages[code](JSON.stringify(agentId), JSON.stringify(checkpointId), reason));
+  }
+}
+
+const messages: Readonly<
+  Record<AlreadyExistsError["code"], (id: string, checkpoint?: string, reason?: string) => string>
+> = {
+  agent_exists: (id) => `The storage already has an agent ${id}. Choose a storage without an agent of this id.`,
+  checkpoint_exists: (id, checkpoint, reason) => `Checkpoint ${checkpoint} of agent ${id} cannot be saved: ${reason}.`,
+  task_exists: (id) =>
+    `The storage already has an agent or a task ${id}. Give the new task another taskId, or leave taskId out to get a new one.`,
+};
