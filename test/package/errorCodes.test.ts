@@ -31,7 +31,7 @@ function definedErrors(): string[] {
     const text = readFileSync(`${repository}src/errors/${file}`, "utf8");
     const declared = /readonly code(?: =|:)((?:[\s|]*"[a-z_]+")+)/.exec(text)?.[1];
     const codes = [...(declared ?? "").matchAll(/[a-z_]+/g)];
-    expect(codes, file).not.toEqual([]);
+    expect({ file, codes }).not.toEqual({ file, codes: [] });
     return codes.map(([code]) => `${code} ${basename(file, ".ts")}`);
   });
 }
