@@ -31,7 +31,7 @@ export default defineConfig({
     // The default leaves one core idle.
     maxWorkers: availableParallelism(),
     testTimeout: soak ? 900_000 : 180_000,
-    hookTimeout: 120_000,
+    hookTimeout: 180_000,
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
   },
 });
