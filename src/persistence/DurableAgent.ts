@@ -20,7 +20,7 @@ import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { inverseInDoubt } from "./doubt/inverseInDoubt.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
-import { openWithRetry } from "./run/openWithRetry.ts";
+import { openWithRetry } from "../journal/openWithRetry.ts";
 import { pendingInputs } from "./waiting/pendingInputs.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";

@@ -8,7 +8,7 @@ import {
   strategy,
 } from "agent-persistence";
 import { StopRequestedError } from "agent-persistence/feature";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskNotFoundError, TransitionNotAllowedError } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";

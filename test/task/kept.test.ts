@@ -1,5 +1,5 @@
 import { persistence, strategy } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";

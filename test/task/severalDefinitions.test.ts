@@ -1,5 +1,5 @@
 import { AIAgent, Persistence, persistence, tool, type AgentFilter } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { recoverTasks, TaskManager, type RecoverAllOptions } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";

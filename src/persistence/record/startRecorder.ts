@@ -34,16 +34,6 @@ export interface NewRun {
   readonly opening: readonly AgentRecord[];
 }
 
-/** The record of a run that is asked for now. */
-export function runRecord(journal: Journal, runId: string, input: unknown): RunRecord {
-  return {
-    kind: "run",
-    run: runId,
-    input: journal.writer.value(input, "the input of the run"),
-    at: journal.clock.now(),
-  };
-}
-
 /** The recorder of a new run; its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,

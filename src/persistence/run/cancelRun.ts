@@ -1,6 +1,6 @@
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
-import { endRecords } from "./endRecords.ts";
-import { stopAndOpen } from "./openWithRetry.ts";
+import { endRecords } from "../../journal/endRecords.ts";
+import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /**

@@ -1,8 +1,7 @@
-import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../../checkpoint/data/FileChange.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { AgentLog } from "../../storage/AgentLog.ts";
-import type { RecordLog } from "../../storage/RecordLog.ts";
+import { changedFiles } from "../../journal/changedFiles.ts";
 import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { z } from "zod";
@@ -28,16 +27,4 @@ export function completionData(
       ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
     };
   };
-}
-
-/** The paths of the files that a run has changed, and that nothing has taken back since: each once, sorted. */
-export async function changedFiles(log: RecordLog, agentId: string, runId: string): Promise<readonly string[]> {
-  const stored = await AgentLog.readNotes(log, agentId, fileNoteKey);
-  const { notes, revertedNotes, lanes } = stored.index;
-  const changes = notes
-    .filter((note) => note.record.key === fileNoteKey && !revertedNotes.has(note))
-    .filter(({ record }) => lanes.get(record.lane)?.runId === runId)
-    .flatMap(({ record }) => fileChangesIn(stored.readValue(record.value)));
-  const { modified, created, deleted } = summarizeFileChanges(changes);
-  return [...modified, ...created, ...deleted].map(({ path }) => path).toSorted();
 }

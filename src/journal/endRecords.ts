@@ -1,10 +1,10 @@
-import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import { recordsBefore } from "../../checkpoint/state/statusRecords.ts";
-import type { Journal } from "../../journal/Journal.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { nextVisitOf, type AgentState } from "../checkpoint/state/AgentState.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
+import { recordsBefore } from "../checkpoint/state/statusRecords.ts";
+import type { Journal } from "./Journal.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
 
 /** How a run ends that does not end by itself. */
 export type RunEnd =

@@ -1,0 +1,49 @@
+import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
+import type { Clock } from "../internal/Clock.ts";
+import type { Journal } from "./Journal.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+
+const firstPauseMs = 20;
+const longestPauseMs = 500;
+
+/** What opens agents. */
+interface Opener {
+  readonly clock: Clock;
+  openJournal(agentId: string): Promise<Journal>;
+}
+
+/** Takes ownership of an agent, and waits for its owner. @throws AgentBusyError when the agent is busy for longer than `timeoutMs`. */
+export async function openWithRetry(
+  opener: Opener,
+  agentId: string,
+  timeoutMs: number,
+  whileBusy: () => Promise<void> = async () => {},
+): Promise<Journal> {
+  const { clock } = opener;
+  const until = clock.monotonic() + timeoutMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await opener.openJournal(agentId);
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      await whileBusy();
+      const left = until - clock.monotonic();
+      if (left <= 0) throw error;
+      await pause(clock, Math.min(pauseMs, left));
+    }
+  }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
+/** Asks the owner of an agent to stop, waits for it, and takes ownership. @throws AgentBusyError when that takes longer than `timeoutMs`. */
+export async function stopAndOpen(
+  opener: Opener & { readonly log: RecordLog },
+  agentId: string,
+  { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
+): Promise<Journal> {
+  // Asked again at each try: another process may have taken the agent in the meantime.
+  return openWithRetry(opener, agentId, timeoutMs, () => opener.log.requestStop(agentId, reason));
+}

@@ -1,0 +1,12 @@
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
+import type { Journal } from "./Journal.ts";
+
+/** The record of a run that begins now. */
+export function runRecord(journal: Journal, runId: string, input: unknown): RunRecord {
+  return {
+    kind: "run",
+    run: runId,
+    input: journal.writer.value(input, "the input of the run"),
+    at: journal.clock.now(),
+  };
+}
