@@ -56,10 +56,10 @@ class Polling {
 }
 
 // In memory alone: the clock that a test moves would outrun real files.
-describe("a worker that polls takes a task again", () => {
+describe("a worker that polls", () => {
   const open = async () => logStorages[0]!.open();
 
-  it("that was paused while it ran, once it is resumed, and not before", async () => {
+  it("a polling worker claims a task that was paused while it ran only after it is resumed", async () => {
     const at = new Polling(await open());
     await at.tasks.create({ taskId: "t", taskName: "n", inputRequest: "in" });
     let entered = 0;
@@ -80,7 +80,7 @@ describe("a worker that polls takes a task again", () => {
     expect(await at.end()).toEqual(["interrupted", "completed"]);
   });
 
-  it("whose files could not be reserved since a storage failed, less and less often", async () => {
+  it("a polling worker retries a task whose reservation met a failed storage at growing intervals", async () => {
     const at = new Polling(await open());
     const reserves = [{ path: "a", operation: "write" }] as const;
     for (const taskId of ["one", "two"]) await at.tasks.create({ taskId, taskName: "n", inputRequest: "in", reserves });
@@ -142,26 +142,29 @@ const damages: readonly (readonly [string, string, (segment: string) => Promise<
 ];
 
 describe.each(["queued", "in_progress"])("a task %s that cannot be read", (status) => {
-  it.each(damages)("keeps no worker from the others, and is told of: %s", async (_name, code, damage) => {
-    const directory = await testDirectory();
-    const opened = () => new FilePersistenceStorageProvider({ directory });
-    const created = new TaskManager({ storage: opened() });
-    for (const taskId of ["bad", "good"]) await created.create({ taskId, taskName: "n", inputRequest: taskId });
-    if (status === "in_progress") await created.start("bad");
-    for (const segment of (await segmentPaths(directory, "bad")).slice(-1)) await damage(segment);
-    const tasks = new TaskManager({ storage: opened() });
-    const outcomes: TaskOutcome[] = [];
-    const agents = durableAgent(
-      oneNode((input) => input),
-      opened(),
-    );
-    await new TaskWorker({ tasks, agents, onOutcome: (outcome) => void outcomes.push(outcome) }).run();
-    expect(outcomes).toMatchObject([
-      { taskId: "bad", outcome: "interrupted", error: { code } },
-      { taskId: "good", outcome: "completed" },
-    ]);
-    const listed: string[] = [];
-    for await (const { taskId } of tasks.list()) listed.push(taskId);
-    expect(listed.filter((taskId) => taskId === "good")).toEqual(["good"]);
-  });
+  it.each(damages)(
+    "a worker runs the other tasks when one cannot be read, and reports it as interrupted: %s",
+    async (_name, code, damage) => {
+      const directory = await testDirectory();
+      const opened = () => new FilePersistenceStorageProvider({ directory });
+      const created = new TaskManager({ storage: opened() });
+      for (const taskId of ["bad", "good"]) await created.create({ taskId, taskName: "n", inputRequest: taskId });
+      if (status === "in_progress") await created.start("bad");
+      for (const segment of (await segmentPaths(directory, "bad")).slice(-1)) await damage(segment);
+      const tasks = new TaskManager({ storage: opened() });
+      const outcomes: TaskOutcome[] = [];
+      const agents = durableAgent(
+        oneNode((input) => input),
+        opened(),
+      );
+      await new TaskWorker({ tasks, agents, onOutcome: (outcome) => void outcomes.push(outcome) }).run();
+      expect(outcomes).toMatchObject([
+        { taskId: "bad", outcome: "interrupted", error: { code } },
+        { taskId: "good", outcome: "completed" },
+      ]);
+      const listed: string[] = [];
+      for await (const { taskId } of tasks.list()) listed.push(taskId);
+      expect(listed.filter((taskId) => taskId === "good")).toEqual(["good"]);
+    },
+  );
 });

@@ -40,7 +40,7 @@ const moves = [
 ];
 
 describe.each(logStorages)("$name: the listener of an agent", (storage) => {
-  it("is told of the first checkpoint of a task as of that of any run", async () => {
+  it("the listener of an agent gets the first checkpoint of a task like that of any run", async () => {
     const opened = await storage.open();
     const told: string[] = [];
     await new TaskManager({ storage: opened() }).create({ taskId: "a", taskName: "n", inputRequest: "in" });
@@ -52,7 +52,7 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
 });
 
 describe.each(logStorages)("$name: the listener of a task manager", (storage) => {
-  it("is told of every move, with its data, once it is durable", async () => {
+  it("the listener of a task manager gets every status change with its data, once it is durable", async () => {
     const opened = await storage.open();
     const told: PersistenceEvent[] = [];
     const lines: string[] = [];
@@ -78,7 +78,7 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
     expect(lines).toContain("2026-01-01T00:00:00.000Z t: in_progress → paused");
   });
 
-  it("is told of nothing that was refused", async () => {
+  it("the listener of a task manager gets nothing for a refused change", async () => {
     const opened = await storage.open();
     const told: PersistenceEvent[] = [];
     const tasks = new TaskManager({ storage: opened(), onEvent: (event) => void told.push(event) });
@@ -95,18 +95,21 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
       },
     ],
     ["rejects", () => Promise.reject(new Error("no listener"))],
-  ] as const)("that %s is reported, and every move is made", async (_name, onEvent) => {
-    const opened = await storage.open();
-    const reported: string[] = [];
-    const onListenerError = (_error: unknown, { kind, agentId }: PersistenceEvent) =>
-      void reported.push(`${kind} ${agentId}`);
-    const tasks = new TaskManager({ storage: opened(), onEvent, onListenerError });
-    await moveAbout(tasks);
-    expect(reported.filter((text) => text.startsWith("status_changed"))).toHaveLength(moves.length);
-    expect([(await tasks.get("t"))?.status, (await tasks.get("u"))?.status]).toEqual(["cancelled", "completed"]);
-  });
+  ] as const)(
+    "a listener of a task manager that %s is reported, and every status change is made",
+    async (_name, onEvent) => {
+      const opened = await storage.open();
+      const reported: string[] = [];
+      const onListenerError = (_error: unknown, { kind, agentId }: PersistenceEvent) =>
+        void reported.push(`${kind} ${agentId}`);
+      const tasks = new TaskManager({ storage: opened(), onEvent, onListenerError });
+      await moveAbout(tasks);
+      expect(reported.filter((text) => text.startsWith("status_changed"))).toHaveLength(moves.length);
+      expect([(await tasks.get("t"))?.status, (await tasks.get("u"))?.status]).toEqual(["cancelled", "completed"]);
+    },
+  );
 
-  it("that fails with nobody to tell becomes a warning of the process", async () => {
+  it("a failing listener of a task manager without onListenerError becomes a process warning", async () => {
     const opened = await storage.open();
     const warnings = vi.spyOn(process, "emitWarning");
     const warned = new Promise<void>((resolve) => warnings.mockImplementation(() => resolve()));

@@ -30,7 +30,7 @@ function rounds(world: World, fault: Fault) {
 }
 
 describe.each(logStorages)("$name: a task whose later run has failed and was pruned", (storage) => {
-  it("is restarted from the first checkpoint of that run, with all of it taken back", async () => {
+  it("a task whose later run failed and was pruned restarts at the first checkpoint of that run, with all of it reverted", async () => {
     const opened = await storage.open();
     const world = new World();
     const fault = new Fault();

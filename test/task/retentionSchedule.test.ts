@@ -42,7 +42,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     return { agent, storage, clock, events, make, after };
   }
 
-  it("prunes daily at 03:00 local time, and not a millisecond before", async () => {
+  it("a retention schedule prunes daily at 03:00 local time, and not a millisecond before", async () => {
     const { after, events } = await scheduled();
     expect(await after(2 * hour - 1)).toBe(0);
     expect(await after(0)).toBe(0);
@@ -50,7 +50,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(events.at(-1)).toMatchObject({ kind: "checkpoint_pruned", agentId: "a", dropped: false });
   });
 
-  it("prunes at the times of a cron expression, or of a nickname for one", async () => {
+  it("a retention schedule prunes at the times of a cron expression, or of a nickname for one", async () => {
     const early = await scheduled({ schedule: "30 1 * * *" });
     expect([await early.after(30 * minute - 1), await early.after(1)]).toEqual([0, 1]);
     // 10 January 2026 is a Saturday.
@@ -60,12 +60,12 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect([await nickname.after(21 * day), await nickname.after(2 * day)]).toEqual([0, 1]);
   });
 
-  it("prunes at no time when its schedule is false", async () => {
+  it("a retention schedule that is false prunes at no time", async () => {
     const never = await scheduled({ schedule: false });
     expect(await never.after(3 * day)).toBe(0);
   });
 
-  it("lets two scheduled times wait for a pruning in progress, and skips the others", async () => {
+  it("a retention schedule lets two scheduled times wait for a pruning in progress, and skips the others", async () => {
     const { make, agent, clock } = await scheduled({ schedule: "* * * * *" });
     const prune = vi.spyOn(persistence(agent), "prune");
     const schedule = make();
@@ -75,7 +75,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(prune).toHaveBeenCalledTimes(3);
   });
 
-  it("prunes when the disk has become too full, and not while it is not", async () => {
+  it("a retention schedule prunes when the disk becomes too full, and not before", async () => {
     let use = 0.8;
     const { after } = await scheduled({ schedule: false, diskUsage: () => use });
     expect(await after(day)).toBe(0);
@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(await after(5 * minute)).toBe(1);
   });
 
-  it("takes a disk that stays too full as one reason, and one that fills again as another", async () => {
+  it("a retention schedule prunes once while the disk stays too full, and again when it fills anew", async () => {
     const uses = [0.9, 0.95, 0.9, 0.5, 0.9, 0.9];
     const left = [...uses];
     const prunedBefore: number[] = [];
@@ -109,7 +109,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(prune).toHaveBeenCalledTimes(2);
   });
 
-  it("does nothing before it is started, nor after it was disposed", async () => {
+  it("a retention schedule does nothing before it is started and after it was disposed", async () => {
     const { make, clock, events } = await scheduled({ diskUsage: () => 1 });
     const schedule = make();
     clock.advance(3 * day);
@@ -119,7 +119,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(() => schedule.start()).toThrow("was disposed");
   });
 
-  it("drops nothing early for a clock that jumps, and follows it to its hour", async () => {
+  it("a retention schedule drops no agent early when the clock jumps, and follows the new time", async () => {
     const { make, clock, events, storage } = await scheduled();
     const schedule = make();
     schedule.start();
@@ -136,13 +136,13 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(listed).toEqual(["a"]);
   });
 
-  it("drops a finished agent after its time, at the hour", async () => {
+  it("a retention schedule drops a finished agent after its days, at the scheduled time", async () => {
     const { after, events } = await scheduled();
     await after(...Array.from({ length: 8 * 24 }, () => hour));
     expect(events.filter(({ kind }) => kind === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });
   });
 
-  it("tells what fails and goes on: a probe, a listing, an agent", async () => {
+  it("a retention schedule reports a failed disk usage, list or agent, and continues", async () => {
     const broken = new Error("no disk");
     const probe = vi.fn<() => Promise<number>>(async () => 0).mockRejectedValueOnce(broken);
     const { after, events, storage } = await scheduled({ diskUsage: probe });
@@ -159,7 +159,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(told()).toEqual([0, 1, 2].map(() => ["a", broken]));
   });
 
-  it("tells what was pruned and could not be removed, and removes it the next day", async () => {
+  it("a retention schedule reports bytes that it could not remove, and removes them the next day", async () => {
     const { after, events, storage } = await scheduled();
     const full = new Error("no space");
     const take = storage.log.open.bind(storage.log);
@@ -175,7 +175,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
   });
 });
 
-it("warns of what fails where nobody listens", async () => {
+it("a retention schedule of an agent without onEvent reports its errors as process warnings", async () => {
   const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const clock = new SimulatedClock(night);
   const agent = durableAgent(counting(), new InMemoryPersistenceStorageProvider(), { clock });
@@ -187,7 +187,7 @@ it("warns of what fails where nobody listens", async () => {
   warnings.mockRestore();
 });
 
-it("refuses what cannot be meant", () => {
+it("a retention schedule refuses wrong cron expressions, limits and intervals", () => {
   const agent = durableAgent(counting(), new InMemoryPersistenceStorageProvider());
   const make = (options: RetentionScheduleOptions) => () => new RetentionSchedule(agent, options);
   for (const schedule of ["3:00", "60 3 * * *", "0 3 * *", "@reboot", "0 0 3 * * * *", "every day"])
@@ -198,7 +198,7 @@ it("refuses what cannot be meant", () => {
     expect(make({ checkEveryMs })).toThrow(/Invalid options.*"checkEveryMs"/);
 });
 
-it("knows how full a disk is", async () => {
+it("diskUsage measures how full a disk is", async () => {
   const use = await diskUsage(tmpdir())();
   expect(use).toBeGreaterThan(0);
   expect(use).toBeLessThanOrEqual(1);

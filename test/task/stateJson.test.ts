@@ -52,7 +52,7 @@ describe.each(statuses)("state.json of a task that is %s", (status) => {
     return { directory, path: join(agentPath(directory, "t"), "state.json") };
   }
 
-  it("has the design's keys", async () => {
+  it("state.json has the keys of the design", async () => {
     const { path } = await written();
     const state = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
     expect(state).toMatchObject({

@@ -28,11 +28,11 @@ const table: Readonly<Record<TaskStatus, string>> = {
 const pairs = statuses.flatMap((from) => statuses.map((to, column) => ({ from, to, allowed: table[from][column] })));
 
 describe("the moves of a task", () => {
-  it("are asked about for 49 pairs", () => {
+  it("the table of transitions has 49 pairs of statuses", () => {
     expect(pairs).toHaveLength(49);
   });
 
-  it.each(pairs)("$from → $to: $allowed", ({ from, to, allowed }) => {
+  it.each(pairs)("the transition $from → $to is allowed (y) or refused (-): $allowed", ({ from, to, allowed }) => {
     const task = exampleTask(from);
     const move = { to, at, data: exampleData[to] };
     if (allowed === "y") {
@@ -51,7 +51,7 @@ describe("the moves of a task", () => {
     for (const named of ['"t"', from, to, ...STATE_TRANSITIONS[from]]) expect(refused.message).toContain(named);
   });
 
-  it("end with a failure that is not recoverable", () => {
+  it("a failure that is not recoverable allows no transition", () => {
     const task = { ...exampleTask("failed"), data: { ...exampleData.failed, recoverable: false } } as Task;
     expect(allowedTransitions(task)).toEqual([]);
     expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow(
@@ -94,7 +94,7 @@ const predecessor = (status: TaskStatus) => statuses.find((from) => STATE_TRANSI
 
 describe("the data of a status", () => {
   it.each(statuses.flatMap((to) => wrong[to].map(([field, value]) => ({ to, field, value }))))(
-    "$to names $field when it is $value",
+    "the data of a task that is $to is refused when $field is $value",
     ({ to, field, value }) => {
       const { [field]: _left, ...rest } = exampleData[to] as unknown as Record<string, unknown>;
       const data = (value === undefined ? rest : { ...rest, [field]: value }) as never;
@@ -105,7 +105,7 @@ describe("the data of a status", () => {
     },
   );
 
-  it("holds no field of another status", () => {
+  it("the data of a status with a field of another status is refused", () => {
     const data = { ...exampleData.cancelled, pauseReason: "?" };
     expect(() => transitionTask(exampleTask("queued"), { to: "cancelled", at, data })).toThrow("pauseReason");
   });
@@ -123,11 +123,11 @@ describe("a task that can go on", () => {
     ["completed", undefined, false],
     ["failed", undefined, true],
     ["cancelled", undefined, false],
-  ] as const)("%s, its owner %s: %s", (status, owner, expected) => {
+  ] as const)("isResumable of a task that is %s with an owner that is %s: %s", (status, owner, expected) => {
     expect(isResumable(exampleTask(status), owner)).toBe(expected);
   });
 
-  it("is not one whose failure is not recoverable", () => {
+  it("a task whose failure is not recoverable is not resumable", () => {
     const data = { ...exampleData.failed, recoverable: false };
     expect(isResumable({ status: "failed", data })).toBe(false);
   });

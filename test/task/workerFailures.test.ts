@@ -6,7 +6,7 @@ import { oneNode } from "./oneNode.ts";
 
 const reserves = [{ path: "a", operation: "write" }] as const;
 
-describe.each(logStorages)("$name: when a worker cannot go on", (storage) => {
+describe.each(logStorages)("$name: failures of a worker", (storage) => {
   async function queue(...taskIds: readonly string[]) {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
@@ -16,32 +16,37 @@ describe.each(logStorages)("$name: when a worker cannot go on", (storage) => {
     return { opened, tasks };
   }
 
-  it.each([1, 2, 5, 30])("it says why, once all that runs has ended: %i at once", async (concurrency) => {
-    const { opened, tasks } = await queue("good", ...Array.from({ length: 8 }, (_unused, index) => `bad${index}`));
-    const other = (await storage.open())();
-    const elsewhere = new TaskManager({ storage: (await storage.open())() });
-    let isOver = false;
-    let fail = (): void => {};
-    const failed = new Promise<void>((resolve) => (fail = resolve));
-    const get = tasks.get.bind(tasks);
-    vi.spyOn(tasks, "get").mockImplementation((taskId) => {
-      if (taskId.startsWith("bad")) fail();
-      return get(taskId);
-    });
-    const body = async (input: string) => {
-      // Alone, it ends before another task can fail.
-      if (concurrency > 1) await failed;
-      await elsewhere.create({ taskName: "n", inputRequest: "takes longer than the failure" });
-      isOver = true;
-      return input;
-    };
-    const agents = { g: durableAgent(oneNode(body), opened()), b: durableAgent(oneNode(body), other) };
-    await expect(new TaskWorker({ tasks, agents, concurrency }).run()).rejects.toMatchObject({ code: "other_storage" });
-    expect(isOver).toBe(true);
-    expect(await tasks.get("good")).toMatchObject({ status: "completed" });
-  });
+  it.each([1, 2, 5, 30])(
+    "a worker with an agent of another storage rejects after its tasks have ended: %i at once",
+    async (concurrency) => {
+      const { opened, tasks } = await queue("good", ...Array.from({ length: 8 }, (_unused, index) => `bad${index}`));
+      const other = (await storage.open())();
+      const elsewhere = new TaskManager({ storage: (await storage.open())() });
+      let isOver = false;
+      let fail = (): void => {};
+      const failed = new Promise<void>((resolve) => (fail = resolve));
+      const get = tasks.get.bind(tasks);
+      vi.spyOn(tasks, "get").mockImplementation((taskId) => {
+        if (taskId.startsWith("bad")) fail();
+        return get(taskId);
+      });
+      const body = async (input: string) => {
+        // Alone, it ends before another task can fail.
+        if (concurrency > 1) await failed;
+        await elsewhere.create({ taskName: "n", inputRequest: "takes longer than the failure" });
+        isOver = true;
+        return input;
+      };
+      const agents = { g: durableAgent(oneNode(body), opened()), b: durableAgent(oneNode(body), other) };
+      await expect(new TaskWorker({ tasks, agents, concurrency }).run()).rejects.toMatchObject({
+        code: "other_storage",
+      });
+      expect(isOver).toBe(true);
+      expect(await tasks.get("good")).toMatchObject({ status: "completed" });
+    },
+  );
 
-  it("and goes on after files that could not be given back, of which it warns", async () => {
+  it("a worker warns of files that it could not release, and continues", async () => {
     const { opened, tasks } = await queue();
     for (const taskId of ["a", "b"]) await tasks.create({ taskId, taskName: "n", inputRequest: taskId, reserves });
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
