@@ -3,7 +3,13 @@ export type { AbortGrace } from "./agent/feature/AbortGrace.ts";
 export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
 export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
-export type { Around, ClaimableOption, FeaturePipeline, Listener } from "./agent/feature/FeaturePipeline.ts";
+export type {
+  Around,
+  ClaimableOption,
+  FeaturePipeline,
+  Listener,
+  PipelineInterceptors,
+} from "./agent/feature/FeaturePipeline.ts";
 export type {
   CallOrigin,
   InputRequestEvent,

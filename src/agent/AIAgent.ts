@@ -59,7 +59,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
     // Left out only where the type of the configuration allows an empty one.
     const given = (config[0] ?? {}) as Config;
-    this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline, given) });
+    this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline.hooks, given) });
     return this;
   }
 
@@ -115,12 +115,12 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     input: Pick<RunRequest, "input">,
   ): Promise<RunResult<Output>> {
     const { pipeline } = this.#definition;
-    const { agentId = pipeline.agentId } = options;
+    const { agentId = pipeline.hooks.agentId } = options;
     assertAgentId(agentId);
     options.signal?.throwIfAborted();
     this.#hasRun = true;
     const request: RunRequest = { kind, agentId, options, ...input };
-    const result = await pipeline.run(request, (accepted) => executeRun(this.#definition, accepted));
+    const result = await pipeline.around("run", request, (accepted) => executeRun(this.#definition, accepted));
     // The strategy, which made the output, is the one this agent was constructed with.
     return result as RunResult<Output>;
   }

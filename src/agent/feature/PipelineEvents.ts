@@ -68,37 +68,55 @@ export type CallOrigin =
       readonly ordinal: number;
     };
 
-/** Every event, by name, with what its listeners get. */
+/**
+ * Every event by name, with what its listeners get: `onNodeCompleted` of {@link FeaturePipeline} listens to
+ * `nodeCompleted`. The run waits for its listeners. An error that a listener throws fails the run. It is dropped where the
+ * run has failed already: in `agentFailed`, `strategyFailed`, `subgraphFailed` and `nodeFailed`.
+ */
 export interface PipelineEvents {
+  /** A run begins or is resumed, before any of its nodes. Not emitted when a feature answers with a recorded result. */
   agentStarting: { readonly run: AgentRun };
+  /** The run has its output. Emitted before `run` or `resume` resolves. */
   agentCompleted: { readonly run: AgentRun; readonly output: unknown };
+  /** The run rejects with this error; also when it was aborted. */
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** The run ends here, waiting: nothing goes on but these requests. Their node runs again when it is resumed. */
+  /** The run ends as `waiting`: only these requests are pending. Their node runs again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
-  /** The first position is known and its node has not run. Also when the run begins elsewhere than at the start. */
+  /** The first node is known and has not run. Also emitted when the run begins elsewhere than at the start. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
+  /** The strategy has reached its finish. */
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };
+  /** The strategy failed with this error. Emitted after the failures of its node and its subgraphs. */
   strategyFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** The run goes on elsewhere, and the node there has not run. */
+  /** The run has moved to `next`, whose node has not run. */
   runMoved: { readonly run: AgentRun; readonly next: NextStep };
+  /** A visit of a node begins. Emitted before the interceptors of `aroundNode`. */
   nodeStarting: NodeEvent & { readonly run: AgentRun };
-  /** The next node does not start before every listener is done. */
+  /** A node has ended and its edges lead to `next`. Not emitted for a node that moved the run. */
   nodeCompleted: NodeEvent & { readonly run: AgentRun; readonly output: unknown; readonly next: NextStep };
-  /** `unresolved`: the node itself finished with this output, and its edges threw or none matched. */
+  /** A node failed. `unresolved`: the node returned this output, and then its edges threw or none matched. */
   nodeFailed: NodeEvent & {
     readonly run: AgentRun;
     readonly error: unknown;
     readonly unresolved?: { readonly output: unknown };
   };
-  /** Not told about subgraphs around the node where a run begins elsewhere than at the start. */
+  /** The run enters a subgraph. Not emitted for the subgraphs around a node at which the run begins. */
   subgraphStarting: { readonly run: AgentRun; readonly path: string; readonly input: unknown };
+  /** The run leaves a subgraph with this output. */
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
+  /** The run failed inside a subgraph. Emitted for each subgraph around the node, innermost first. */
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
+  /** A node or a tool asks the model. Emitted before the interceptors, so also when one of them replays an answer. */
   modelRequestStarting: ModelRequestEvent;
+  /** The model has answered, or an interceptor has. The answer carries the library's tool-call ids. */
   modelRequestCompleted: ModelRequestEvent & { readonly message: AssistantMessage };
+  /** A request was rejected. The node may catch what the model threw. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
+  /** The tool's schema has accepted the input. Emitted before the interceptors, so also when one replays an outcome. */
   toolCallStarting: ToolCallEvent;
+  /** The tool has returned its output, or an interceptor has. */
   toolCallCompleted: ToolCallEvent & { readonly output: unknown };
+  /** A call failed or was interrupted. The caller may catch what the tool threw. */
   toolCallFailed: ToolCallEvent & { readonly error: unknown };
 }
 

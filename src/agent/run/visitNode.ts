@@ -59,7 +59,7 @@ async function runBody(visit: NodeExecution, event: Event): Promise<unknown> {
   const { nodeId } = event;
   const leaf = graph.leaf(nodeId);
   await pipeline.emit("nodeStarting", event);
-  const output = await pipeline.node(event, async (accepted) =>
+  const output = await pipeline.around("node", event, async (accepted) =>
     leaf.run(await checkSchemaAsync(leaf.input, accepted.input, `input of node "${nodeId}"`), accepted.context),
   );
   if (visit.isMoved) return undefined;

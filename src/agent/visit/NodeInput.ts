@@ -38,7 +38,7 @@ export class NodeInput {
       visit: visit.at,
     };
     const answer = await visit.start({ id: requestId, within: this.#scope.call?.toolCallId }, (signal) =>
-      pipeline.inputRequest(event, (accepted) => visit.hold(accepted, signal)),
+      pipeline.around("inputRequest", event, (accepted) => visit.hold(accepted, signal)),
     );
     // The schema of the request made it.
     return answer as Answer;

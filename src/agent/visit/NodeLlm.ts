@@ -83,7 +83,9 @@ export class NodeLlm implements AgentLlm {
     const refusals = new Set<unknown>();
     let answer: AssistantMessage;
     try {
-      answer = await visit.run.pipeline.modelRequest(event, (accepted) => this.#ask(accepted, signal, refusals));
+      answer = await visit.run.pipeline.around("modelRequest", event, (accepted) =>
+        this.#ask(accepted, signal, refusals),
+      );
     } catch (error) {
       await visit.tell("modelRequestFailed", { ...event, error });
       if (signal.aborted || refusals.has(error)) throw error;

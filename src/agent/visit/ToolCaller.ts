@@ -46,7 +46,7 @@ export class ToolCaller {
     let output: unknown;
     try {
       output = frozenCopy(
-        await visit.run.pipeline.toolCall(event, (accepted) => this.#run(accepted, event, parsed, signal)),
+        await visit.run.pipeline.around("toolCall", event, (accepted) => this.#run(accepted, event, parsed, signal)),
       );
     } catch (error) {
       await visit.tell("toolCallFailed", { ...event, error });
