@@ -1,4 +1,4 @@
-/** Where time comes from. Injected, so that tests move it by hand. */
+/** The source of time. Injected, so that tests control it. */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. Shown to people, never used to decide an order or a lease. */
   now(): number;
@@ -12,7 +12,7 @@ export interface Clock {
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
-/** A longer one would go off at once. */
+/** The platform fires a longer timer at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The clock of the machine. */

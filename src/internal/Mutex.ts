@@ -1,4 +1,4 @@
-/** Runs actions one after another, in the order in which they were asked for; one that fails does not hold up the next. */
+/** Runs actions one at a time, in the order of the calls; a failed action does not stop the next. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-/** Work that is given up when the signal aborts: rejects with the signal's reason then, whether or not the work ends. */
+/** Runs work until the signal aborts: then it rejects with the signal's reason, whether or not the work ends. */
 export async function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   let unlisten: () => void = () => undefined;
@@ -21,8 +21,8 @@ interface Relay {
 const relays = new WeakMap<AbortSignal, Relay>();
 
 /**
- * Calls back when the signal aborts; returns the cancellation. However many runs share a signal, such as one for the
- * shutdown of a server, it gets one listener: from eleven on, the platform warns of a leak.
+ * Calls back when the signal aborts; returns a function that cancels this. A signal gets only one listener, however many
+ * runs share it: the platform warns of a leak from eleven listeners on.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const relay = relays.get(signal) ?? relayOf(signal);

@@ -1,9 +1,9 @@
-/** Values in which everything is frozen: they are given out as they are. */
+/** Values in which everything is frozen: they need no copy. */
 const frozen = new WeakSet<object>();
 
 /**
- * What to give out of an isolated value, so that nobody can change the value through it: what is frozen as it is, and a
- * copy of each date, map, set and array of bytes. Instances of other classes are given out as they are.
+ * A value to hand out in place of a frozen copy, so that a caller cannot change the copy: frozen parts are shared;
+ * dates, maps, sets and bytes are copied. Instances of other classes are shared.
  */
 export function copyMutableParts<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;

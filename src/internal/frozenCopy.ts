@@ -3,10 +3,10 @@ import { maximumDepth } from "./maximumDepth.ts";
 const isolated = new WeakSet<object>();
 
 /**
- * A deep copy that nothing outside can change: plain objects and arrays are copied and frozen, dates, maps, sets and
- * bytes are copied, anything else is kept as it is. So are values that a copy would change, such as an array with keys of
- * its own or an instance of a class: whether they can be stored is for the codec to say. What this function made before is returned as it is, so identity
- * says "the same value".
+ * A deep copy that the owner of the original cannot change: plain objects and arrays are copied and frozen; dates, maps,
+ * sets and bytes are copied. Any other value is returned unchanged, as is one that a copy would alter, such as an array with
+ * own keys or an instance of a class: the codec decides whether it can be stored. A copy that this function made is also
+ * returned unchanged, so identity means "the same value".
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -15,7 +15,7 @@ export function frozenCopy<Value>(value: Value): Value {
   return copy as Value;
 }
 
-/** Freezes in place what nothing else refers to, such as a freshly decoded value, and takes it as already isolated. */
+/** Freezes a value that nothing else refers to, such as a decoded one. {@link frozenCopy} then returns it unchanged. */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
   freeze(value);

@@ -1,12 +1,12 @@
-/** What `CompressionStream` makes of bytes. */
+/** Compresses bytes with `CompressionStream`. */
 export function gzip(bytes: Uint8Array): Promise<Uint8Array> {
   return collect(streamOf(bytes).pipeThrough(new CompressionStream("gzip")), Number.POSITIVE_INFINITY);
 }
 
 /**
- * The inverse of {@link gzip}. Stops as soon as there is more than was stated, so that a small file cannot fill the memory.
+ * The inverse of {@link gzip}. Stops once the output exceeds `length`, so that a small file cannot fill the memory.
  *
- * @param length how many bytes there are to be.
+ * @param length the expected length of the output, in bytes.
  * @throws RangeError when there are more or fewer; TypeError when the bytes are damaged.
  */
 export async function gunzip(bytes: Uint8Array, length: number): Promise<Uint8Array> {

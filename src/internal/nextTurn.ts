@@ -1,4 +1,4 @@
-/** Resolves in the next turn of the event loop: after everything that is ready to run now has run. */
+/** Resolves in the next turn of the event loop, after everything that is ready now has run. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => void };

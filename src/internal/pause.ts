@@ -1,6 +1,6 @@
 import type { Clock } from "./Clock.ts";
 
-/** Waits for a time, in milliseconds, or until the signal is aborted. Zero is no time at all. */
+/** Waits for a time in milliseconds, or until the signal is aborted. With 0 it does not wait. */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0 || signal.aborted) return;
   let end = (): void => {};

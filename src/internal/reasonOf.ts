@@ -1,4 +1,4 @@
-/** What to tell about something that was thrown, whatever it is: even a value whose every look throws again. */
+/** The message of anything that was thrown, even of a value whose properties throw when they are read. */
 export function reasonOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return thrown.message === "" ? String(thrown.name) : `${thrown.message}`;

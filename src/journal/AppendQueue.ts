@@ -5,15 +5,15 @@ import type { BlobStore } from "../storage/BlobStore.ts";
 import { putBlobs } from "../storage/putBlobs.ts";
 import type { AgentSummary, OwnedLog } from "../storage/RecordLog.ts";
 
-/** What goes with records besides themselves. */
+/** What is appended together with records. */
 export interface AppendOptions {
   readonly summary?: AgentSummary;
   readonly snapshot?: boolean;
-  /** True when nothing else is going to be queued in this turn of the event loop: it is not waited for. */
+  /** True when the caller queues nothing else in this turn of the event loop: the append then starts at once. */
   readonly last?: boolean;
 }
 
-/** Is told of what was appended once it is durable, before anybody who waits for it. Must not throw. */
+/** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
 export type AppendListener = (records: readonly AgentRecord[], summary: AgentSummary | undefined) => void;
 
 interface Batch {
@@ -61,7 +61,7 @@ export class AppendQueue {
     return this.#position;
   }
 
-  /** Why nothing more can be appended; `undefined` while all is well. */
+  /** The error of the failed append, after which nothing can be appended; `undefined` if none failed. */
   get failure(): unknown {
     return this.#failure?.error;
   }
@@ -123,7 +123,7 @@ function newBatch(): Batch {
     resolve = onDone;
     reject = onFailure;
   });
-  // Whoever needs it waits for it; a failure nobody waits for is met by the next push.
+  // A failure that no caller awaits is not unhandled: the next push throws it.
   done.catch(() => {});
   return { records: [], uploads: [], snapshot: false, done, resolve, reject };
 }

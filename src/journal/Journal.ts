@@ -20,7 +20,7 @@ import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 
-/** What an append takes beside its records, roughly. */
+/** About how many bytes an append takes besides its records. */
 const envelopeBytes = 120;
 
 export interface JournalOptions {
@@ -30,43 +30,43 @@ export interface JournalOptions {
   readonly sha256: Sha256;
   /** In bytes of UTF-8 JSON; larger values become blobs. */
   readonly inlineThresholdBytes: number;
-  /** Makes who is told of each append once it is durable. Absent: nobody. */
+  /** Creates the listener for durable appends. Absent: none. */
   readonly listener?: (generation: number, index: LogProjection) => AppendListener;
   /** In bytes of UTF-8 JSON; larger blobs are compressed. */
   readonly compressThresholdBytes: number;
-  /** What a checkpoint may add to the log, in bytes. */
+  /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
 }
 
 /**
- * One agent's log, owned: folded once when it is opened, then only written. Everything that is stored of an agent goes
- * through one of these.
+ * One agent's log, owned: read once when it is opened, then only written. Everything that is stored about an agent goes
+ * through a journal.
  */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly sha256: Sha256;
   readonly writer: ValueWriter;
-  /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for an agent never seen. */
+  /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for a new agent. */
   head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
   /** Finished runs, with those that end while this journal is open. */
   readonly runs: Map<string, Place>;
-  /** Of those, the ones that were cancelled. */
+  /** The cancelled ones among the finished runs. */
   readonly cancelled: Set<string>;
   readonly named: Map<string, Place>;
   readonly structures: Set<string>;
-  /** When the log was pruned last; `undefined`: it never was. */
+  /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
   nextNumber: number;
-  /** What a checkpoint may add to the log, in bytes. */
+  /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
   /** What was appended since the newest snapshot, estimated in bytes. */
   appendedBytes: number;
-  /** True while a run goes on through this journal: not before it begins, nor after it ended. */
+  /** True while a run is in progress through this journal. */
   running = false;
-  /** Looks at the output of the run before its end is recorded, and gives what is recorded with it. Absent: nothing does. */
+  /** Verifies the output before the end of the run is recorded; returns what is recorded with it. `undefined`: nothing does. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
   /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */
   valueBytes = 0;
@@ -135,7 +135,7 @@ export class Journal implements AsyncDisposable {
     this.head = await AgentLog.readHead(this.#recordLog, this.agentId);
   }
 
-  /** Frees what was read at the start, once a run goes on from it. */
+  /** Frees what was read at the start, once a run has continued from it. */
   forgetHead(): void {
     this.head = undefined;
   }
@@ -149,17 +149,17 @@ export class Journal implements AsyncDisposable {
     return this.#owned.generation;
   }
 
-  /** Aborted when the log is no longer ours to write. */
+  /** Aborted when this journal has lost ownership of the log. */
   get lost(): AbortSignal {
     return this.#owned.lost;
   }
 
-  /** What a crash left of an append that the open passed over; `undefined`: nothing. */
+  /** The interrupted append that the open skipped; `undefined`: there was none. */
   get tornTail(): TornTail | undefined {
     return this.#owned.tornTail;
   }
 
-  /** What the storage keeps: everything, or checkpoints alone. */
+  /** Whether the storage keeps everything or only checkpoints. */
   get keeps(): LogCapabilities["keeps"] {
     return this.#recordLog.capabilities.keeps;
   }
@@ -169,7 +169,7 @@ export class Journal implements AsyncDisposable {
     return this.#queue.failure !== undefined;
   }
 
-  /** The agent's status, with everything appended so far. */
+  /** The agent's status, after everything appended so far. */
   get statusState(): StatusState {
     return this.#statusState;
   }
@@ -197,13 +197,13 @@ export class Journal implements AsyncDisposable {
     const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
     this.#queue.push(records, this.writer.takeUploads(), {
       snapshot,
-      // A storage that answers at once would let nothing else run between two steps: no timer, no signal.
+      // With a storage that resolves at once, no timer and no signal would run between two steps.
       last: last && this.#recordLog.capabilities.durable,
       ...(summary && { summary }),
     });
   }
 
-  /** Everything that is stored, oldest first, as it is stored. */
+  /** Every stored entry, oldest first, pruned ones included if they are still there. */
   async readStored(): Promise<readonly Entry[]> {
     await this.durable();
     const entries: Entry[] = [];
@@ -211,7 +211,7 @@ export class Journal implements AsyncDisposable {
     return entries;
   }
 
-  /** Whether an entry that was read is still the last. Its checksum covers all before it, so that those are the same, too. */
+  /** Whether an entry is still the last one. Its checksum covers the entries before it, so they are unchanged too. */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;
     for await (const entry of this.#recordLog.read(this.agentId, { after: position - 1 }))
@@ -220,8 +220,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes, when it resolves: from then on what the record names is passed over. {@link removePruned} is to follow. The status
-   * goes with it, since the appends that said it may be among those that go.
+   * Prunes the log. Once it resolves, readers skip what the record names; call {@link removePruned} next. The summary is
+   * appended too, since the appends that contain it may be removed.
    */
   async prune(record: PrunedRecord): Promise<void> {
     const summary = agentSummary(this.agentId, this.#statusState);
@@ -233,32 +233,32 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Removes what a pruning that is durable left out. The blobs go first: while appends are there that it names, a crash or
-   * a full disk came between, and all of this is to be done again.
+   * Removes what a durable pruning omitted, blobs first: if a crash or a full disk interrupts this, the appends that remain
+   * show that it must be repeated.
    */
   async removePruned(positions: readonly number[], blobs: readonly string[]): Promise<void> {
     for (const reference of blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
     await this.#owned.prune(positions);
   }
 
-  /** Removes the agent with all it has. Nothing can be done with this journal afterwards. */
+  /** Deletes the agent and all its data. The journal cannot be used afterwards. */
   async drop(): Promise<void> {
     await this.durable();
     await this.#owned.drop();
   }
 
-  /** Resolves when everything appended so far is durable; rejects when it may not be. */
+  /** Resolves when everything appended so far is durable; rejects if that is uncertain. */
   durable(): Promise<void> {
     return this.#queue.durable();
   }
 
-  /** The whole log as it is stored now, with everything appended so far. */
+  /** Reads the whole log, with everything appended so far. */
   async readAll(): Promise<AgentLog> {
     await this.durable();
     return AgentLog.read(this.#recordLog, this.agentId);
   }
 
-  /** Gives the agent back. What is still queued is stored first, unless storing has failed. */
+  /** Releases the agent. Queued records are stored first, unless an append has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       if (!this.failed) await this.durable();
@@ -293,7 +293,7 @@ function blobsIn(index: LogProjection): Iterable<BlobCell> {
   return cells.values();
 }
 
-/** Values of wrong types come from plain JavaScript and from models; what reading refuses must not get into the log. */
+/** Plain JavaScript and models can produce values of wrong types: a record that a reader would refuse is not written. */
 function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {
     const path = invalidField(record);

@@ -2,13 +2,13 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 
-/** Reads the contents that notes name by hash, from the packs they lie in. What does not have its hash is not given out. */
+/** Reads the contents that notes name by hash, from their packs. A content that does not match its hash is not returned. */
 export class PackedContents {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
   readonly #index: LogProjection;
   readonly #sha256: Sha256;
-  /** The pack that was read last: contents are asked for in about the order in which they lie. */
+  /** The pack that was read last: contents are requested in about the order of the pack. */
   #last: { readonly blob: string; readonly bytes: Uint8Array | undefined } | undefined;
 
   constructor(options: {

@@ -1,6 +1,6 @@
-/** Something that a participant keeps in the log of an agent. */
+/** A value that a participant stores in the log of an agent. */
 export interface Note {
-  /** As it was noted, decoded and frozen. It comes from storage: check it before you act on it. */
+  /** The noted value, decoded and frozen. It comes from storage: validate it before you act on it. */
   readonly value: unknown;
   /** The tool call in which it was noted; absent: node code noted it. */
   readonly toolCallId?: string;
@@ -9,21 +9,21 @@ export interface Note {
 /** What a participant gets when it plans its part of a rollback. */
 export interface ParticipantRequest {
   readonly agentId: string;
-  /** The checkpoint that the agent goes back to. */
+  /** The target of the rollback. */
   readonly checkpointId: string;
-  /** What it noted below that checkpoint, on lines that were left too, and has not taken back yet; newest first. */
+  /** Its notes below that checkpoint that are not reverted yet, abandoned lanes included; newest first. */
   readonly notes: readonly Note[];
-  /** The content of that SHA-256, in hex, which was noted or planned; `undefined` when the log does not have it. */
+  /** Reads a noted or planned content by its SHA-256 in hex; `undefined` when the log does not have it. */
   readonly content: (hash: string) => Promise<Uint8Array | undefined>;
   readonly abortSignal: AbortSignal;
 }
 
-/** What a participant gets when it takes a step. */
+/** What a participant gets when it applies a step. */
 export type StepRequest = Omit<ParticipantRequest, "notes">;
 
 /** A participant's part of a rollback. */
 export interface ParticipantPlan {
-  /** In the order in which they are taken; stored before the first one is. */
+  /** In the order in which they are applied; stored before the first one is applied. */
   readonly steps: readonly unknown[];
   /** Contents that the steps name, by their SHA-256 in hex. Those that were noted need not be given again. Default: none. */
   readonly contents?: ReadonlyMap<string, Uint8Array>;
@@ -33,7 +33,7 @@ export interface ParticipantPlan {
 export interface DescribedStep {
   /** What it is about, such as the path of a file. */
   readonly subject: string;
-  /** What becomes of it, in a word or two, such as "write". */
+  /** What the step does, in a word or two, such as "write". */
   readonly change: string;
 }
 
@@ -48,7 +48,7 @@ export interface ParticipantContext {
    */
   request(agentId: string, checkpointId: string, key: string): Promise<ParticipantRequest>;
   /**
-   * What was noted on the way to a checkpoint and not taken back, oldest first. Owns and writes nothing.
+   * The notes on the way to a checkpoint that are not reverted, oldest first. Owns and writes nothing.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
@@ -56,22 +56,22 @@ export interface ParticipantContext {
 }
 
 /**
- * Something outside the agent that goes back together with it, such as files. It notes what it does while the agent runs
- * (`persistence(context).note`); a rollback asks it for a plan before anything is taken back, stores the plan, and then
- * lets it take each step. A crash in between is finished with the stored steps.
+ * Something outside the agent that is rolled back together with it, such as files. It notes what it does while the agent
+ * runs (`persistence(context).note`). A rollback asks it for a plan before anything is reverted, stores the plan, and then
+ * applies each step. After a crash, the rollback finishes with the stored steps.
  */
 export interface RollbackParticipant {
   /** Unique among the participants of an agent, and the key of its notes. */
   readonly key: string;
-  /** Tools whose effects it takes back: their calls need no inverse. Default: none. */
+  /** Tools whose effects it reverts: their calls need no inverse. Default: none. */
   readonly tools?: readonly { readonly name: string }[];
-  /** Told once for each definition that it is installed in. */
+  /** Called once for each definition that it is installed in. */
   onInstall?(host: ParticipantContext): void;
-  /** Decides its part of a rollback; changes nothing. What it throws refuses the rollback, and nothing has changed. */
+  /** Plans its part of a rollback and changes nothing. If it throws, the rollback is refused and nothing has changed. */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
-   * Takes one step. It must be repeatable: a step is taken again when a crash came before its end was stored. What it
-   * throws stops the rollback, and the next run or rollback goes on with this step.
+   * Applies one step. It must be repeatable: if a crash comes before its end is stored, the step is applied again. If it
+   * throws, the rollback stops, and the next run or rollback continues with this step.
    */
   apply(step: unknown, request: StepRequest): Promise<void>;
   describe(step: unknown): DescribedStep;

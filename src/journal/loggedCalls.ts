@@ -4,7 +4,7 @@ import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts"
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
 
-/** A tool call of any line of a log. */
+/** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall {
   readonly lane: number;
   readonly tool: string;
@@ -18,7 +18,7 @@ export interface LoggedCall extends RecordedCall {
   readonly output: () => unknown;
 }
 
-/** Every tool call of a log, in the order in which the calls ended, those without an end at their beginning. */
+/** Every tool call of a log, sorted by its end, or by its beginning if it has no end. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
   const calls = new Map<string, RecordedCall & { readonly lane: number }>();
   const answers = new Map<string, AnswerRecord>();
@@ -37,7 +37,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
       calls.set(record.call, withRecord(base, record));
     }
   }
-  // Values of calls and answers refer to nothing but blobs, so they can be read apart from their lines.
+  // Values of calls and answers refer only to blobs, so they can be read without the state of their lane.
   const state = { answers, calls, history: [] } as unknown as AgentState;
   const reader = new ValueReader(state, blobs);
   return [...calls.values()]

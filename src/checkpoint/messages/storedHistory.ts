@@ -6,14 +6,14 @@ export interface StoredMessage {
   readonly message: StoredValue;
 }
 
-/** Numbered messages leave, others come in before one of those that stay, or at the end. Ranges are inclusive. */
+/** Removes numbered messages, and inserts others before a kept one, or at the end. Ranges are inclusive. */
 export interface HistoryEdit<Entry> {
   readonly remove: readonly (readonly [from: number, to: number])[];
   readonly insert: readonly Entry[];
   readonly before?: number;
 }
 
-/** The history after an edit, as every reader of a log computes it. Numbers that are absent are passed over. */
+/** The history after an edit, as every reader of a log computes it. Absent numbers are ignored. */
 export function applyEdit<Entry extends { readonly number: number }>(
   entries: readonly Entry[],
   edit: HistoryEdit<Entry>,

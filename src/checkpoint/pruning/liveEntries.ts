@@ -1,12 +1,12 @@
 import type { Entry } from "../records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 
-/** The record that says what counts of everything before it; `undefined`: everything does. */
+/** The newest pruning of a log; `undefined` for a log that was never pruned. */
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return entries.flatMap(({ records }) => (records as readonly AgentRecord[]).filter(isPruned)).at(-1);
 }
 
-/** A log as its newest pruning says it is. The entries must reach back to its start. */
+/** The valid entries of a log, after its newest pruning. The given ones must begin at its start. */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;

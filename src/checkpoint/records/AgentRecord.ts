@@ -52,8 +52,8 @@ export type AgentRecord =
   | SnapshotRecord;
 
 /**
- * Everything up to a position is from here on what `restated` says: only what kept checkpoints need. Readers take that in
- * place of what stands there, whether or not its bytes are gone; of several of these the newest counts.
+ * `restated` replaces everything up to a position, with only what kept checkpoints need. Readers use it instead of the
+ * original appends, even if their bytes are still there. Only the newest such record of a log is valid.
  */
 export interface PrunedRecord {
   readonly kind: "pruned";
@@ -61,13 +61,13 @@ export interface PrunedRecord {
   /** What may be removed, with the checksums on both sides, so that the chain stays whole. */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
-  /** The first number that no message had. */
+  /** The first message number that was never used. */
   readonly nextNumber: number;
   /** Blobs that nothing refers to any more. */
   readonly blobs: readonly string[];
 }
 
-/** What is kept of an append, under its own position, generation and checksum. */
+/** The kept records of an append, under its own position, generation and checksum. */
 export interface RestatedEntry {
   readonly position: number;
   readonly generation: number;

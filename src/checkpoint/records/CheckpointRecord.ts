@@ -2,7 +2,7 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A point to go on from: the node that runs next and its input. Its parent is the checkpoint before it in its lane, or
+ * A point to continue from: the node that runs next and its input. Its parent is the checkpoint before it in its lane, or
  * the one its lane begins from. Absent: `id` when it is `<generation>-<version>`, `visit` when a new one begins here.
  */
 export interface CheckpointRecord {
@@ -24,7 +24,7 @@ export interface CheckpointRecord {
   readonly status?: "completed" | "cancelled";
   /** Why it was cancelled. */
   readonly reason?: string;
-  /** What became of the output's verification. Absent: none was asked for. */
+  /** The result of the output's verification. Absent: it was not verified. */
   readonly verification?: readonly StoredValue[];
   /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
   readonly files?: StoredValue;

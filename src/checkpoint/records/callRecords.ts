@@ -1,21 +1,21 @@
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/** What a model answered in a visit. */
+/** The answer to a model request of a visit. */
 export interface AnswerRecord {
   readonly kind: "answer";
   readonly lane: number;
   readonly visit: Visit;
   readonly ordinal: number;
-  /** The tool call in which the model was asked; absent: the node itself asked. */
+  /** The tool call that made the model request. Absent: the node made it. */
   readonly within?: string;
-  /** A digest of what was asked: model, parameters, tools, and how the visit had changed the history. */
+  /** A digest of the model request: model, parameters, tools, and the visit's changes of the history. */
   readonly asked?: string;
   readonly node: string;
   readonly message: StoredValue;
 }
 
-/** A tool call is about to have its effect. `input` is absent when it stands in the answer that asked for the call. */
+/** A tool call is about to have its effect. `input` is absent if the answer that requested the call contains it. */
 export interface IntentRecord {
   readonly kind: "intent";
   readonly lane: number;
@@ -29,13 +29,13 @@ export interface IntentRecord {
   readonly ordinal?: number;
   /** The tool call in which it was made; absent: the node itself made it. */
   readonly within?: string;
-  /** An inverse was registered for the tool: a rollback without it is not whole. */
+  /** An inverse was registered for the tool: a rollback without it is incomplete. */
   readonly inverse?: true;
 }
 
 /**
  * A tool call has ended: with an output, with an error, with an output that cannot be stored (`lost`), or by moving the
- * run; or somebody settled what became of it. A call without side effect has no intent; its outcome then carries what the intent would have.
+ * run; or a call in doubt was resolved. A call without side effect has no intent: its outcome has the fields of the intent.
  */
 export interface OutcomeRecord {
   readonly kind: "outcome";
@@ -46,15 +46,15 @@ export interface OutcomeRecord {
   readonly error?: { readonly message: string };
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
-  /** The call waits for an answer to a request that it made: it is made again under the same id once that is there. */
+  /** The call waits for an answer to its request, and is made again under the same id once it is answered. */
   readonly suspended?: true;
   /** The call was aborted before its tool began: it may be made again under the same id. */
   readonly unstarted?: true;
-  /** Who said what became of a call in doubt; absent: it ended so by itself. */
+  /** Who resolved the call in doubt. Absent: the call was not in doubt. */
   readonly settled?: "probe" | "handler" | "outside";
-  /** Settled: nobody knows whether it had its effect, and the run goes on. */
+  /** Resolved: whether it had its effect is unknown, and the run continues. */
   readonly unknown?: true;
-  /** Settled: it is to be made again under its id, whether it had its effect or not. */
+  /** Resolved: it is made again under its id, whether or not it had its effect. */
   readonly retry?: true;
   readonly tool?: string;
   readonly effect?: string;

@@ -1,7 +1,7 @@
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
- * A line of history begins, as the state at checkpoint `from`: all of it, only its messages, or nothing of it.
+ * A lane begins, with the state at checkpoint `from`: all of it, only its messages, or nothing of it.
  * `from` is the parent of the lane's first checkpoint; absent for the first lane of a log.
  */
 export interface LaneRecord {
@@ -18,14 +18,14 @@ export interface MessageRecord {
   readonly message: StoredValue;
 }
 
-/** Numbered messages leave, others come in before number `before`, or at the end. */
+/** Removes numbered messages, and inserts others before number `before`, or at the end. */
 export interface EditRecord {
   readonly kind: "edit";
   readonly lane: number;
   readonly remove: readonly (readonly [number, number])[];
   readonly insert: readonly { readonly number: number; readonly message: StoredValue }[];
   readonly before?: number;
-  /** What leaves was shortened, and what comes in stands for it: whoever wants the originals passes over this edit. */
+  /** The inserted messages are shorter forms of the removed ones: a reader that wants the originals skips this edit. */
   readonly trim?: true;
 }
 
@@ -50,7 +50,7 @@ export interface RequirementsRecord {
   readonly lane: number;
   readonly files: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Where relative paths begin. Absent: nobody has looked at the environment. */
+  /** The working directory. Absent: the environment was not examined. */
   readonly directory?: string;
   /** SHA-256 in hex of each file that was looked at, by path; `null`: it was not there. Absent: none was. */
   readonly hashes?: Readonly<Record<string, string | null>>;

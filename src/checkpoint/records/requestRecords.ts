@@ -3,8 +3,8 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A node asks somebody outside the run. Written when the run begins to wait, each time anew: what was replied to an earlier
- * record of the same request does not count any more.
+ * A node requests input from outside the run. Written each time the run begins to wait: a reply to an earlier record of the
+ * same request is no longer valid.
  */
 export interface RequestRecord {
   readonly kind: "request";
@@ -26,7 +26,7 @@ export interface RequestRecord {
   readonly problems?: readonly { readonly path: string; readonly expected: string }[];
 }
 
-/** A request has its one answer, or none in time. */
+/** A request was answered, or expired. */
 export interface ReplyRecord {
   readonly kind: "reply";
   readonly lane: number;

@@ -7,20 +7,20 @@ export interface RollbackRecord {
   readonly target: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
-  /** Who takes back its own notes below the target, and by which steps. Absent: nobody has any there. */
+  /** The participants with notes below the target, and their steps. Absent: there are none. */
   readonly participants?: readonly PlannedSteps[];
 }
 
-/** What one participant does in a rollback, decided before anything was taken back. */
+/** The steps of one participant in a rollback, planned before anything was reverted. */
 export interface PlannedSteps {
   readonly key: string;
-  /** A list, in the order in which the steps are taken. */
+  /** A list, in the order in which the steps are applied. */
   readonly steps: StoredValue;
   /** Contents that the steps name by hash and that the log did not have before. Absent: none. */
   readonly packs?: readonly Pack[];
 }
 
-/** A participant has taken this one of its planned steps, counted from 0. */
+/** A participant has applied this one of its planned steps, counted from 0. */
 export interface RollbackStepRecord {
   readonly kind: "rollback_step";
   readonly key: string;
@@ -33,18 +33,18 @@ export interface InverseRecord {
   readonly call: string;
 }
 
-/** An inverse has ended; with `error` the call's effect stands, and the next rollback tries again. */
+/** An inverse has ended. With `error` the call is not reverted, and the next rollback tries again. */
 export interface RevertedRecord {
   readonly kind: "reverted";
   readonly call: string;
   readonly error?: { readonly message: string };
-  /** Who said so of an inverse in doubt, or of one that fails; absent: it ended so by itself. */
+  /** Who resolved an inverse that was in doubt or failed. Absent: it ended by itself. */
   readonly settled?: "probe" | "handler" | "outside";
-  /** Settled: it is not tried again. */
+  /** Resolved: it is not tried again. */
   readonly left?: true;
 }
 
-/** A rollback has ended; the checkpoint in the same append is where the run goes on. Runs that ended after `target` have not. */
+/** A rollback has ended; the run continues from the checkpoint in the same append. Runs that ended after `target` are open again. */
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;

@@ -2,7 +2,7 @@ import type { FileReservation } from "../status/FileReservation.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
-/** The agent was created as a task. The run that it is for stands beside it; it is queued. */
+/** The agent was created as a task. The same append contains its run, which is queued. */
 export interface TaskRecord {
   readonly kind: "task";
   readonly name: string;
@@ -13,13 +13,13 @@ export interface TaskRecord {
   readonly reserves?: readonly FileReservation[];
 }
 
-/** A run begins, with its input; or one that had ended goes on, after a rollback to before its end. */
+/** A run begins, with its input; or a finished run continues, after a rollback to before its end. */
 export interface RunRecord {
   readonly kind: "run";
   readonly run: string;
   readonly input: StoredValue;
   readonly at: number;
-  /** The input is not known: that of its first checkpoint stands in its place. */
+  /** The input is unknown: this is the input of its first checkpoint. */
   readonly assumed?: true;
 }
 
@@ -31,9 +31,9 @@ export interface StatusRecord {
   readonly at: number;
   /** Paused: why. */
   readonly reason?: string;
-  /** Paused: what whoever resumes it should know or do. */
+  /** Paused: what to know or do when you resume it. */
   readonly instructions?: string;
-  /** Waiting: the requests that nobody has answered, in the order in which they were made. */
+  /** Waiting: the unanswered requests, in the order in which they were made. */
   readonly requests?: readonly string[];
   /** Waiting: another request of the same wait has its answer, so that the run can go on. */
   readonly answered?: true;
@@ -41,10 +41,10 @@ export interface StatusRecord {
   readonly waitingFor?: WaitingFor;
   readonly prompt?: string;
   readonly until?: number;
-  /** Failed: of what. */
+  /** Failed: the error. */
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
-  /** Failed for good. */
+  /** Failed permanently. */
   readonly recoverable?: false;
-  /** Queued again after a failure: how often by now. */
+  /** Queued again after a failure: the number of retries so far. */
   readonly retry?: number;
 }

@@ -1,10 +1,10 @@
-/** What a task can be. A plain agent has the same statuses but `queued`. */
+/** The statuses of a task. An agent that is no task has the same ones except `queued`. */
 export const TaskStatus = {
   /** Created, and not begun. */
   QUEUED: "queued",
-  /** A run drives it, or was cut short. */
+  /** A run drives it, or was interrupted. */
   IN_PROGRESS: "in_progress",
-  /** Stopped on purpose, until somebody resumes it. */
+  /** Stopped on purpose, until you resume it. */
   PAUSED: "paused",
   /** Needs something from outside: an answer, a call back, a decision. */
   WAITING: "waiting",

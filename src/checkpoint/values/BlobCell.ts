@@ -1,6 +1,6 @@
 /**
- * What a record says of a value that is kept as a blob: its reference, empty until it is put, and the length of its text
- * in bytes of UTF-8. The third item stands where the blob is compressed: the SHA-256 of the text, in hex.
+ * A value that is stored as a blob: the reference, empty until the blob is stored, and the length of its text in bytes of
+ * UTF-8. A compressed blob has a third item: the SHA-256 of the text, in hex.
  */
 export type BlobCell = [reference: string, bytes: number, hash?: string];
 

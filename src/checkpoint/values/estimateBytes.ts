@@ -1,4 +1,4 @@
-/** The length of a plain JSON value's text in UTF-16 units, roughly and cheaply: no less than a third of its bytes. */
+/** A fast estimate of a JSON value's length in UTF-16 units: at least a third of its bytes in UTF-8. */
 export function estimateBytes(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 6;

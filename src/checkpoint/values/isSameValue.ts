@@ -1,13 +1,13 @@
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
 
-/** Whether two values would be restored alike, whatever the order of their keys. What cannot be stored is like nothing. */
+/** Whether two values are equal when restored, apart from the order of keys. A value that cannot be stored equals nothing. */
 export function isSameValue(a: unknown, b: unknown): boolean {
   const text = canonicalText(a);
   return text !== undefined && text === canonicalText(b);
 }
 
-/** A value as text, the same whatever the order of its keys; `undefined` for what cannot be stored. */
+/** A value as text with sorted keys; `undefined` for a value that cannot be stored. */
 export function canonicalText(value: unknown): string | undefined {
   try {
     return JSON.stringify(encodeValue(value, "a value"), (_key, part: StoredValue) => sorted(part));

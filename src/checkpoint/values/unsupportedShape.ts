@@ -1,4 +1,4 @@
-/** Why an object cannot be stored as what it looks like: something that it has besides would be lost. `undefined`: nothing. */
+/** Why an object cannot be stored without loss, such as own keys on an array; `undefined` when it can. */
 export function unsupportedShape(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = prototype === Object.prototype || prototype === null;

@@ -5,7 +5,7 @@ import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
-/** A value in its stored form: plain JSON. A plain value stands for itself; anything else is an envelope with one `$` key. */
+/** A value in its stored form: plain JSON. JSON values are stored unchanged; any other value is an envelope with one `$` key. */
 export type StoredValue = unknown;
 
 /** The content of `$answer`: the visit and the ordinal of the answer, and the tool call in which the model was asked. */
@@ -17,15 +17,15 @@ export interface StoredResult {
   readonly output?: StoredValue;
 }
 
-/** The keys that mean something when they are the only key of a stored object. */
+/** The keys of envelopes: they have a meaning only when an object has no other key. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
- * The stored form of a value: total for every JSON value, and for the rich values that `richValue` knows; anything else
- * is refused with the path to it.
+ * The stored form of a value. It exists for every JSON value and for the rich values of `richValue`; any other value is
+ * refused, with its path.
  *
  * @param subject what the value is, for the error.
- * @returns a detached copy, or the value itself where it is a frozen part of nothing that can change.
+ * @returns a detached copy.
  * @throws NotSerializableError
  */
 export function encodeValue(value: unknown, subject: string): StoredValue {
@@ -45,7 +45,7 @@ export function decodeValue(slot: StoredValue): unknown {
   throw new UnreadableValueError(`a reference (${key}) stands where a value was expected`);
 }
 
-/** The one key of an envelope; `undefined` for a value that stands for itself. */
+/** The key of an envelope; `undefined` for a JSON value that is stored unchanged. */
 export function envelopeKeyOf(slot: StoredValue): string | undefined {
   if (typeof slot !== "object" || slot === null || Array.isArray(slot)) return undefined;
   let only: string | undefined;
@@ -64,7 +64,7 @@ interface Walk {
   readonly path: (string | number)[];
 }
 
-/** Copies plain JSON; notes that the value is rich as soon as it meets something else, which `richToJson` then judges. */
+/** Copies plain JSON. Anything else marks the value as rich; `richToJson` then accepts or refuses it. */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
