@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { judgeTrace } from "./judgeTrace.ts";
-import { killsOf, type Kill } from "./killsOf.ts";
-import { readRecorded } from "./readRecorded.ts";
-import { Trace } from "./Trace.ts";
+import { judgeTrace } from "./judge/judgeTrace.ts";
+import { killsOf, type Kill } from "./judge/killsOf.ts";
+import { readRecorded } from "./judge/readRecorded.ts";
+import { Trace } from "./judge/Trace.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
-import type { WorkerOptions, WorkerStart } from "./WorkerOptions.ts";
+import type { WorkerOptions, WorkerStart } from "./worker/WorkerOptions.ts";
 
 export interface RunUnderKillsOptions {
   readonly program: string;

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { WorkerLine } from "./WorkerLine.ts";
-import type { WorkerStart } from "./WorkerOptions.ts";
+import { WorkerLine } from "./worker/WorkerLine.ts";
+import type { WorkerStart } from "./worker/WorkerOptions.ts";
 
 type Said<Kind extends WorkerLine["said"]> = Extract<WorkerLine, { readonly said: Kind }>;
 

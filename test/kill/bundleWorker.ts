@@ -9,7 +9,7 @@ const repository = join(import.meta.dirname, "../..");
  *
  * @param source its path from here.
  */
-export async function bundleWorker(directory: string, source = "worker.ts"): Promise<string> {
+export async function bundleWorker(directory: string, source = "worker/worker.ts"): Promise<string> {
   await symlink(join(repository, "node_modules"), join(directory, "node_modules"));
   await build({
     config: false,

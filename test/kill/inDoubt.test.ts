@@ -2,13 +2,13 @@ import { rm } from "node:fs/promises";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
-import { agentDirectory } from "./identity.ts";
-import { judgeTrace } from "./judgeTrace.ts";
-import { Ledger } from "./Ledger.ts";
+import { agentDirectory } from "./worker/identity.ts";
+import { judgeTrace } from "./judge/judgeTrace.ts";
+import { Ledger } from "./worker/Ledger.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
-import { Trace } from "./Trace.ts";
+import { Trace } from "./judge/Trace.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
-import type { WorkerStart } from "./WorkerOptions.ts";
+import type { WorkerStart } from "./worker/WorkerOptions.ts";
 
 let directory: string;
 let program: string;

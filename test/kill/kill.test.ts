@@ -1,15 +1,15 @@
 import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
-import type { Kill } from "./killsOf.ts";
+import type { Kill } from "./judge/killsOf.ts";
 import { randomNumbers } from "./randomNumbers.ts";
-import { readEndState } from "./readEndState.ts";
+import { readEndState } from "./judge/readEndState.ts";
 import { RunUnderKills } from "./RunUnderKills.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
-import { Trace } from "./Trace.ts";
+import { Trace } from "./judge/Trace.ts";
 import { undisturbedRun } from "./undisturbedRun.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
-import type { WorkerOptions } from "./WorkerOptions.ts";
+import type { WorkerOptions } from "./worker/WorkerOptions.ts";
 
 type Ids = WorkerOptions["toolCallIds"];
 

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
-import { readEndState } from "./readEndState.ts";
+import { readEndState } from "./judge/readEndState.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
-import { Trace } from "./Trace.ts";
+import { Trace } from "./judge/Trace.ts";
 import { undisturbedRun } from "./undisturbedRun.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 

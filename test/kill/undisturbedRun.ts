@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
-import { readEndState } from "./readEndState.ts";
+import { readEndState } from "./judge/readEndState.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
-import { Trace } from "./Trace.ts";
+import { Trace } from "./judge/Trace.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
-import type { WorkerOptions } from "./WorkerOptions.ts";
+import type { WorkerOptions } from "./worker/WorkerOptions.ts";
 
 export interface UndisturbedRun {
   /** What it leaves. */

@@ -62,7 +62,7 @@ function declarationsOf({ root, entries }: BuiltPackage): [path: string, text: s
 
 /** A file that uses the package, in the folder of a user who installed it. */
 function usageOf({ app }: BuiltPackage, name: string): [path: string, text: string] {
-  return [`${app}${name}.mts`, readFileSync(`${repository}test/package/${name}.ts`, "utf8")];
+  return [`${app}${name}.mts`, readFileSync(`${repository}test/package/usage/${name}.ts`, "utf8")];
 }
 
 /** The names of all modules that a built file imports, directly or through other files of the package. */

@@ -1,5 +1,5 @@
 import { UserDatabase } from "../../../examples/user-import/database.ts";
-import type { Halt } from "../Halt.ts";
+import type { Halt } from "../worker/Halt.ts";
 
 /** The database of the example, in which removals may stand still. */
 export class HaltingDatabase extends UserDatabase {

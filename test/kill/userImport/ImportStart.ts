@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { HaltAt } from "../WorkerOptions.ts";
+import { HaltAt } from "../worker/WorkerOptions.ts";
 
 /** What one start of the import is told, as JSON in its only argument. */
 export const ImportStart = z.object({

@@ -2,8 +2,8 @@ import { writeSync } from "node:fs";
 import { AgentPersistenceError, persistence, type AgentFeature } from "agent-persistence";
 import type { z } from "zod";
 import { agentId, databaseFile, importAgent } from "../../../examples/user-import/agent.ts";
-import { Halt } from "../Halt.ts";
-import type { WorkerLine } from "../WorkerLine.ts";
+import { Halt } from "../worker/Halt.ts";
+import type { WorkerLine } from "../worker/WorkerLine.ts";
 import { HaltingDatabase } from "./HaltingDatabase.ts";
 import { ImportStart } from "./ImportStart.ts";
 

@@ -9,7 +9,7 @@ import { Ledger } from "./Ledger.ts";
 import { tracedModel } from "./model.ts";
 import { ledgerStrategy } from "./strategy.ts";
 import { ledgerTools } from "./tools.ts";
-import { Trace } from "./Trace.ts";
+import { Trace } from "../judge/Trace.ts";
 import { TraceFeature } from "./traceFeature.ts";
 import type { WorkerLine } from "./WorkerLine.ts";
 import { WorkerOptions } from "./WorkerOptions.ts";

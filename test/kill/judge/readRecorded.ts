@@ -1,5 +1,5 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { agentDirectory, agentId } from "./identity.ts";
+import { agentDirectory, agentId } from "../worker/identity.ts";
 
 /** What a log says, opened anew. */
 export interface Recorded {

@@ -3,7 +3,7 @@ import { tool, type ToolCallOptions } from "agent-persistence";
 import { z } from "zod";
 import type { Halt } from "./Halt.ts";
 import type { Ledger } from "./Ledger.ts";
-import type { Trace } from "./Trace.ts";
+import type { Trace } from "../judge/Trace.ts";
 
 export interface ToolsOptions {
   readonly ledger: Ledger;

@@ -2,7 +2,7 @@ import type { PromptExecutor } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import type { Halt } from "./Halt.ts";
 import { rounds } from "./strategy.ts";
-import type { Trace } from "./Trace.ts";
+import type { Trace } from "../judge/Trace.ts";
 import type { WorkerOptions } from "./WorkerOptions.ts";
 
 /** Two answers a round, each with several tool calls; two of them are alike in everything but their place. */

@@ -1,8 +1,8 @@
 import type { AgentSummary } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { agentDirectory, agentId } from "./identity.ts";
-import { Ledger } from "./Ledger.ts";
-import type { WorkerOptions } from "./WorkerOptions.ts";
+import { agentDirectory, agentId } from "../worker/identity.ts";
+import { Ledger } from "../worker/Ledger.ts";
+import type { WorkerOptions } from "../worker/WorkerOptions.ts";
 
 /**
  * Everything a finished run leaves, as plain JSON, without what differs between any two runs: times, receipts (each

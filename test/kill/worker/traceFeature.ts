@@ -1,6 +1,6 @@
 import type { AgentFeature, PersistenceStorageProvider } from "agent-persistence";
 import type { AgentRun } from "agent-persistence/feature";
-import type { Trace } from "./Trace.ts";
+import type { Trace } from "../judge/Trace.ts";
 
 export interface TraceConfig {
   readonly trace: Trace;
