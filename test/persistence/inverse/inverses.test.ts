@@ -1,6 +1,7 @@
 import { persistence, RollbackToolRegistry, strategy, tool, type AgentContext } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
 import { durableAgent, type DurableOptions } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
@@ -30,12 +31,15 @@ describe.each(storages)("$name: inverses", (storage) => {
   it("inverses run in the reverse order of the ends of their calls", async () => {
     const world = new World();
     const order: (() => void)[] = [];
+    const allBegun = gate();
     const book = tool({
       name: "book",
       description: "",
       inputSchema: z.object({ item: z.string() }),
       execute: async ({ item }, options) => {
-        await new Promise<void>((resolve) => order.push(resolve));
+        await new Promise<void>((resolve) => {
+          if (order.push(resolve) === 3) allBegun.open();
+        });
         return world.add(item, options, "book");
       },
     });
@@ -44,7 +48,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     );
     const body = async (context: AgentContext) => {
       const calls = ["a", "b", "c"].map((item) => context.tools.call(book, { item }));
-      while (order.length < 3) await new Promise((resolve) => setImmediate(resolve));
+      await allBegun.opened;
       for (const at of [1, 2, 0]) {
         order[at]?.();
         await calls[at];
