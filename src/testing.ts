@@ -1,7 +1,7 @@
 export { ConformanceError } from "./errors/testing/ConformanceError.ts";
 export { SimulatedCrashError } from "./errors/testing/SimulatedCrashError.ts";
 export { ScriptEndedError } from "./errors/testing/ScriptEndedError.ts";
-export type { ConformanceTest } from "./testing/support/ConformanceTest.ts";
+export type { ConformanceTest } from "./testing/support/defineConformanceTest.ts";
 export { crashAfter } from "./testing/crashAfter.ts";
 export type { RecordLogTest } from "./testing/log/logTest.ts";
 export type { RecordLogHarness } from "./testing/log/RecordLogHarness.ts";
@@ -9,7 +9,7 @@ export { persistenceStorageProviderConformance } from "./testing/persistenceStor
 export type { ProviderHarness } from "./testing/provider/ProviderHarness.ts";
 export type { ProviderTest } from "./testing/provider/providerTest.ts";
 export type { CrashModel, CrashOptions } from "./testing/powerLoss/CrashModel.ts";
-export type { CrashState } from "./testing/powerLoss/CrashState.ts";
+export type { CrashState } from "./testing/powerLoss/SimulatedFileSystem.ts";
 export type { Fault, FaultKind, FileSystemCall, FileSystemOperation } from "./testing/powerLoss/Fault.ts";
 export { recordLogConformance } from "./testing/recordLogConformance.ts";
 export {

@@ -7,7 +7,7 @@ const soak = process.env["SOAK"] !== undefined;
 const resultFile = process.env["TEST_RESULT_FILE"];
 
 /** These replace a module of `src`, which no other file may see. */
-const replacingModules = ["test/powerloss/brokenCarryOver.test.ts"];
+const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const exclude = ["**/node_modules/**", ...replacingModules];
 
 /**

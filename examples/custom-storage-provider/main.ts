@@ -17,7 +17,7 @@ const greet = tool({
   execute: ({ name }, { toolCallId }) => greeted.set(toolCallId, name).size,
 });
 
-function greeter(storage: PersistenceStorageProvider<never>): AIAgent {
+function greeter(storage: PersistenceStorageProvider): AIAgent {
   const calls = ["Alex", "Maria"].map((name) => ({ toolCalls: [{ toolName: "greet", input: { name } }] }));
   const promptExecutor = scriptedModel([...calls, "Both are greeted."]);
   return new AIAgent({ id: "greeter", promptExecutor, llmModel: "scripted", tools: [greet] }).install(Persistence, {

@@ -10,7 +10,7 @@ export interface Region {
 
 /** Makes the report of a region in three steps, and tells each as it begins. No step asks a model, so no key is needed. */
 export function reporter(
-  storage: PersistenceStorageProvider<never>,
+  storage: PersistenceStorageProvider,
   tell: (step: string, region: string) => void,
 ): AIAgent<Region, string> {
   const report = strategy<Region, string>("report", (graph) => {

@@ -16,7 +16,7 @@ const turns = [
 ];
 
 /** The agent under test. `users` stands for a database with the tool-call id as its unique key. */
-function signUpAgent(storage: PersistenceStorageProvider<never>, users: Map<string, string>): AIAgent {
+function signUpAgent(storage: PersistenceStorageProvider, users: Map<string, string>): AIAgent {
   const createUser = tool({
     name: "createUser",
     description: "Signs a person up.",

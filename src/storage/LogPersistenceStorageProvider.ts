@@ -1,10 +1,11 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
 import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
 import { defaultInlineThresholdBytes, ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { numberFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { numberFrom, objectWithMethods, sha256Schema } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
@@ -28,14 +29,17 @@ export interface LogProviderOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-const optionsSchema: z.ZodType<LogProviderOptions> = z.object({
+/** The schemas of {@link LogProviderOptions}. */
+export const logProviderShape: Readonly<Record<keyof LogProviderOptions, z.ZodType>> = {
   inlineThresholdBytes: numberFrom(0).optional(),
   compressThresholdBytes: numberFrom(0).optional(),
-  sha256: objectWithMethods<Sha256>("base64url", "hex").optional(),
-});
+  sha256: sha256Schema.optional(),
+};
+
+const optionsSchema = strictOptions(logProviderShape);
 
 /** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
-export class LogPersistenceStorageProvider implements PersistenceStorageProvider {
+export class LogPersistenceStorageProvider implements PersistenceStorageProvider<CheckpointFilter> {
   readonly log: RecordLog;
   readonly inlineThresholdBytes: number;
   readonly compressThresholdBytes: number;

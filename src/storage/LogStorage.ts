@@ -18,7 +18,7 @@ export interface LogStorage {
 }
 
 /** Whether a provider offers a log, which the library then uses instead of the three methods. */
-export function offersLog<Provider extends PersistenceStorageProvider<never>>(
+export function offersLog<Provider extends PersistenceStorageProvider>(
   provider: Provider,
 ): provider is Provider & LogStorage {
   const { log, sha256 }: Partial<LogStorage> = provider as Partial<LogStorage>;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { integerFrom } from "../internal/options/optionSchemas.ts";
+import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 
 /** Which checkpoints to read. */
 export interface CheckpointFilter {
@@ -13,7 +14,7 @@ export interface CheckpointFilter {
   readonly limit?: number | undefined;
 }
 
-const filterSchema: z.ZodType<CheckpointFilter> = z.object({
+const filterSchema = strictOptions({
   nodeId: z.string().optional(),
   afterVersion: z.number().optional(),
   limit: integerFrom(0).optional(),
@@ -24,7 +25,7 @@ const filterSchema: z.ZodType<CheckpointFilter> = z.object({
  * rich values already encoded; it may keep them as it likes. Everything then works at the granularity of checkpoints.
  * What more a storage can carry, journaled tool calls and owners told apart, is in `RecordLog`.
  */
-export interface PersistenceStorageProvider<in Filter = CheckpointFilter> {
+export interface PersistenceStorageProvider<in Filter = never> {
   /** All checkpoints of an agent, oldest first; empty for one never seen. */
   readonly getCheckpoints: (agentId: string, filter?: Filter) => Promise<readonly AgentCheckpointData[]>;
   /** Keeps a checkpoint; durable when resolved. */
@@ -32,6 +33,12 @@ export interface PersistenceStorageProvider<in Filter = CheckpointFilter> {
   /** The checkpoint with the highest version; `undefined` when there is none. */
   readonly getLatestCheckpoint: (agentId: string, filter?: Filter) => Promise<AgentCheckpointData | undefined>;
 }
+
+export const providerSchema: z.ZodType<PersistenceStorageProvider> = objectWithMethods(
+  "getCheckpoints",
+  "saveCheckpoint",
+  "getLatestCheckpoint",
+);
 
 /** The checkpoints that pass a filter, in the order given. @throws InvalidInputError for a filter that is none. */
 export function filterCheckpoints<Data extends { readonly nodeId: string; readonly version: number }>(

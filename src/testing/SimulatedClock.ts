@@ -1,4 +1,7 @@
+import { z } from "zod";
 import type { Clock } from "../internal/Clock.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { numberFrom } from "../internal/options/optionSchemas.ts";
 
 /** A clock that stands still until it is moved. */
 export class SimulatedClock implements Clock {
@@ -8,6 +11,7 @@ export class SimulatedClock implements Clock {
 
   /** @param start milliseconds since 1970. */
   constructor(start = Date.UTC(2026, 0, 1)) {
+    checkSchema(z.number(), start, "start of a simulated clock");
     this.#now = start;
   }
 
@@ -27,6 +31,7 @@ export class SimulatedClock implements Clock {
 
   /** Lets time pass: timers that fall due are called in their order. */
   advance(ms: number): void {
+    checkSchema(numberFrom(0), ms, "time to advance");
     const end = this.#monotonic + ms;
     for (let next = this.#nextUntil(end); next; next = this.#nextUntil(end)) {
       this.#timers = this.#timers.filter((timer) => timer !== next);
@@ -38,6 +43,7 @@ export class SimulatedClock implements Clock {
 
   /** Sets the wall clock, as a correction of the machine's time does: forward or back, without time passing. */
   jump(ms: number): void {
+    checkSchema(z.number(), ms, "jump of a simulated clock");
     this.#now += ms;
   }
 

@@ -1,7 +1,9 @@
 import { SimulatedCrashError } from "../errors/testing/SimulatedCrashError.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { integerFrom } from "../internal/options/optionSchemas.ts";
 import { offersLog } from "../storage/LogStorage.ts";
-import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 
 /**
@@ -11,10 +13,9 @@ import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/Record
  *
  * @param saves how many saves go through; 0 or more, counted over all agents.
  */
-export function crashAfter(
-  storage: PersistenceStorageProvider<never>,
-  saves: number,
-): PersistenceStorageProvider<never> {
+export function crashAfter(storage: PersistenceStorageProvider, saves: number): PersistenceStorageProvider {
+  checkSchema(providerSchema, storage, "storage of crashAfter");
+  checkSchema(integerFrom(0), saves, "number of saves of crashAfter");
   let left = saves;
   const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
     if (left === 0) throw new SimulatedCrashError(saves);

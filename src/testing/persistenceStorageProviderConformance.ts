@@ -1,4 +1,4 @@
-import { agentTests } from "./provider/agentTests.ts";
+import { providerSeparationTests } from "./provider/providerSeparationTests.ts";
 import { isolationTests } from "./provider/isolationTests.ts";
 import { orderTests } from "./provider/orderTests.ts";
 import type { ProviderTest } from "./provider/providerTest.ts";
@@ -16,7 +16,7 @@ import { valueTests } from "./provider/valueTests.ts";
 export const persistenceStorageProviderConformance: readonly ProviderTest[] = [
   ...orderTests,
   ...valueTests,
-  ...agentTests,
+  ...providerSeparationTests,
   ...isolationTests,
   ...reopenTests,
 ];

@@ -1,4 +1,4 @@
-import { agentTests } from "./log/agentTests.ts";
+import { logSeparationTests } from "./log/logSeparationTests.ts";
 import { appendTests } from "./log/appendTests.ts";
 import { blobTests } from "./log/blobTests.ts";
 import type { RecordLogTest } from "./log/logTest.ts";
@@ -24,5 +24,5 @@ export const recordLogConformance: readonly RecordLogTest[] = [
   ...stopTests,
   ...blobTests,
   ...removalTests,
-  ...agentTests,
+  ...logSeparationTests,
 ];

@@ -1,6 +1,10 @@
+import { z } from "zod";
 import type { PromptExecutor } from "../agent/model/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, Message } from "../checkpoint/messages/Message.ts";
 import { ScriptEndedError } from "../errors/testing/ScriptEndedError.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { customSchema } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { randomId } from "../internal/randomId.ts";
 
 /** One answer of a scripted model. */
@@ -23,6 +27,14 @@ export interface ScriptedModelOptions {
   readonly toolCallIds?: "repeating" | "unique" | undefined;
 }
 
+const turnsSchema = z.array(
+  customSchema("a turn: text, tool calls, or a function that returns one", (turn) => {
+    if (typeof turn === "string" || typeof turn === "function") return true;
+    return Array.isArray((turn as { readonly toolCalls?: unknown } | null | undefined)?.toolCalls);
+  }),
+);
+const optionsSchema = strictOptions({ toolCallIds: z.enum(["repeating", "unique"]).optional() });
+
 /**
  * A model that answers from a script. It keeps no state: which answer comes next is told by how many of the model's
  * answers the history holds, so a run goes on with the right one after a crash or a rollback.
@@ -33,6 +45,8 @@ export function scriptedModel(
   turns: readonly (ScriptedTurn | ((messages: readonly Message[]) => ScriptedTurn))[],
   options: ScriptedModelOptions = {},
 ): PromptExecutor {
+  checkSchema(turnsSchema, turns, "turns of a scripted model");
+  checkSchema(optionsSchema, options, "options of a scripted model");
   return {
     async execute({ messages, abortSignal }) {
       abortSignal.throwIfAborted();

@@ -34,7 +34,7 @@ import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { z } from "zod";
 
-type Storage = PersistenceStorageProvider<never>;
+type Storage = PersistenceStorageProvider;
 type Options = Partial<Omit<PersistenceConfig, "storage">>;
 
 /** The process that wrote the logs; whoever reads them finds it gone. */

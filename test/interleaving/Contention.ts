@@ -3,8 +3,8 @@ import { AgentBusyError, OwnershipLostError } from "agent-persistence";
 import { type OwnedLog } from "agent-persistence/storage";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
-import { collect } from "../storage/file/fixture.ts";
-import { HastyClock } from "../storage/file/TestClock.ts";
+import { collect } from "../storage/file/support/fixture.ts";
+import { HastyClock } from "../storage/file/support/TestClock.ts";
 import { GatedProcess, settled } from "./GatedProcess.ts";
 import { normalized } from "./normalized.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { blindToSuccessors } from "../powerloss/brokenFileSystems.ts";
+import { blindToSuccessors } from "../powerloss/store/brokenFileSystems.ts";
 import { delegating } from "../powerloss/delegating.ts";
 import { Contention, type Belief, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";

@@ -1,8 +1,8 @@
 import type { FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { changingFiles } from "../powerloss/delegating.ts";
-import { FaultyFileSystem } from "../storage/file/FaultyFileSystem.ts";
-import { filesBelow } from "../storage/file/fixture.ts";
+import { FaultyFileSystem } from "../storage/file/support/FaultyFileSystem.ts";
+import { filesBelow } from "../storage/file/support/fixture.ts";
 import type { Failure } from "./StorageHarness.ts";
 
 /** Files that a test lets fail. */

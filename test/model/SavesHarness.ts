@@ -5,14 +5,14 @@ import type { StorageHarness } from "./StorageHarness.ts";
 /** A storage that outlives the processes of a test because it is in the test's own memory. */
 export class SavesHarness implements StorageHarness {
   readonly clock = new SimulatedClock();
-  readonly #provider: PersistenceStorageProvider<never>;
+  readonly #provider: PersistenceStorageProvider;
   #saves: number | undefined;
 
-  constructor(provider: PersistenceStorageProvider<never>) {
+  constructor(provider: PersistenceStorageProvider) {
     this.#provider = provider;
   }
 
-  start(): PersistenceStorageProvider<never> {
+  start(): PersistenceStorageProvider {
     return this.#saves === undefined ? this.#provider : crashAfter(this.#provider, this.#saves);
   }
 

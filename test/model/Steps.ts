@@ -25,7 +25,7 @@ export class Steps {
   );
 
   /** As one process builds it. Its input is the number of steps to take, its output says that they were taken. */
-  agent(storage: PersistenceStorageProvider<never>, clock: SimulatedClock): AIAgent<number, string> {
+  agent(storage: PersistenceStorageProvider, clock: SimulatedClock): AIAgent<number, string> {
     const steps = strategy<number, string>("steps", (graph) => {
       const step = graph.node("step", async (left: number, context) => {
         const item = `${left}`;

@@ -8,7 +8,7 @@ export type Failure = "EIO" | "ENOSPC" | "EACCES" | "short write";
 export interface StorageHarness {
   readonly clock: SimulatedClock;
   /** What the next process gets; the one before has ended, without a word. */
-  start(): PersistenceStorageProvider<never>;
+  start(): PersistenceStorageProvider;
   /** The process that runs ends after so many more writes or calls: nothing it does from then on has any effect. */
   endAfter(calls: number): void;
   /** Of the calls to come this one fails. */

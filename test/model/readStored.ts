@@ -1,6 +1,6 @@
 import { type AgentCheckpointData, type PersistenceStorageProvider } from "agent-persistence";
 import { LogPersistenceStorageProvider, type AgentSummary, type LogRecord } from "agent-persistence/storage";
-import { collect } from "../storage/file/fixture.ts";
+import { collect } from "../storage/file/support/fixture.ts";
 import { agentId } from "./Steps.ts";
 
 /** What a storage holds of the agent. */
@@ -24,7 +24,7 @@ export interface Journaled {
   readonly inverting: ReadonlySet<string>;
 }
 
-export async function readStored(provider: PersistenceStorageProvider<never>): Promise<Stored> {
+export async function readStored(provider: PersistenceStorageProvider): Promise<Stored> {
   const checkpoints = await provider.getCheckpoints(agentId);
   const latest = await provider.getLatestCheckpoint(agentId);
   if (!(provider instanceof LogPersistenceStorageProvider)) return { checkpoints, latest };

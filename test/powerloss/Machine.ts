@@ -1,5 +1,5 @@
 import type { FileSystem, ProcessIdentity } from "agent-persistence/file";
-import { HastyClock } from "../storage/file/TestClock.ts";
+import { HastyClock } from "../storage/file/support/TestClock.ts";
 
 /** What a process has of its own: a clock, an identity and a way to the files. */
 export interface SimulatedProcess {

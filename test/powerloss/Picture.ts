@@ -1,5 +1,5 @@
 import type { FileRecordLog } from "agent-persistence/file";
-import { collect } from "../storage/file/fixture.ts";
+import { collect } from "../storage/file/support/fixture.ts";
 
 export const agentId = "agent";
 

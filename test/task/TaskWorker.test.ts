@@ -14,7 +14,7 @@ import { Reservations } from "agent-persistence/workspace";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 import { logStorages } from "../persistence/support/storages.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 

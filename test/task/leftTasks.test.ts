@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from "vitest";
 import { retryAfterMs } from "../../src/task/worker/TaskBackoff.ts";
 import { durableAgent } from "../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
-import { segmentPaths, testDirectory } from "../storage/file/fixture.ts";
+import { segmentPaths, testDirectory } from "../storage/file/support/fixture.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 
 const pollMs = 1000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { nodeEnvironment } from "agent-persistence/task";
 import { expect, it } from "vitest";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 
 it("nodeEnvironment hashes files, relative to a directory, and knows folders from files", async () => {
   const directory = await testDirectory();

@@ -8,7 +8,7 @@ import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../kill/temporaryDirectory.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 import type { WorkerProcessOptions } from "./workerProcess.ts";
 
 const children = new Set<ChildProcess>();

@@ -22,7 +22,7 @@ import { requiringAgent } from "../persistence/support/requiringAgent.ts";
 import { logStorages, storages } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 import { offeredOptions } from "../../src/task/recovery/offeredOptions.ts";
 
 const steps = ["find_checkpoint", "verify_environment", "restore_state", "resume_execution"];

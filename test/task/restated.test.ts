@@ -8,7 +8,7 @@ import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { logStorages } from "../persistence/support/storages.ts";
-import { agentPath, testDirectory } from "../storage/file/fixture.ts";
+import { agentPath, testDirectory } from "../storage/file/support/fixture.ts";
 
 const rounds = 150;
 const inputRequest = "in".padEnd(20_000, ".");

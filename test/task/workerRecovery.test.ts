@@ -8,7 +8,7 @@ import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { requiringAgent } from "../persistence/support/requiringAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
 import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
-import { agentPath, testDirectory } from "../storage/file/fixture.ts";
+import { agentPath, testDirectory } from "../storage/file/support/fixture.ts";
 
 /** Tasks of which a crash left one in progress at its second node. */
 class Scene {

@@ -3,7 +3,7 @@ import type { PersistenceStorageProvider } from "../../src/storage/PersistenceSt
 import { TextProvider } from "./TextProvider.ts";
 
 type Data = AgentCheckpointData;
-type Provider = PersistenceStorageProvider<never>;
+type Provider = PersistenceStorageProvider;
 
 /** A provider that keeps something else than it was given. */
 export function saving(change: (data: Data) => Data): Provider {

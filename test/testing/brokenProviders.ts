@@ -21,7 +21,7 @@ type Data = AgentCheckpointData;
 export interface BrokenProvider {
   readonly mistake: string;
   readonly caughtBy: string;
-  readonly make: () => PersistenceStorageProvider<never> | ProviderHarness;
+  readonly make: () => PersistenceStorageProvider | ProviderHarness;
 }
 
 /** Mistakes that people make when they write a provider. */

@@ -4,7 +4,7 @@ import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceS
 import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ProviderHarness } from "../../src/testing/provider/ProviderHarness.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";
 
 const tiny = { inlineThresholdBytes: 16 };

@@ -3,7 +3,7 @@ import { FileRecordLog } from "../../src/file.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { NoRecordLog } from "../../src/storage/none/NoRecordLog.ts";
 import { recordLogConformance, SimulatedClock, type RecordLogHarness } from "../../src/testing.ts";
-import { testDirectory } from "../storage/file/fixture.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 
 describe("a log in memory", () => {

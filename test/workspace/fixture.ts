@@ -41,7 +41,7 @@ function describe(path: string): string {
 /** One agent "coder" on one folder, as each process builds it. */
 export class Coder {
   readonly root: string;
-  readonly storage: PersistenceStorageProvider<never>;
+  readonly storage: PersistenceStorageProvider;
   readonly #turns: Parameters<typeof scriptedModel>[0];
   readonly #options: Omit<WorkspaceOptions, "root">;
 
@@ -52,7 +52,7 @@ export class Coder {
       root = temporaryFolder(),
       storage = new InMemoryPersistenceStorageProvider(),
       ...options
-    }: Partial<WorkspaceOptions> & { readonly storage?: PersistenceStorageProvider<never> } = {},
+    }: Partial<WorkspaceOptions> & { readonly storage?: PersistenceStorageProvider } = {},
   ) {
     this.root = root;
     this.storage = storage;
@@ -64,9 +64,7 @@ export class Coder {
     ];
   }
 
-  build(
-    changed: Omit<Partial<WorkspaceOptions>, "root"> & { readonly storage?: PersistenceStorageProvider<never> } = {},
-  ) {
+  build(changed: Omit<Partial<WorkspaceOptions>, "root"> & { readonly storage?: PersistenceStorageProvider } = {}) {
     const { storage = this.storage, ...options } = changed;
     const workspace = new Workspace({ root: this.root, ...this.#options, ...options });
     const agent = new AIAgent({

@@ -43,7 +43,7 @@ class Project {
   write = (path: string, content: string): void => writeFileSync(this.at(path), content);
   read = (path: string): string | undefined => treeOf(this.root)[path];
 
-  build(options: Partial<WorkspaceOptions> = {}, storage: PersistenceStorageProvider<never> = this.opened()) {
+  build(options: Partial<WorkspaceOptions> = {}, storage: PersistenceStorageProvider = this.opened()) {
     const workspace = new Workspace({ root: this.root, ...options });
     const work = strategy<string, string>("work", (graph) => {
       const first = graph.node("first", async (input: string, context: AgentContext) => {

@@ -1,4 +1,7 @@
 import type { PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { answerOf, type AiSdkAnswer } from "./answerOf.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
@@ -10,6 +13,12 @@ export interface AiSdkExecutorOptions {
   /** Called for each thing that a provider warned of, such as a parameter that it ignores. Default: warnings are dropped. */
   readonly onWarning?: ((warning: unknown, model: string) => void) | undefined;
 }
+
+const modelsSchema = customSchema(
+  "a language model of the AI SDK, or a function from a name to one",
+  (models) => typeof models === "function" || (typeof models === "object" && models !== null),
+);
+const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
 
 /** A prompt executor that also says why the model stopped. */
 export interface AiSdkExecutor extends PromptExecutor {
@@ -40,6 +49,8 @@ export interface AiSdkExecutor extends PromptExecutor {
  * {@link UnsupportedMessagePartError} before anything is sent; the reason of the abort signal once that is aborted.
  */
 export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions = {}): AiSdkExecutor {
+  checkSchema(modelsSchema, models, "model of aiSdkExecutor");
+  checkSchema(optionsSchema, options, "options of aiSdkExecutor");
   return {
     async execute(request) {
       request.abortSignal.throwIfAborted();

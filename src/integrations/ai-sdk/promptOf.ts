@@ -1,9 +1,8 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { UnsupportedMessagePartError } from "../../errors/model/UnsupportedMessagePartError.ts";
-import { optionsOf, type AiSdkMessage, type AiSdkPart, type AiSdkPrompt } from "./AiSdkPrompt.ts";
-import { providerToolCallIds } from "./providerToolCallIds.ts";
+import { type AiSdkMessage, type AiSdkPart, type AiSdkPrompt, type AiSdkToolOutput, optionsOf } from "./AiSdkPrompt.ts";
+import { jsonValueOf } from "./jsonValueOf.ts";
 import { shownInputOf } from "./toolInput.ts";
-import { toolOutputOf } from "./toolOutputOf.ts";
 
 interface Conversion<Data> {
   readonly providerIds: ReadonlyMap<string, string>;
@@ -71,4 +70,24 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
       return { type: "tool-result", toolCallId, toolName: part.toolName, output, ...options };
     }
   }
+}
+
+/** A tool's output, wrapped as the AI SDK wants it. */
+export function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
+  if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
+  return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };
+}
+
+/** The providers' ids by ours, so that a result can be sent with the id of its call even where it does not repeat it. */
+export function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  for (const { role, content } of messages) {
+    if (role !== "assistant" || typeof content === "string") continue;
+    for (const part of content) {
+      if (part.type === "tool-call" && part.providerToolCallId !== undefined) {
+        ids.set(part.toolCallId, part.providerToolCallId);
+      }
+    }
+  }
+  return ids;
 }

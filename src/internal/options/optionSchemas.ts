@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../Clock.ts";
+import type { Sha256 } from "../sha256/Sha256.ts";
 
 /** For what zod has no schema; a refusal says that `what` was expected. */
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
@@ -37,6 +38,8 @@ export const nonEmptyString: z.ZodType<string> = z.string().min(1);
 export const abortSignalSchema: z.ZodType<AbortSignal> = objectWithMethods("throwIfAborted", "addEventListener");
 
 export const clockSchema: z.ZodType<Clock> = objectWithMethods("now", "monotonic", "after");
+
+export const sha256Schema: z.ZodType<Sha256> = objectWithMethods("base64url", "hex");
 
 /** A schema of zod, whichever copy of it made it. */
 export const zodSchema: z.ZodType<z.ZodType> = objectWithMethods<z.ZodType>("safeParse", "safeParseAsync");

@@ -24,7 +24,7 @@ import { z } from "zod";
 /** How an agent is made durable. */
 export interface PersistenceConfig {
   /** Where checkpoints go: any provider, whatever its filter. Default: `NoPersistenceStorageProvider`, which keeps nothing. */
-  readonly storage?: PersistenceStorageProvider<never> | undefined;
+  readonly storage?: PersistenceStorageProvider | undefined;
   /**
    * A checkpoint of the input before the first node and of the state after each node, durable before the next starts.
    * Default true. When false only asked-for checkpoints are made; tool calls and the end of a run are still recorded.

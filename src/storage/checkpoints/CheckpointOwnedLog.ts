@@ -13,19 +13,14 @@ import { askProvider, type StoredCheckpoints } from "./readProviderCheckpoints.t
 export class CheckpointOwnedLog implements OwnedLog {
   readonly generation: number;
   readonly entries: Entry[];
-  readonly #provider: PersistenceStorageProvider<never>;
+  readonly #provider: PersistenceStorageProvider;
   readonly #agentId: string;
   readonly #index: LogProjection;
   readonly #lost = new AbortController();
   readonly #onRelease: () => void;
   #released = false;
 
-  constructor(
-    provider: PersistenceStorageProvider<never>,
-    agentId: string,
-    stored: StoredCheckpoints,
-    onRelease: () => void,
-  ) {
+  constructor(provider: PersistenceStorageProvider, agentId: string, stored: StoredCheckpoints, onRelease: () => void) {
     this.#provider = provider;
     this.#agentId = agentId;
     this.entries = stored.entries;

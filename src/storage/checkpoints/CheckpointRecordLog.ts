@@ -15,7 +15,7 @@ import type {
   RecordLog,
 } from "../RecordLog.ts";
 import { CheckpointOwnedLog } from "./CheckpointOwnedLog.ts";
-import { noBlobs } from "./noBlobs.ts";
+import { noBlobStore } from "../noBlobStore.ts";
 import { readProviderCheckpoints } from "./readProviderCheckpoints.ts";
 
 const retryAfterMs = 1_000;
@@ -28,13 +28,13 @@ const retryAfterMs = 1_000;
 export class CheckpointRecordLog implements RecordLog {
   readonly version = "v1";
   readonly capabilities: LogCapabilities = { durable: true, processes: "one", machines: "one", keeps: "checkpoints" };
-  readonly blobs = noBlobs;
-  readonly #provider: PersistenceStorageProvider<never>;
+  readonly blobs = noBlobStore;
+  readonly #provider: PersistenceStorageProvider;
   readonly #owned = new Map<string, { readonly owner: LogOwner; readonly log: CheckpointOwnedLog }>();
   readonly #opening = new Set<string>();
   #closed = false;
 
-  constructor(provider: PersistenceStorageProvider<never>) {
+  constructor(provider: PersistenceStorageProvider) {
     this.#provider = provider;
   }
 

@@ -17,9 +17,9 @@ class CheckpointStorage implements LogStorage {
   readonly log: CheckpointRecordLog;
   readonly inlineThresholdBytes = Infinity;
   readonly compressThresholdBytes = Infinity;
-  readonly #provider: PersistenceStorageProvider<never>;
+  readonly #provider: PersistenceStorageProvider;
 
-  constructor(provider: PersistenceStorageProvider<never>) {
+  constructor(provider: PersistenceStorageProvider) {
     this.#provider = provider;
     this.log = new CheckpointRecordLog(provider);
   }
@@ -44,7 +44,7 @@ class CheckpointStorage implements LogStorage {
 const known = new WeakMap<object, CheckpointStorage>();
 
 /** The provider itself when it offers a log; otherwise a log over its three methods. */
-export function logStorageOf(provider: PersistenceStorageProvider<never>): LogStorage {
+export function logStorageOf(provider: PersistenceStorageProvider): LogStorage {
   if (offersLog(provider)) return provider;
   const storage = known.get(provider) ?? new CheckpointStorage(provider);
   known.set(provider, storage);

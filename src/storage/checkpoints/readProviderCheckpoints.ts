@@ -18,7 +18,7 @@ export interface StoredCheckpoints {
 
 /** Reads all checkpoints of an agent from a provider of three methods and makes a log of them. */
 export async function readProviderCheckpoints(
-  provider: PersistenceStorageProvider<never>,
+  provider: PersistenceStorageProvider,
   agentId: string,
   sha256: Sha256,
 ): Promise<StoredCheckpoints> {

@@ -5,7 +5,7 @@ import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { AgentFolder } from "./format/AgentFolder.ts";
 import type { FileBackend } from "./backend/FileBackend.ts";
-import { replaceStateFile } from "./format/replaceStateFile.ts";
+import { replaceAtomically } from "./format/replaceAtomically.ts";
 
 /** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
 export class FileBlobStore implements BlobStore {
@@ -20,7 +20,7 @@ export class FileBlobStore implements BlobStore {
     const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
     await this.#backend.disk.mkdir(folder.blobs);
     // A file of that name may be there from a put that failed before it was synced, so it is put anew.
-    await replaceStateFile(
+    await replaceAtomically(
       this.#backend.disk,
       folder,
       pathOf(folder, reference) ?? folder.blobs,

@@ -1,9 +1,16 @@
 import { join, resolve } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { numberFrom, clockSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import {
+  clockSchema,
+  nonEmptyString,
+  numberFrom,
+  objectWithMethods,
+  sha256Schema,
+} from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
@@ -31,7 +38,7 @@ import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import { type Judgement, OwnerLiveness } from "./backend/OwnerLiveness.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { openReader } from "./read/LogReader.ts";
-import { replaceStateFile } from "./format/replaceStateFile.ts";
+import { replaceAtomically } from "./format/replaceAtomically.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { SegmentPublisher } from "./backend/SegmentPublisher.ts";
 import { takeOwnership } from "./own/takeOwnership.ts";
@@ -52,11 +59,27 @@ export interface FileRecordLogOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-const optionsSchema: z.ZodType<FileRecordLogOptions> = z.object({
+/** The schemas of {@link FileRecordLogOptions}. */
+export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
   directory: nonEmptyString.optional(),
   leaseMs: numberFrom(1).optional(),
+  fileSystem: objectWithMethods<FileSystem>(
+    "create",
+    "readFile",
+    "stat",
+    "link",
+    "rename",
+    "unlink",
+    "readdir",
+    "mkdir",
+    "fsyncDir",
+  ).optional(),
   clock: clockSchema.optional(),
-});
+  processIdentity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
+  sha256: sha256Schema.optional(),
+};
+
+const optionsSchema = strictOptions(fileRecordLogShape);
 
 /**
  * Logs as files in one directory, for any number of processes on one machine: an append is one write and one sync. Where
@@ -124,7 +147,7 @@ export class FileRecordLog implements RecordLog {
     const folder = this.#folder(agentId);
     const judgement = await this.#judge(folder);
     if (judgement === undefined || judgement.state === "free") return;
-    await replaceStateFile(
+    await replaceAtomically(
       this.#backend.disk,
       folder,
       folder.stop(judgement.generation),

@@ -2,6 +2,9 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
@@ -17,6 +20,8 @@ import type {
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { MemoryBlobStore } from "./MemoryBlobStore.ts";
 import { MemoryOwnedLog } from "./MemoryOwnedLog.ts";
+
+const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
 
 /** Milliseconds to wait before trying a busy agent again; in memory an owner is never taken over. */
 const retryAfterMs = 1000;
@@ -37,6 +42,7 @@ export class MemoryRecordLog implements RecordLog {
 
   /** @param options.sha256 default: that of the platform, WebAssembly where there is no other. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
+    checkSchema(optionsSchema, options, "options of the log in memory");
     const { sha256 } = options;
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
     this.blobs = new MemoryBlobStore(this.#sha256);

@@ -1,16 +1,16 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
-import { NoBlobStore } from "./NoBlobStore.ts";
-import { NoOwnedLog } from "./NoOwnedLog.ts";
+import type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
+import { noBlobStore } from "../noBlobStore.ts";
 
 /** Stores nothing: every log is empty and free, every append is acknowledged and forgotten. */
 export class NoRecordLog implements RecordLog {
   readonly version = "v1";
   readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one", keeps: "nothing" };
-  readonly blobs: BlobStore = new NoBlobStore();
+  readonly blobs: BlobStore = noBlobStore;
   #closed = false;
 
   async open(agentId: string, _owner: LogOwner): Promise<OwnedLog> {
@@ -47,5 +47,46 @@ export class NoRecordLog implements RecordLog {
 
   #assertOpen(): void {
     if (this.#closed) throw new StorageClosedError("The storage that keeps nothing");
+  }
+}
+
+/** Counts appends and keeps none. */
+export class NoOwnedLog implements OwnedLog {
+  readonly generation = 1;
+  readonly lost = new AbortController().signal;
+  readonly #agentId: string;
+  #position = 0;
+  #released = false;
+
+  constructor(agentId: string) {
+    this.#agentId = agentId;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  async append(_entry: LogAppend, expectedPosition: number): Promise<number> {
+    this.#assertOwned();
+    if (expectedPosition !== this.#position)
+      throw new PositionConflictError(this.#agentId, expectedPosition, this.#position);
+    return ++this.#position;
+  }
+
+  async prune(_positions: readonly number[]): Promise<void> {
+    this.#assertOwned();
+  }
+
+  async drop(): Promise<void> {
+    this.#assertOwned();
+    await this.release();
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+  }
+
+  #assertOwned(): void {
+    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#agentId)}`);
   }
 }

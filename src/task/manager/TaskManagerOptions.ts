@@ -17,7 +17,7 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 /** Where a `TaskManager` keeps its tasks, and who hears of their changes. */
 export interface TaskManagerOptions {
   /** The storage of the agents that the tasks drive. It must have a `RecordLog`. */
-  readonly storage: PersistenceStorageProvider<never>;
+  readonly storage: PersistenceStorageProvider;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
   /**

@@ -1,10 +1,12 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { AgentSummary, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import type { Expectations } from "../support/Expectations.ts";
-import { collect } from "./collect.ts";
-import { exampleRecord } from "./exampleRecord.ts";
 import type { RecordLogHarness } from "./RecordLogHarness.ts";
+import { exampleRecord } from "./exampleRecord.ts";
 
 /** How often the suite looks whether a request to stop has arrived, a second of the storage's time apart. */
 const looks = 500;
@@ -16,7 +18,7 @@ export class RecordLogUnderTest {
   #owners = 0;
 
   constructor(made: RecordLog | RecordLogHarness) {
-    this.#harness = "capabilities" in made ? { log: made } : made;
+    this.#harness = harnessOf(made);
     this.#log = this.#harness.log;
   }
 
@@ -87,4 +89,23 @@ export class RecordLogUnderTest {
     }
     return signal.aborted;
   }
+}
+
+/** Everything that is iterated over. */
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const harnessSchema = strictOptions({
+  log: objectWithMethods<RecordLog>("open", "read", "list", "owner", "requestStop", "close"),
+  reopen: functionSchema().optional(),
+  advance: functionSchema().optional(),
+});
+
+function harnessOf(made: RecordLog | RecordLogHarness | undefined): RecordLogHarness {
+  const harness = made && "capabilities" in made ? { log: made } : made;
+  checkSchema(harnessSchema, harness, "harness of a log");
+  return harness as RecordLogHarness;
 }

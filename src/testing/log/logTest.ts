@@ -1,6 +1,5 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import type { ConformanceTest } from "../support/ConformanceTest.ts";
-import { defineConformanceTest } from "../support/defineConformanceTest.ts";
+import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
 import type { Expectations } from "../support/Expectations.ts";
 import type { RecordLogHarness } from "./RecordLogHarness.ts";
 import { RecordLogUnderTest } from "./RecordLogUnderTest.ts";

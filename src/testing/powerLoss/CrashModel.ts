@@ -1,3 +1,7 @@
+import { z } from "zod";
+import { integerFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+
 /**
  * What a crash leaves.
  *
@@ -8,6 +12,8 @@
  * - `weak`: any part of what was not synced, in the order it was done; writes in sectors of 512 bytes.
  */
 export type CrashModel = "kill" | "amnesia" | "metadata first" | "data first" | "weak";
+
+const crashModels: readonly CrashModel[] = ["kill", "amnesia", "metadata first", "data first", "weak"];
 
 /** Which crash states to make. */
 export interface CrashOptions {
@@ -20,3 +26,10 @@ export interface CrashOptions {
   /** What random choices follow from, together with the moment of the crash. Default 1. */
   readonly seed?: number | undefined;
 }
+
+export const crashOptionsSchema: z.ZodType<CrashOptions> = strictOptions({
+  models: z.array(z.enum(crashModels)).optional(),
+  exhaustiveUpTo: integerFrom(0).optional(),
+  samples: integerFrom(0).optional(),
+  seed: z.number().optional(),
+});

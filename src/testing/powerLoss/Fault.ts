@@ -1,3 +1,7 @@
+import { z } from "zod";
+import { integerFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { SimulatedSystemError } from "./SimulatedSystemError.ts";
 /**
  * How a call goes wrong. An error code: it rejects; a write has then taken half of its bytes, and a sync can be tried
  * again. `short write`: a write takes half of its bytes and says so. `lying sync`: a sync reports `EIO`, what it was to
@@ -13,6 +17,12 @@ export interface Fault {
   /** True: every later call fails too. Default: this one alone. */
   readonly fromThenOn?: boolean;
 }
+
+export const faultSchema: z.ZodType<Fault> = strictOptions({
+  kind: z.enum(["EIO", "ENOSPC", "EMFILE", "EACCES", "short write", "lying sync"]),
+  call: integerFrom(1),
+  fromThenOn: z.boolean().exactOptional(),
+});
 
 /** The calls of a `FileSystem` and of its open files. */
 export type FileSystemOperation =
@@ -45,4 +55,22 @@ export function strikes(
   if (number < call || (number > call && !fromThenOn)) return false;
   if (kind === "short write") return operation === "write";
   return kind !== "lying sync" || operation === "fdatasync" || operation === "fsync";
+}
+
+/** The calls to a file system, and which of them fail. */
+export class FaultyCalls {
+  readonly made: FileSystemCall[] = [];
+  fault: Fault | undefined;
+
+  /** A call begins. */
+  begin(operation: FileSystemOperation, path: string): void {
+    const fault = this.next(operation, path);
+    if (fault !== undefined) throw new SimulatedSystemError(fault, operation, path);
+  }
+
+  /** The same for a call that does something before it fails. */
+  next(operation: FileSystemOperation, path: string): FaultKind | undefined {
+    const number = this.made.push({ operation, path });
+    return this.fault && strikes(this.fault, number, operation) ? this.fault.kind : undefined;
+  }
 }

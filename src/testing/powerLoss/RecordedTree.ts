@@ -1,8 +1,8 @@
 import type { CrashModel, CrashOptions } from "./CrashModel.ts";
-import { describeLoss } from "./describeLoss.ts";
 import type { FileTree } from "./FileTree.ts";
 import type { Mutation } from "./Mutation.ts";
 import { MutationTrace } from "./MutationTrace.ts";
+import type { WriteOutcome } from "./WriteOutcome.ts";
 import { powerLossOutcomes } from "./powerLossOutcomes.ts";
 
 /** A tree that a crash may leave. */
@@ -62,4 +62,14 @@ export class RecordedTree {
     for (const mutation of mutations) traced.do(mutation);
     return traced;
   }
+}
+
+/** What a crash undid, for people: of a write also which sectors it kept, and what the others hold. */
+export function describeLoss(mutations: readonly Mutation[], fates: readonly WriteOutcome[]): string {
+  const undone = mutations.flatMap(({ kind, path }, index) => {
+    const fate = fates[index] ?? "kept";
+    if (fate === "kept") return [];
+    return `${kind} ${path}${fate === "lost" ? "" : ` (${fate.kept.map(Number).join("")} ${fate.fill})`}`;
+  });
+  return undone.join(", ") || "nothing";
 }

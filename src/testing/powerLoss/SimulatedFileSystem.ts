@@ -1,11 +1,11 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
-import type { CrashOptions } from "./CrashModel.ts";
-import type { CrashState } from "./CrashState.ts";
-import type { Fault, FileSystemCall } from "./Fault.ts";
-import { FaultyCalls } from "./FaultyCalls.ts";
+import { type CrashModel, type CrashOptions, crashOptionsSchema } from "./CrashModel.ts";
+import { type Fault, faultSchema, FaultyCalls, type FileSystemCall } from "./Fault.ts";
 import { FileTree } from "./FileTree.ts";
-import { SimulatedSystemError } from "./SimulatedSystemError.ts";
 import { RecordedTree } from "./RecordedTree.ts";
+import { SimulatedSystemError } from "./SimulatedSystemError.ts";
 
 /**
  * A file system in memory that knows what it would lose. Run a storage on it, note what the storage acknowledged at which
@@ -39,11 +39,18 @@ export class SimulatedFileSystem implements FileSystem {
 
   /** Lets calls fail; `undefined` heals. Calls are counted from the first on, as in `calls`. */
   inject(fault: Fault | undefined): void {
+    checkSchema(faultSchema.optional(), fault, "fault of a simulated file system");
     this.#calls.fault = fault;
   }
 
   /** What a crash may leave that comes after so many changes and syncs. Some of the states may be equal. */
-  *crashStates(after: number, options: CrashOptions = {}): Generator<CrashState> {
+  crashStates(after: number, options: CrashOptions = {}): Generator<CrashState> {
+    checkSchema(integerFrom(0), after, "position of a crash");
+    checkSchema(crashOptionsSchema, options, "options of crashStates");
+    return this.#crashStates(after, options);
+  }
+
+  *#crashStates(after: number, options: CrashOptions): Generator<CrashState> {
     for (const crashed of this.#traced.crashes(after, options)) {
       yield {
         model: crashed.model,
@@ -151,4 +158,18 @@ export class SimulatedFileSystem implements FileSystem {
     if (this.#traced.tree.content(node) !== undefined) throw new SimulatedSystemError("ENOTDIR", call, path);
     return node;
   }
+}
+
+/** A state that a crash may leave. */
+export interface CrashState {
+  readonly model: CrashModel;
+  /** How many changes and syncs came before the crash. */
+  readonly after: number;
+  /** What the crash undid, for people. */
+  readonly description: string;
+  /**
+   * What the next process finds; another one each time. After a loss of power all of it is durable and `position` is 0.
+   * After a kill `position` goes on, and what was not synced before still is not.
+   */
+  restart(): SimulatedFileSystem;
 }

@@ -1,6 +1,5 @@
-import { type WriteOutcome, type Fill, sectorsOf } from "./WriteOutcome.ts";
 import type { Mutation } from "./Mutation.ts";
-import { seededNumbers } from "./seededNumbers.ts";
+import { type Fill, sectorsOf, type WriteOutcome } from "./WriteOutcome.ts";
 
 const fills: readonly Fill[] = ["zeros", "stale", "nothing"];
 /** How likely a sample keeps each part: few, half or nearly all. */
@@ -49,4 +48,15 @@ function fatesOf(mutations: readonly Mutation[], choose: Choose, fill: Fill): Wr
 function bitsOf(mask: number): Choose {
   let at = 0;
   return () => ((mask >> at++) & 1) === 1;
+}
+
+/** Numbers from 0 to below 1, always the same for one seed (mulberry32). */
+export function seededNumbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

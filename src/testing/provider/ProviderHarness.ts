@@ -2,10 +2,10 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 
 /** A provider to be tested, with what else the suite may do to it. */
 export interface ProviderHarness {
-  readonly provider: PersistenceStorageProvider<never>;
+  readonly provider: PersistenceStorageProvider;
   /**
    * Another provider on the same data, as a new process would have; it may close the first. Absent: the first goes on,
    * and the suite cannot see what a storage forgets.
    */
-  readonly reopen?: () => PersistenceStorageProvider<never> | PromiseLike<PersistenceStorageProvider<never>>;
+  readonly reopen?: () => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>;
 }

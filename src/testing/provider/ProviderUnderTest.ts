@@ -1,15 +1,18 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Expectations } from "../support/Expectations.ts";
 import type { ProviderHarness } from "./ProviderHarness.ts";
 
 /** A provider as the tests use it. */
 export class ProviderUnderTest {
   readonly #reopen: ProviderHarness["reopen"];
-  #provider: PersistenceStorageProvider<never>;
+  #provider: PersistenceStorageProvider;
 
-  constructor(made: PersistenceStorageProvider<never> | ProviderHarness) {
-    const harness: ProviderHarness = "saveCheckpoint" in made ? { provider: made } : made;
+  constructor(made: PersistenceStorageProvider | ProviderHarness) {
+    const harness = harnessOf(made);
     this.#provider = harness.provider;
     this.#reopen = harness.reopen;
   }
@@ -63,4 +66,15 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
   if (typeof data !== "object" || data === null) return data;
   const { checksum: _checksum, ...rest } = data;
   return rest;
+}
+
+const harnessSchema = strictOptions({
+  provider: providerSchema,
+  reopen: functionSchema().optional(),
+});
+
+function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
+  const harness = made && "saveCheckpoint" in made ? { provider: made } : made;
+  checkSchema(harnessSchema, harness, "harness of a provider");
+  return harness as ProviderHarness;
 }

@@ -1,7 +1,8 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
-import type { ConformanceTest } from "./ConformanceTest.ts";
-import { describeValue } from "./describeValue.ts";
 import { Expectations } from "./Expectations.ts";
+import { describeValue } from "./describeValue.ts";
 
 /** A test whose every failure is a `ConformanceError`, also one that the storage throws by itself. */
 export function defineConformanceTest<Made, Subject>(
@@ -12,6 +13,7 @@ export function defineConformanceTest<Made, Subject>(
   return {
     name,
     async run(make) {
+      checkSchema(functionSchema(), make, `make of the test ${JSON.stringify(name)}`);
       const subject = prepare(await make());
       try {
         await body(subject, new Expectations(name));
@@ -21,4 +23,21 @@ export function defineConformanceTest<Made, Subject>(
       }
     },
   };
+}
+
+/**
+ * One test of a conformance suite, for any test runner:
+ *
+ *     for (const test of suite) it(test.name, () => test.run(() => new MyStorage()));
+ */
+export interface ConformanceTest<Made> {
+  /** What the storage must do; unique in its suite. */
+  readonly name: string;
+  /**
+   * Resolves when the storage does it.
+   *
+   * @param make called once: gives a storage that holds nothing yet. What it rejects with is passed on.
+   * @throws ConformanceError says what was expected and what was found.
+   */
+  run(make: () => Made | PromiseLike<Made>): Promise<void>;
 }

@@ -29,10 +29,7 @@ export interface LoopOptions {
 export class EndOfLoop extends Error {}
 
 /** An agent whose only node appends one message a step, with a checkpoint after each. */
-export function loopingAgent(
-  storage: PersistenceStorageProvider<never>,
-  options: LoopOptions,
-): AIAgent<number, number> {
+export function loopingAgent(storage: PersistenceStorageProvider, options: LoopOptions): AIAgent<number, number> {
   const { steps, finishes, each = 1, messages = steps * each, times, floor, onStep, retention } = options;
   const looping = strategy<number, number>("looping", (graph) => {
     const append = graph.node("append", async (step: number, context) => {

@@ -54,13 +54,13 @@ const askers = [
   {
     by: "node code",
     saves: 2,
-    build: (world: World, storage: PersistenceStorageProvider<never>, choices: Choices) =>
+    build: (world: World, storage: PersistenceStorageProvider, choices: Choices) =>
       durableAgent(byCode(world, choices), storage, { tools: [payment(world, choices)], ...choices }),
   },
   {
     by: "a model",
     saves: 3,
-    build: (world: World, storage: PersistenceStorageProvider<never>, choices: Choices) =>
+    build: (world: World, storage: PersistenceStorageProvider, choices: Choices) =>
       durableAgent(defaultLoop, storage, {
         tools: [payment(world, choices)],
         turns: [{ toolCalls: [{ toolName: "pay", input: { item: "x" } }] }, "done"],
@@ -349,7 +349,7 @@ describe.each(logStorages)("$name: calls that began before a crash", (storage) =
       g.edge(g.start, only);
       g.edge(only, g.finish);
     });
-    const build = (provider: PersistenceStorageProvider<never>) => durableAgent(graph, provider, { tools: [slow] });
+    const build = (provider: PersistenceStorageProvider) => durableAgent(graph, provider, { tools: [slow] });
     const crash = await build(crashAfter(opened(), 4))
       .run("x")
       .catch((error: unknown) => error);

@@ -4,7 +4,7 @@ import { persistence, strategy, type AgentContext, type PersistenceEvent } from 
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, FileRecordLog, type ProcessIdentity } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
-import { testDirectory, TestMachine } from "../../storage/file/fixture.ts";
+import { testDirectory, TestMachine } from "../../storage/file/support/fixture.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { nodesOf } from "../support/stored.ts";
 

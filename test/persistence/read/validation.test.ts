@@ -12,7 +12,7 @@ import { FilePersistenceStorageProvider, FileRecordLog } from "agent-persistence
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { delegating } from "../../powerloss/delegating.ts";
-import { testDirectory, TestMachine } from "../../storage/file/fixture.ts";
+import { testDirectory, TestMachine } from "../../storage/file/support/fixture.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { storages, logStorages } from "../support/storages.ts";
 

@@ -3,7 +3,7 @@ import { LogPersistenceStorageProvider, type LogAppend } from "agent-persistence
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { filesBelow, testDirectory } from "../../storage/file/fixture.ts";
+import { filesBelow, testDirectory } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent } from "../support/durableAgent.ts";

@@ -13,7 +13,7 @@ import { LogPersistenceStorageProvider, type RecordLog } from "agent-persistence
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { FaultyFileSystem } from "../../storage/file/FaultyFileSystem.ts";
+import { FaultyFileSystem } from "../../storage/file/support/FaultyFileSystem.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { durableAgent, type DurableOptions } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";

@@ -24,7 +24,7 @@ const turns = [
 ];
 
 function writer(
-  storage: PersistenceStorageProvider<never>,
+  storage: PersistenceStorageProvider,
   notebook: NotebookParticipant,
   participants: readonly RollbackParticipant[] = [notebook],
 ): AIAgent<string, string> {
@@ -42,7 +42,7 @@ const written = (): Map<string, string> =>
     ["two", "2a"],
   ]);
 
-async function ran(storage: PersistenceStorageProvider<never>, pages = new Map<string, string>()) {
+async function ran(storage: PersistenceStorageProvider, pages = new Map<string, string>()) {
   const notebook = new NotebookParticipant(pages);
   await writer(storage, notebook).run("write");
   expect(pages).toEqual(written());

@@ -30,7 +30,7 @@ function desk(world: string[], inverseEffect: ToolEffect) {
     execute: ({ name }) => void world.push(`-${name}`),
   });
   const turns = [...names.map((name) => ({ toolCalls: [{ toolName: "createUser", input: { name } }] })), "done"];
-  return (storage: PersistenceStorageProvider<never>) =>
+  return (storage: PersistenceStorageProvider) =>
     new AIAgent({
       id: "desk",
       promptExecutor: scriptedModel(turns),
@@ -89,7 +89,7 @@ describe("interrupted rollbacks", () => {
         ({ name }, { toolCallId }) => void world.push(`-${name} ${toolCallId}`),
         { effect },
       );
-      const build = (storage: PersistenceStorageProvider<never>) =>
+      const build = (storage: PersistenceStorageProvider) =>
         new AIAgent({
           id: "desk",
           promptExecutor: scriptedModel([{ toolCalls: [{ toolName: "add", input: { name: "Alex" } }] }, "done"]),

@@ -27,7 +27,7 @@ export interface BookingOptions extends Omit<DurableOptions, "tools" | "registry
 /** An agent that makes bookings, one after the other in one node, which an inverse takes back. */
 export function bookings(
   world: World,
-  storage: PersistenceStorageProvider<never>,
+  storage: PersistenceStorageProvider,
   items: readonly string[],
   options: BookingOptions = {},
 ) {

@@ -41,7 +41,7 @@ export interface DurableOptions {
 /** An agent "a" as one process builds it. */
 export function durableAgent(
   strategy: Strategy<string, string>,
-  storage: PersistenceStorageProvider<never>,
+  storage: PersistenceStorageProvider,
   options: DurableOptions = {},
 ): AIAgent<string, string> {
   const {

@@ -90,7 +90,7 @@ export class RandomWorld {
     return stands ? { output: { made: (input as { readonly item: string }).item } } : { error: "did not happen" };
   }
 
-  agent(storage: PersistenceStorageProvider<never>): AIAgent<string, string> {
+  agent(storage: PersistenceStorageProvider): AIAgent<string, string> {
     const { nodes, automatic, settledBy } = this.#run;
     const graph = strategy<string, string>("random", (g) => {
       const chain = nodes.map((acts, at) =>

@@ -12,7 +12,7 @@ import type { TestEnvironment } from "./TestEnvironment.ts";
 
 /** Requires two files and a version in its first node, changes one of the files itself, and stops in the second. */
 export function requiringAgent(
-  storage: PersistenceStorageProvider<never>,
+  storage: PersistenceStorageProvider,
   environment: TestEnvironment | undefined,
   { fault = new Fault(), onEvent }: { readonly fault?: Fault; readonly onEvent?: PersistenceListener } = {},
 ): AIAgent<string, string> {

@@ -23,7 +23,7 @@ export interface Scenario {
   readonly name: string;
   readonly build: (
     world: World,
-    storage: PersistenceStorageProvider<never>,
+    storage: PersistenceStorageProvider,
     options: ScenarioOptions,
   ) => AIAgent<string, string>;
 }

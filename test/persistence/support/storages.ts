@@ -11,9 +11,9 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
 
 /** What a process gets when it opens a storage; calling it again is what the next process gets. */
-export type Opened<Provider = PersistenceStorageProvider<never>> = () => Provider;
+export type Opened<Provider = PersistenceStorageProvider> = () => Provider;
 
-export interface TestStorage<Provider = PersistenceStorageProvider<never>> {
+export interface TestStorage<Provider = PersistenceStorageProvider> {
   readonly name: string;
   /** An empty storage that goes with the test. */
   readonly open: () => Promise<Opened<Provider>>;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CorruptBlobError } from "../../../src/errors/storage/CorruptBlobError.ts";
-import { agentPath, nextOwner, testDirectory, testLog } from "./fixture.ts";
+import { agentPath, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
 it("keeps blobs by content and owner, and checks them", async () => {
   const directory = await testDirectory();

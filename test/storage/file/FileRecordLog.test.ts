@@ -26,8 +26,8 @@ import {
   testLog,
   TestMachine,
   textsOf,
-} from "./fixture.ts";
-import { TestClock } from "./TestClock.ts";
+} from "./support/fixture.ts";
+import { TestClock } from "./support/TestClock.ts";
 
 describe("a log in files", () => {
   it("reads back what was appended, by another process too", async () => {
@@ -305,7 +305,7 @@ describe("the owner of a log in files", () => {
     const directory = await testDirectory();
     const child = spawn(
       process.execPath,
-      ["--import", "tsx", join(import.meta.dirname, "appendUntilKilled.ts"), directory],
+      ["--import", "tsx", join(import.meta.dirname, "support/appendUntilKilled.ts"), directory],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
     let acknowledged = "";

@@ -6,7 +6,7 @@ import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import type { FileSystem } from "../../../src/node/FileSystem.ts";
-import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
+import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";
 
 const hostile = [
   "..",

@@ -3,7 +3,16 @@ import { describe, expect, it } from "vitest";
 import { AgentPersistenceError } from "../../../src/errors/AgentPersistenceError.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { decodeState, encodeState } from "../../../src/storage/file/format/stateJson.ts";
-import { append, collect, nextOwner, segmentPaths, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
+import {
+  append,
+  collect,
+  nextOwner,
+  segmentPaths,
+  summaryOf,
+  testDirectory,
+  testLog,
+  textsOf,
+} from "./support/fixture.ts";
 
 const flips = [0x01, 0x80];
 

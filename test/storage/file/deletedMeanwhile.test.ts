@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { FileSystem } from "../../../src/node/FileSystem.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
-import { message, nextOwner, testDirectory, testLog, TestMachine } from "./fixture.ts";
+import { message, nextOwner, testDirectory, testLog, TestMachine } from "./support/fixture.ts";
 
 /** Does something once, right before a segment gets its name. */
 function beforeLink(action: () => Promise<void>): FileSystem {

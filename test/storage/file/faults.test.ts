@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/errors/storage/StorageError.ts";
 import type { OwnedLog } from "../../../src/storage/RecordLog.ts";
-import { FaultyFileSystem } from "./FaultyFileSystem.ts";
-import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
-import { HastyClock } from "./TestClock.ts";
+import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
+import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";
+import { HastyClock } from "./support/TestClock.ts";
 
 /** What is known of the appends of a run: acknowledged ones must be there, the others may. */
 interface Known {

@@ -1,7 +1,16 @@
 import { cp, mkdir, readdir, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { agentPath, append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./fixture.ts";
+import {
+  agentPath,
+  append,
+  collect,
+  nextOwner,
+  summaryOf,
+  testDirectory,
+  testLog,
+  textsOf,
+} from "./support/fixture.ts";
 
 const inner = ["blobs", "owners", "tmp"];
 

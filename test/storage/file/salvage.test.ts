@@ -13,7 +13,7 @@ import {
   testDirectory,
   testLog,
   textsOf,
-} from "./fixture.ts";
+} from "./support/fixture.ts";
 
 const large = "x".repeat(70_000);
 const texts = [`one ${large}`, `two ${large}`, `three ${large}`, "four", "five"];

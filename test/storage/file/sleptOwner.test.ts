@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/errors/storage/StorageError.ts";
-import { FaultyFileSystem } from "./FaultyFileSystem.ts";
-import { agentPath, append, collect, nextOwner, testDirectory, testLog, textsOf } from "./fixture.ts";
-import { TestClock } from "./TestClock.ts";
+import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
+import { agentPath, append, collect, nextOwner, testDirectory, testLog, textsOf } from "./support/fixture.ts";
+import { TestClock } from "./support/TestClock.ts";
 
 const leaseMs = 15_000;
 const storing = ["write", "fdatasync", "readdir"];

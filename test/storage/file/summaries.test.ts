@@ -17,7 +17,7 @@ import {
   testLog,
   TestMachine,
   textsOf,
-} from "./fixture.ts";
+} from "./support/fixture.ts";
 
 const edit = async (path: string, change: (text: string) => string) =>
   writeFile(path, change(await readFile(path, "utf8")));

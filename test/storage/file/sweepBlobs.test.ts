@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { agentPath, append, collect, nextOwner, testDirectory, testLog } from "./fixture.ts";
+import { agentPath, append, collect, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
 it("removes when it compacts what earlier owners put and no line names, and nothing else", async () => {
   const directory = await testDirectory();

@@ -1,7 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { expect, it } from "vitest";
-import { append, collect, nextOwner, segmentPaths, testDirectory, testLog, TestMachine, textsOf } from "./fixture.ts";
+import {
+  append,
+  collect,
+  nextOwner,
+  segmentPaths,
+  testDirectory,
+  testLog,
+  TestMachine,
+  textsOf,
+} from "./support/fixture.ts";
 
 const sector = 512;
 

@@ -14,7 +14,7 @@ import {
   testLog,
   TestMachine,
   textsOf,
-} from "./fixture.ts";
+} from "./support/fixture.ts";
 
 /** Two agents, "a" and "b", each with appends of two owners; their processes have ended. */
 async function twoAgents(): Promise<{ readonly directory: string; readonly log: FileRecordLog }> {

@@ -12,74 +12,52 @@ export interface StoredState {
 }
 
 const version = "1.0";
-/** Whoever can write the file can make the checksum right too. */
-const fields = z.object({
+
+/** Each field of a summary: its key in `state.json`, and what it must be. The file has them in this order. */
+const summaryFields = {
+  agentId: ["task_id", z.string()],
+  status: ["status", z.string()],
+  createdAt: ["created_at", z.string()],
+  updatedAt: ["updated_at", z.string()],
+  data: ["data", z.unknown()],
+  taskName: ["task_name", z.string().optional()],
+  priority: ["priority", z.int().optional()],
+  inputRequest: ["input_request", z.unknown().optional()],
+  order: ["order", z.string()],
+  dueAt: ["due_at", z.string().optional()],
+  requestIds: ["request_ids", z.array(z.string())],
+  runId: ["run_id", z.string().optional()],
+  position: ["position", z.int().nonnegative()],
+} as const satisfies Readonly<Record<keyof AgentSummary, readonly [key: string, schema: z.ZodType]>>;
+
+// A process that can write the file can also write a checksum that fits, so the fields are checked too.
+const stateSchema = z.object({
+  ...Object.fromEntries<z.ZodType>(Object.values(summaryFields)),
   version: z.literal(version),
-  task_id: z.string(),
-  status: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  data: z.unknown(),
-  task_name: z.string().optional(),
-  priority: z.int().optional(),
-  input_request: z.unknown().optional(),
-  order: z.string(),
-  due_at: z.string().optional(),
-  request_ids: z.array(z.string()),
-  run_id: z.string().optional(),
-  position: z.int().nonnegative(),
   generation: z.int().positive(),
   changing: z.boolean(),
 });
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
-/** The content of `state.json`. Its keys are those that other tools read. */
+/** The content of `state.json`. Other programs read it by these keys. */
 export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
-  const { agentId, status, order, dueAt, requestIds, position, runId, createdAt, updatedAt, data } = summary;
-  const covered = JSON.stringify({
-    version,
-    task_id: agentId,
-    status,
-    created_at: createdAt,
-    updated_at: updatedAt,
-    data: storedStateData(data ?? null),
-    task_name: summary.taskName,
-    priority: summary.priority,
-    input_request: summary.inputRequest,
-    order,
-    due_at: dueAt,
-    request_ids: requestIds,
-    run_id: runId,
-    position,
-    generation,
-    changing,
-  }).slice(0, -1);
+  const stored: Readonly<Record<string, unknown>> = { ...summary, data: storedStateData(summary.data ?? null) };
+  const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
+  const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
-/** `undefined` when it is damaged, edited by hand or of another version: the log tells the same. */
+/** `undefined` when the file is damaged, was edited by hand or has another version: the log holds the same facts. */
 export function decodeState(text: string, sha256: Sha256): StoredState | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
-  const state = fields.safeParse(parse(text)).data;
+  const state = stateSchema.safeParse(parse(text)).data;
   if (state === undefined) return undefined;
-  const { status, data, order, position, generation, changing } = state;
-  const summary: AgentSummary = {
-    agentId: state.task_id,
-    status,
-    order,
-    requestIds: state.request_ids,
-    position,
-    createdAt: state.created_at,
-    updatedAt: state.updated_at,
-    data: namedStateData(data),
-    ...(state.task_name === undefined ? {} : { taskName: state.task_name }),
-    ...(state.priority === undefined ? {} : { priority: state.priority }),
-    ...(state.input_request === undefined ? {} : { inputRequest: state.input_request }),
-    ...(state.due_at === undefined ? {} : { dueAt: state.due_at }),
-    ...(state.run_id === undefined ? {} : { runId: state.run_id }),
-  };
-  return { summary, generation, changing };
+  const { generation, changing, ...stored }: { generation: number; changing: boolean; [key: string]: unknown } = state;
+  const fields = Object.entries(summaryFields).flatMap(([name, [key]]) =>
+    stored[key] === undefined ? [] : [[name, name === "data" ? namedStateData(stored[key]) : stored[key]]],
+  );
+  return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing };
 }
 
 function parse(text: string): unknown {

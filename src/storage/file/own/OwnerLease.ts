@@ -4,7 +4,7 @@ import type { Clock } from "../../../internal/Clock.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { OwnedSegment } from "../backend/OwnedSegment.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { replaceStateFile } from "../format/replaceStateFile.ts";
+import { replaceAtomically } from "../format/replaceAtomically.ts";
 
 /**
  * Shows others that an owner lives, and tells the owner what others want: with each renewal it writes its `.alive` file,
@@ -59,7 +59,7 @@ export class OwnerLease {
   async #renew(beat: number): Promise<void> {
     const { disk } = this.#backend;
     const segment = this.#segment();
-    await replaceStateFile(
+    await replaceAtomically(
       disk,
       this.#folder,
       this.#folder.alive(segment.generation),

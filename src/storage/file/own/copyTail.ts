@@ -3,7 +3,7 @@ import type { Open } from "../format/controlLine.ts";
 import type { FoundEntry } from "../format/SegmentScan.ts";
 
 /** What a new owner takes over: older segments by name and length, and lines to copy into its own. */
-export interface TakenOver {
+export interface CopiedTail {
   readonly from: number;
   readonly base: Open["base"];
   /** Whole lines with their line breaks, oldest first. */
@@ -18,7 +18,7 @@ const smallSegment = 64 * 1024;
  * referred to, a power cut could take a line that others had already built upon. An `open` without a line after it is in
  * the same doubt, so its lines are copied and its base is taken as it is.
  */
-export function takeOver(image: LoadedLog, lastAppended: FoundEntry | undefined): TakenOver {
+export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined): CopiedTail {
   const { newest, from } = image;
   if (newest?.open === undefined || image.dropped !== undefined) return { from, base: [], carry: [] };
   const { bytes, generation, carried, open } = newest;
@@ -33,7 +33,7 @@ export function takeOver(image: LoadedLog, lastAppended: FoundEntry | undefined)
  * newer ones together. So sizes at least double from one listed segment to the next older, which keeps the list short,
  * and each line is copied at most once for every doubling of what came after it.
  */
-export function segmentsToCarry({ base, carry }: TakenOver): Open["base"] {
+export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
   let newer = carry.reduce((total, lines) => total + lines.length, 0);
   let first = base.length;
   for (const [index, [, length]] of [...base.entries()].reverse()) {
@@ -44,7 +44,7 @@ export function segmentsToCarry({ base, carry }: TakenOver): Open["base"] {
 }
 
 /** The same with one more segment carried whole. */
-export function carryWhole({ from, base, carry }: TakenOver, parts: readonly LogPart[]): TakenOver {
+export function carryWhole({ from, base, carry }: CopiedTail, parts: readonly LogPart[]): CopiedTail {
   const lines = parts.map(({ segment, start, end }) => segment.bytes.subarray(start, end));
   return { from, base: base.slice(0, -1), carry: [...lines, ...carry] };
 }

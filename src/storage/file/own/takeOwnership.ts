@@ -5,7 +5,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { LogOwner, TornTail } from "../../RecordLog.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
 import { assertNoLinks, ensureAgentFolder } from "../format/ensureAgentFolder.ts";
-import { carryWhole, segmentsToCarry, takeOver, type TakenOver } from "./copyTail.ts";
+import { carryWhole, segmentsToCarry, copyTail, type CopiedTail } from "./copyTail.ts";
 import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
 import { type Claim, encodeControl } from "../format/controlLine.ts";
 import { releaseGeneration } from "../format/releasedGenerations.ts";
@@ -93,7 +93,7 @@ async function openSegment(
   const image = await loader.load({ below: segment.generation });
   const scan = new SegmentScan(folder.agentId, backend.sha256);
   const appended = image.newest && scan.lastAppended(image.newest);
-  const taken = await carrySegments(loader, takeOver(image, appended?.entry));
+  const taken = await carrySegments(loader, copyTail(image, appended?.entry));
   const { from, base, carry } = taken;
   await segment.store(openingBytes(carry, { from, base }, backend.sha256));
   await segment.removeOthers(new Set(base.map(([generation]) => generation)));
@@ -113,7 +113,7 @@ function endOf({ from, dropped }: LoadedLog, last: { readonly entry: ChainLink }
   return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
 }
 
-async function carrySegments(loader: LogLoader, listed: TakenOver): Promise<TakenOver> {
+async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<CopiedTail> {
   let taken = listed;
   for (const [generation, length] of [...segmentsToCarry(listed)].reverse()) {
     const segment = await loader.segment(generation);

@@ -3,7 +3,7 @@ import type { Disk } from "../../../node/Disk.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { replaceStateFile } from "../format/replaceStateFile.ts";
+import { replaceAtomically } from "../format/replaceAtomically.ts";
 import { decodeState, encodeState, type StoredState } from "../format/stateJson.ts";
 import { openReader } from "../read/LogReader.ts";
 
@@ -46,7 +46,7 @@ export class StateFile {
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
-    await replaceStateFile(
+    await replaceAtomically(
       this.#disk,
       this.#folder,
       this.#folder.state,

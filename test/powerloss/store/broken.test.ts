@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { brokenByCrashes, brokenByFaults, brokenByTwoOwners } from "./brokenProtocols.ts";
+import { caughtInCrashes, violationOf } from "./caught.ts";
+import { Crashes } from "../Crashes.ts";
+import { exploreFaults } from "./exploreFaults.ts";
+import { storeScenarios } from "./storeScenarios.ts";
+import { twoOwners } from "./twoOwners.ts";
+
+const kinds = ["lying sync", "short write", "ENOSPC"] as const;
+
+/** What the checks above are worth: each mistake that a storage on files can make must be noticed by them. */
+describe("a protocol that is broken on purpose is caught", () => {
+  it.each(brokenByCrashes)("$name", async ({ variant, caughtBy, scenario }) => {
+    const scenarios = storeScenarios.filter(({ name }) => name === (scenario ?? name));
+    expect(caughtBy).toContain((await caughtInCrashes(variant, scenarios))?.check);
+  });
+
+  it.each(brokenByTwoOwners)("$name", async ({ variant, caughtBy, scenario }) => {
+    const scenarios = twoOwners.filter(({ name }) => name === (scenario ?? name));
+    expect(caughtBy).toContain((await caughtInCrashes(variant, scenarios))?.check);
+  });
+
+  it.each(brokenByFaults)("$name", async ({ variant, caughtBy }) => {
+    const crashes = new Crashes({ samples: 2, nestEvery: 0, nestedMoments: 2, seed: 1 });
+    const violation = await violationOf(async () => {
+      for (const kind of kinds) await exploreFaults(variant, crashes, { kind });
+    });
+    expect(caughtBy).toContain(violation?.check);
+  });
+});

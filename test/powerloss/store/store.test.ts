@@ -1,0 +1,28 @@
+import { SimulatedFileSystem } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { Crashes } from "../Crashes.ts";
+import { exploreStore } from "./exploreStore.ts";
+import { Stage } from "./Stage.ts";
+import { largeSegments, storeScenarios } from "./storeScenarios.ts";
+import { soak, thoroughness } from "../thoroughness.ts";
+import { twoOwners } from "./twoOwners.ts";
+
+const scenarios = [...storeScenarios, ...twoOwners, largeSegments];
+
+describe("the file storage, after every crash", () => {
+  const began = performance.now();
+  let distinct = 0;
+
+  it.each(scenarios)("keeps what it acknowledged, and goes on: $name", async ({ play }) => {
+    const stage = new Stage(new SimulatedFileSystem());
+    await play(stage);
+    const crashes = new Crashes(thoroughness);
+    await exploreStore(stage, crashes);
+    distinct += crashes.distinct;
+  });
+
+  it("was tried in enough different states", () => {
+    console.info(`${distinct} different crash states in ${Math.round((performance.now() - began) / 1000)} s`);
+    expect(distinct).toBeGreaterThan(soak ? 10_000 : 1_000);
+  });
+});

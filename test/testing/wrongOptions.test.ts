@@ -1,0 +1,99 @@
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { aiSdkExecutor } from "agent-persistence/ai-sdk";
+import {
+  crashAfter,
+  persistenceStorageProviderConformance,
+  recordLogConformance,
+  scriptedModel,
+  SimulatedClock,
+  SimulatedFileSystem,
+} from "agent-persistence/testing";
+import { expect, it } from "vitest";
+
+/** A value of another type, as JavaScript may pass it. */
+const wrong = (value: unknown): never => value as never;
+
+const storage = new InMemoryPersistenceStorageProvider();
+const model = (turns: unknown, options?: unknown) => () => scriptedModel(wrong(turns), wrong(options));
+const crash = (given: unknown, saves: unknown) => () => crashAfter(wrong(given), wrong(saves));
+const clock = () => new SimulatedClock();
+const inject = (fault: unknown) => () => new SimulatedFileSystem().inject(wrong(fault));
+const crashes = (after: unknown, options?: unknown) => () =>
+  new SimulatedFileSystem().crashStates(wrong(after), wrong(options));
+const executor = (models: unknown, options?: unknown) => () => aiSdkExecutor(wrong(models), wrong(options));
+
+/** The call, the path of the problem, and what is said of it. */
+const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
+  ["scriptedModel: a turn in place of the list", "", /array/, model("hello")],
+  ["scriptedModel: a turn that is a number", "0", /turn/, model([5])],
+  ["scriptedModel: a turn without tool calls", "1", /turn/, model(["ok", { text: "hm" }])],
+  ["scriptedModel: a misspelled option", "", /did you mean "toolCallIds"/, model([], { toolCallIDs: "unique" })],
+  ["scriptedModel: unknown ids", "toolCallIds", /./, model([], { toolCallIds: "random" })],
+  ["crashAfter: no storage", "", /object with/, crash({}, 1)],
+  ["crashAfter: half a save", "", /whole number/, crash(storage, 0.5)],
+  ["crashAfter: saves as text", "", /whole number/, crash(storage, "2")],
+  ["SimulatedClock: a start that is a Date", "", /number/, () => new SimulatedClock(wrong(new Date()))],
+  ["SimulatedClock: an advance back in time", "", /number/, () => clock().advance(-1)],
+  ["SimulatedClock: an advance by text", "", /number/, () => clock().advance(wrong("5"))],
+  ["SimulatedClock: a jump to nowhere", "", /number/, () => clock().jump(Number.NaN)],
+  ["SimulatedFileSystem: an unknown fault", "kind", /./, inject({ kind: "EOOPS", call: 1 })],
+  ["SimulatedFileSystem: a fault at no call", "call", /whole number/, inject({ kind: "EIO", call: 0 })],
+  [
+    "SimulatedFileSystem: a misspelled fault",
+    "",
+    /did you mean "fromThenOn"/,
+    inject({ kind: "EIO", call: 1, fromThenon: true }),
+  ],
+  ["SimulatedFileSystem: a crash at no position", "", /whole number/, crashes(-1)],
+  ["SimulatedFileSystem: a misspelled option", "", /did you mean "samples"/, crashes(0, { sample: 5 })],
+  ["SimulatedFileSystem: an unknown crash model", "models.0", /./, crashes(0, { models: ["kil"] })],
+  ["aiSdkExecutor: no model", "", /model/, executor(undefined)],
+  ["aiSdkExecutor: the name of a model", "", /model/, executor("gpt-5-mini")],
+  [
+    "aiSdkExecutor: a misspelled option",
+    "",
+    /did you mean "onWarning"/,
+    executor(() => wrong(0), { onWarnings: () => {} }),
+  ],
+  ["aiSdkExecutor: a listener that is text", "onWarning", /function/, executor(() => wrong(0), { onWarning: "log" })],
+];
+
+it.each(refused)("wrong options are refused with invalid_input by %s", (_name, path, message, call) => {
+  expect(call).toThrow(
+    expect.objectContaining({
+      code: "invalid_input",
+      problems: [{ path, expected: expect.stringMatching(message) as string }],
+    }),
+  );
+});
+
+const { log } = storage;
+const [logTest] = recordLogConformance;
+const [providerTest] = persistenceStorageProviderConformance;
+
+/** What `make` returns, the path of the problem, and what is said of it. */
+const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void> | undefined])[] = [
+  ["a log without methods", "log", /object with/, () => logTest?.run(() => wrong({ log: {} }))],
+  [
+    "a misspelled reopen of a log",
+    "",
+    /did you mean "reopen"/,
+    () => logTest?.run(() => wrong({ log, repoen: () => log })),
+  ],
+  ["no log", "", /./, () => logTest?.run(() => wrong(undefined))],
+  ["a provider without methods", "provider", /object with/, () => providerTest?.run(() => wrong({ provider: {} }))],
+  [
+    "a reopen that is no function",
+    "reopen",
+    /function/,
+    () => providerTest?.run(() => wrong({ provider: storage, reopen: storage })),
+  ],
+  ["a make that is no function", "", /function/, () => providerTest?.run(wrong(storage))],
+];
+
+it.each(harnesses)("the conformance suites refuse %s with invalid_input", async (_name, path, message, run) => {
+  await expect(run()).rejects.toMatchObject({
+    code: "invalid_input",
+    problems: [{ path, expected: expect.stringMatching(message) as string }],
+  });
+});
