@@ -28,8 +28,8 @@ import { noteEnvironment } from "./environment/noteEnvironment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
-import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
-import type { NewNote } from "./record/noteRecord.ts";
+import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
+import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
 import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
@@ -48,6 +48,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async createCheckpoint<Input>(options: CreateCheckpointOptions<Input> = {}): Promise<AgentCheckpointData> {
+    checkSchema(createCheckpointSchema, options, "options of createCheckpoint()");
     const { agentContext: context = this.#context, checkpointId, version = 0 } = options;
     const { run, recorder } = this.#at(context);
     const beginning = options.nodeId === undefined;
@@ -107,6 +108,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   note(note: NewNote): void {
+    checkSchema(newNoteSchema, note, "note");
     this.#at(this.#context).recorder.note(note, callOf(this.#context)?.toolCallId);
   }
 

@@ -6,6 +6,7 @@ import { foldTo } from "../checkpoint/state/AgentState.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { encodeValue } from "../checkpoint/values/valueCodec.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
@@ -35,7 +36,8 @@ const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage: its owner learns of a stop with its next renewal. */
 const defaultCancelTimeoutMs = 30_000;
 
-const cancelSchema = z.object({ reason: z.string().optional(), timeoutMs: numberFrom(0) });
+const timeoutSchema = strictOptions({ timeoutMs: numberFrom(0).optional() });
+const messagesSchema = strictOptions({ original: z.boolean().optional() });
 
 /**
  * One durable agent, from outside a run. Each verb that changes something owns the agent while it lasts and is refused
@@ -123,11 +125,10 @@ export class DurableAgent {
    *
    * @param options.original as they were before anything was trimmed, as far as the log still has them. Default false.
    */
-  async getMessages({ original = false }: { readonly original?: boolean | undefined } = {}): Promise<
-    readonly Message[]
-  > {
+  async getMessages(options: { readonly original?: boolean | undefined } = {}): Promise<readonly Message[]> {
+    checkSchema(messagesSchema, options, "options of getMessages()");
     const log = await AgentLog.read(this.#setup.log, this.agentId);
-    const state = log.index.latest && foldTo(log.index, log.index.latest, { originals: original });
+    const state = log.index.latest && foldTo(log.index, log.index.latest, { originals: options.original ?? false });
     if (!state) return [];
     const reader = log.reader(state);
     return state.history.map(({ message }) => reader.message(message));
@@ -200,9 +201,10 @@ export class DurableAgent {
   async answer(
     requestId: string,
     answer: unknown,
-    { timeoutMs = defaultAnswerTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
+    options: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
-    checkSchema(numberFrom(0), timeoutMs, "timeoutMs of an answer");
+    checkSchema(timeoutSchema, options, "options of answer()");
+    const { timeoutMs = defaultAnswerTimeoutMs } = options;
     await using journal = await openWithRetry(this.#setup, this.agentId, timeoutMs);
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
@@ -217,12 +219,10 @@ export class DurableAgent {
    * @throws RunNotOpenError when the last run has ended, or there is none.
    * @throws AgentBusyError when the process that runs it has not stopped in time; it may still do so, and is not cancelled.
    */
-  async cancel(
-    reason?: string,
-    { timeoutMs = defaultCancelTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
-  ): Promise<void> {
-    checkSchema(cancelSchema, { reason, timeoutMs }, "cancellation");
-    await cancelRun(this.#setup, this.agentId, reason, timeoutMs);
+  async cancel(reason?: string, options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
+    checkSchema(z.string().optional(), reason, "reason of cancel()");
+    checkSchema(timeoutSchema, options, "options of cancel()");
+    await cancelRun(this.#setup, this.agentId, reason, options.timeoutMs ?? defaultCancelTimeoutMs);
   }
 
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions = {}): Promise<RollbackReport> {

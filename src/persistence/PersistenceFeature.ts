@@ -4,6 +4,7 @@ import type { AgentSummary } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { functionSchema, abortSignalSchema } from "../internal/options/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
@@ -46,7 +47,7 @@ export interface UnfinishedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const unfinishedSchema = z.object({
+const unfinishedSchema = strictOptions({
   includeFailed: z.boolean().optional(),
   only: functionSchema().optional(),
   signal: abortSignalSchema.optional(),

@@ -20,6 +20,7 @@ import { isAfterNode } from "../triggers/triggers.ts";
 import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -122,7 +123,7 @@ const environment = z.object({
 });
 
 /** What `install(Persistence)` may be given. */
-export const persistenceConfigSchema: z.ZodType = z.object({
+export const persistenceConfigSchema: z.ZodType = strictOptions({
   storage: objectWithMethods<PersistenceStorageProvider>(
     "getCheckpoints",
     "saveCheckpoint",

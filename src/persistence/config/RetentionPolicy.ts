@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
 /** What is thrown away, and when. Agents that are queued, paused or waiting are never touched. */
@@ -23,7 +24,7 @@ export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: 
 /** What holds where a policy says nothing. */
 export const defaultRetention: FullRetentionPolicy = { completedDays: 7, failedDays: 30, maxCheckpoints: 20 };
 
-export const retentionPolicySchema: z.ZodType<RetentionPolicy> = z.object({
+export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
   completedDays: numberFrom(0).optional(),
   failedDays: numberFrom(0).optional(),
   maxCheckpoints: numberFrom(2).optional(),

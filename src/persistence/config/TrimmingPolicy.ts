@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { functionSchema, integerFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** What a summarizer is asked to shorten. */
 export type OlderContent =
@@ -30,7 +31,7 @@ export interface TrimmingPolicy {
   readonly summarize?: Summarizer | undefined;
 }
 
-export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = z.object({
+export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = strictOptions({
   toolOutputs: integerFrom(0).optional(),
   messages: integerFrom(0).optional(),
   summarize: functionSchema<Summarizer>().optional(),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
 import { numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { pause } from "../../internal/pause.ts";
 
 /** How often an inverse is tried before the rollback stops at it. */
@@ -11,7 +12,7 @@ export interface InverseRetry {
   readonly delayMs?: number | undefined;
 }
 
-export const inverseRetrySchema: z.ZodType<InverseRetry> = z.object({
+export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions({
   attempts: integerFrom(1).optional(),
   delayMs: numberFrom(0).optional(),
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** A call that is being taken back, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
@@ -34,7 +35,7 @@ function isInverse(value: unknown): boolean {
 const registrationSchema = z.object({
   tool: toolSchema,
   inverse: customSchema("a function or a tool", isInverse),
-  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+  options: strictOptions({ effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional() }),
 });
 
 /** For each tool with an effect, what undoes a call of it. That the inverse undoes everything is its author's responsibility. */
@@ -60,12 +61,8 @@ export class RollbackToolRegistry {
     tool: Tool<Arguments, unknown, never>,
     inverse: Tool<NoInfer<Arguments>, unknown, never>,
   ): this;
-  registerRollback(
-    tool: unknown,
-    inverse: unknown,
-    { effect }: { readonly effect?: ToolEffect | undefined } = {},
-  ): this {
-    checkSchema(registrationSchema, { tool, inverse, effect }, "inverse to register");
+  registerRollback(tool: unknown, inverse: unknown, options: { readonly effect?: ToolEffect | undefined } = {}): this {
+    checkSchema(registrationSchema, { tool, inverse, options }, "inverse to register");
     // The overloads have checked that the two fit; from here on their types are known by name only.
     const original = tool as AnyTool;
     if (typeof inverse === "function")
@@ -73,7 +70,7 @@ export class RollbackToolRegistry {
         kind: "function",
         tool: original,
         inverse: inverse as InverseFunction,
-        effect,
+        effect: options.effect,
       });
     else this.#inverses.set(original.name, { kind: "tool", tool: original, inverse: inverse as AnyTool });
     return this;

@@ -1,29 +1,28 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { assertMessage } from "../../agent/model/assertMessage.ts";
 import type { RunState, RunStateSeed } from "../../agent/state/RunState.ts";
-import type { Node } from "../../agent/strategy/Node.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import { structureReference, structureRecord } from "../record/strategyRecord.ts";
 import { z } from "zod";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** What an execution point needs; which nodes there are is the graph's to know. */
-export const executionPointSchema: z.ZodType = z.object({
-  nodeId: customSchema("the path of a node, or what graph.node returned", isNodeLike),
+export const executionPointSchema: z.ZodType = strictOptions({
+  agentContext: z.unknown().optional(),
+  nodeId: nodeReferenceSchema,
+  input: z.unknown().optional(),
+  messageHistory: z.array(z.unknown()).optional(),
 });
-
-function isNodeLike(value: unknown): boolean {
-  return typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string";
-}
 
 export interface ExecutionPointOptions {
   /** The whole log, read after everything in flight has ended. */

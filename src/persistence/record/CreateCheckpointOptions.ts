@@ -1,6 +1,8 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Node.ts";
+import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** What a checkpoint made by hand says. */
 export interface CreateCheckpointOptions<Input> {
@@ -23,3 +25,18 @@ export interface CreateCheckpointOptions<Input> {
   /** Above that of every checkpoint before. Absent or 0: the next. */
   readonly version?: number | undefined;
 }
+
+/** How a caller names a node; which nodes there are, the graph knows. */
+export const nodeReferenceSchema: z.ZodType = customSchema(
+  "the path of a node, or what graph.node returned",
+  (value) => typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string",
+);
+
+export const createCheckpointSchema: z.ZodType = strictOptions({
+  agentContext: z.unknown().optional(),
+  nodeId: nodeReferenceSchema.optional(),
+  lastInput: z.unknown().optional(),
+  lastInputType: zodSchema.optional(),
+  checkpointId: z.string().optional(),
+  version: z.number().optional(),
+});

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
@@ -9,6 +12,12 @@ export interface NewNote {
   /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
   readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
+
+export const newNoteSchema: z.ZodType = strictOptions({
+  key: nonEmptyString,
+  value: z.unknown().optional(),
+  contents: z.instanceof(Map).optional(),
+});
 
 /** The record of a note, with the contents that the log does not have yet. @throws NotSerializableError */
 export function noteRecord(

@@ -6,6 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
@@ -33,7 +34,7 @@ export interface PruneOptions {
   readonly policy?: RetentionPolicy | undefined;
 }
 
-const optionsSchema = z.object({
+const optionsSchema = strictOptions({
   agentId: nonEmptyString.optional(),
   dryRun: z.boolean().optional(),
   now: z.number().optional(),

@@ -10,8 +10,12 @@ import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RollbackOptions } from "./RollbackOptions.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-const optionsSchema = z.object({ rollbackStrategy: z.enum(["default", "message_history_only"]).optional() });
+const optionsSchema = strictOptions({
+  agentContext: z.unknown().optional(),
+  rollbackStrategy: z.enum(["default", "message_history_only"]).optional(),
+});
 
 /** Whether only the messages go back. @throws InvalidInputError for a strategy that is none: it would run inverses. */
 export function isHistoryOnly(options: RollbackOptions): boolean {

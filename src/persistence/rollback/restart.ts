@@ -8,6 +8,7 @@ import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { firstOfRun } from "../move/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -23,7 +24,7 @@ export interface RestartOptions {
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
 
-export const restartSchema: z.ZodType<RestartOptions> = z.object({
+export const restartSchema: z.ZodType<RestartOptions> = strictOptions({
   prepareStorage: functionSchema<RestartOptions["prepareStorage"]>().optional(),
 });
 

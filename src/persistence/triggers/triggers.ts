@@ -1,9 +1,13 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { CheckpointTrigger, TriggerMoment } from "./CheckpointTrigger.ts";
 
 const fiveMinutesMs = 5 * 60 * 1_000;
 const tenKilobytes = 10 * 1_024;
+
+const intervalSchema = strictOptions({ everyMs: numberFrom(0).optional() });
+const contextDeltaSchema = strictOptions({ bytes: numberFrom(0).optional() });
 
 /** After each node. High. */
 function afterNode(): CheckpointTrigger {
@@ -62,8 +66,9 @@ function afterUserInteraction(): CheckpointTrigger {
  *
  * @param options `everyMs`: milliseconds; default five minutes.
  */
-function interval({ everyMs = fiveMinutesMs }: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
-  checkSchema(numberFrom(0), everyMs, "everyMs of the trigger interval");
+function interval(options: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
+  checkSchema(intervalSchema, options, "options of triggers.interval()");
+  const { everyMs = fiveMinutesMs } = options;
   const isDue = ({ elapsedMs, grownBytes }: TriggerMoment) => {
     if (elapsedMs < everyMs) return false;
     return grownBytes > 0 || "unchanged";
@@ -76,8 +81,9 @@ function interval({ everyMs = fiveMinutesMs }: { readonly everyMs?: number | und
  *
  * @param options `bytes`: default 10 KB.
  */
-function contextDelta({ bytes = tenKilobytes }: { readonly bytes?: number | undefined } = {}): CheckpointTrigger {
-  checkSchema(numberFrom(0), bytes, "bytes of the trigger contextDelta");
+function contextDelta(options: { readonly bytes?: number | undefined } = {}): CheckpointTrigger {
+  checkSchema(contextDeltaSchema, options, "options of triggers.contextDelta()");
+  const { bytes = tenKilobytes } = options;
   return { name: "context_delta", priority: "normal", isDue: ({ grownBytes }) => grownBytes > bytes };
 }
 

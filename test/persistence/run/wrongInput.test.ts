@@ -74,12 +74,23 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["an environment that is none", "environment", install({ environment: 5 })],
   ["a retention that is none", "retention.maxCheckpoints", install({ retention: { maxCheckpoints: 1 } })],
   ["a clock that is none", "clock", install({ clock: Date })],
-  ["an interval that is none", "", () => triggers.interval({ everyMs: Number.NaN })],
-  ["a growth that is none", "", () => triggers.contextDelta({ bytes: -1 })],
+  ["an interval that is none", "everyMs", () => triggers.interval({ everyMs: Number.NaN })],
+  ["a growth that is none", "bytes", () => triggers.contextDelta({ bytes: -1 })],
   ["an inverse of nothing", "tool", () => new RollbackToolRegistry().registerRollback(wrong(undefined), () => 1)],
   ["an inverse that is none", "inverse", () => new RollbackToolRegistry().registerRollback(book, wrong(undefined))],
   ["a log that is none", "", () => new LogPersistenceStorageProvider(wrong(undefined))],
   ["persistence of nothing", "", () => persistence(wrong({}))],
+  ["a misspelled storage", "", install({ storge: {} })],
+  ["a misspelled limit of a trimming", "trimming", install({ trimming: { mesages: 5 } })],
+  ["a misspelled limit of a retention", "retention", install({ retention: { maxCheckpoint: 5 } })],
+  ["a misspelled number of attempts", "inverseRetry", install({ inverseRetry: { attempt: 5 } })],
+  ["a misspelled interval", "", () => triggers.interval(wrong({ everyMS: 5 }))],
+  ["a misspelled growth", "", () => triggers.contextDelta(wrong({ byte: 5 }))],
+  [
+    "a misspelled effect",
+    "options",
+    () => new RollbackToolRegistry().registerRollback(book, () => 1, wrong({ efect: "none" })),
+  ],
 ];
 
 it.each(definitions)("wrong input is refused with its place: %s", (_name, path, call) => {
@@ -137,14 +148,42 @@ const verbs: readonly (readonly [string, string, Verb])[] = [
   ["execution point without options", "", (agent) => durable(agent).setExecutionPoint(wrong(undefined))],
   ["execution point nowhere", "nodeId", (agent) => durable(agent).setExecutionPoint({ nodeId: wrong(null), input: 1 })],
   ["validation of no id", "", (agent) => durable(agent).validateCheckpoint(wrong({}))],
-  ["answer that waits no time", "", (agent) => durable(agent).answer("r", 1, { timeoutMs: Number.NaN })],
-  ["cancellation for no reason", "reason", (agent) => durable(agent).cancel(wrong(5))],
+  ["answer that waits no time", "timeoutMs", (agent) => durable(agent).answer("r", 1, { timeoutMs: Number.NaN })],
+  ["cancellation for no reason", "", (agent) => durable(agent).cancel(wrong(5))],
   ["restart with text for options", "", (agent) => durable(agent).restart(wrong("now"))],
   ["filter that is text", "", (agent) => durable(agent).getCheckpoints(wrong("node"))],
   ["filter with no number", "limit", (agent) => durable(agent).getCheckpoints({ limit: -1 })],
   ["list with text for options", "", (agent) => persistence(agent).unfinished(wrong("failed")).next()],
   ["pruning at no time", "now", (agent) => persistence(agent).prune({ now: Number.NaN })],
   ["pruning of nobody", "agentId", (agent) => persistence(agent).prune({ agentId: "" })],
+  [
+    "rollback with a misspelled option",
+    "",
+    (agent) => durable(agent).rollbackToLatestCheckpoint(wrong({ rollbackStrat: "default" })),
+  ],
+  [
+    "execution point with a misspelled option",
+    "",
+    (agent) => durable(agent).setExecutionPoint(wrong({ nodeId: "node", input: "x", messages: [] })),
+  ],
+  ["answer with a misspelled option", "", (agent) => durable(agent).answer("r", 1, wrong({ timeout: 5 }))],
+  ["cancellation with a misspelled option", "", (agent) => durable(agent).cancel("r", wrong({ timeout: 5 }))],
+  ["messages with a misspelled option", "", (agent) => durable(agent).getMessages(wrong({ originals: true }))],
+  ["restart with a misspelled option", "", (agent) => durable(agent).restart(wrong({ prepareStore: () => 1 }))],
+  [
+    "list with a misspelled option",
+    "",
+    (agent) =>
+      persistence(agent)
+        .unfinished(wrong({ includeFail: true }))
+        .next(),
+  ],
+  ["pruning with a misspelled option", "", (agent) => persistence(agent).prune(wrong({ dryrun: true }))],
+  [
+    "pruning by a misspelled policy",
+    "policy",
+    (agent) => persistence(agent).prune({ policy: wrong({ failedDay: 5 }) }),
+  ],
   ["pruning by no policy", "policy", (agent) => persistence(agent).prune({ policy: wrong(5) })],
 ];
 
@@ -160,6 +199,27 @@ const uses: readonly (readonly [string, string, Use])[] = [
     (context) => context.requestInput({ ...asked, waitingFor: wrong("") }),
   ],
   ["request until no time", "expiresAt", (context) => context.requestInput({ ...asked, expiresAt: new Date(NaN) })],
+  [
+    "checkpoint with a misspelled option",
+    "",
+    (context) => persistence(context).createCheckpoint(wrong({ checkpontId: "c" })),
+  ],
+  [
+    "checkpoint before a node that is none",
+    "nodeId",
+    (context) => persistence(context).createCheckpoint(wrong({ nodeId: 5 })),
+  ],
+  [
+    "rollback with a misspelled option",
+    "",
+    (context) => persistence(context).rollbackToLatestCheckpoint(wrong({ strategy: "default" })),
+  ],
+  ["note without a key", "key", async (context) => persistence(context).note(wrong({ value: 1 }))],
+  [
+    "note with a misspelled option",
+    "",
+    async (context) => persistence(context).note(wrong({ key: "k", value: 1, content: 5 })),
+  ],
   ["rollback to nothing", "", (context) => persistence(context).rollbackToCheckpoint(wrong(undefined))],
   ["execution point nowhere", "nodeId", (context) => persistence(context).setExecutionPoint(wrong({ input: 1 }))],
 ];

@@ -1,0 +1,81 @@
+/**
+ * The rooms of `src`, from the ground up. A file imports only from its own room and from rooms on lines above its own:
+ * rooms on one line do not know each other. The faces of a room that has rooms of its own stand in the room itself, so
+ * `persistence` comes after `persistence/run`. The entries in `src` itself may import every room.
+ */
+export const floors: readonly (readonly string[])[] = [
+  ["errors", "checkpoint/status"],
+  [
+    "errors/agent",
+    "errors/checkpoint",
+    "errors/model",
+    "errors/request",
+    "errors/run",
+    "errors/storage",
+    "errors/task",
+    "errors/testing",
+    "errors/toolCall",
+    "errors/workspace",
+  ],
+  ["internal"],
+  ["internal/options", "internal/sha256"],
+  ["node", "checkpoint", "checkpoint/values"],
+  ["checkpoint/records", "checkpoint/messages"],
+  ["checkpoint/format", "checkpoint/state"],
+  ["checkpoint/data"],
+  ["checkpoint/pruning"],
+  ["storage"],
+  ["storage/memory", "storage/none", "storage/checkpoints", "storage/file/format"],
+  ["storage/file/backend"],
+  ["storage/file/read"],
+  ["storage/file/own", "storage/file/summary"],
+  ["storage/file/compact", "storage/file/salvage"],
+  ["storage/file"],
+  ["journal"],
+  ["agent/context"],
+  ["agent/state", "agent/strategy", "agent/tool"],
+  ["agent/model"],
+  ["agent/feature"],
+  ["agent/visit"],
+  ["agent/run"],
+  ["agent"],
+  ["persistence/events", "persistence/environment", "persistence/triggers", "persistence/replay"],
+  ["persistence/inverse"],
+  ["persistence/doubt"],
+  ["persistence/config"],
+  ["persistence/read", "persistence/trimming", "persistence/record"],
+  ["persistence/waiting", "persistence/move", "persistence/calls"],
+  ["persistence/retention", "persistence/rollback"],
+  ["persistence/run"],
+  ["persistence"],
+  ["task/environment", "task/stored"],
+  ["task/retention", "task/recovery"],
+  ["task/worker"],
+  ["task"],
+  ["workspace/files", "workspace/merge"],
+  ["workspace/git", "workspace/reservations"],
+  ["workspace/drift", "workspace/versions"],
+  ["workspace/rebase", "workspace/conflicts", "workspace/capture"],
+  ["workspace/watch", "workspace/restore", "workspace/tools"],
+  ["workspace"],
+  ["testing/powerLoss", "testing/support"],
+  ["testing/log", "testing/provider"],
+  ["testing"],
+  ["integrations/ai-sdk"],
+];
+
+/**
+ * What the order alone does not say: a file of the room on the left imports nothing from the rooms on the right, neither
+ * from them nor from the rooms in them.
+ */
+export const strangers: Readonly<Record<string, readonly string[]>> = {
+  // The runtime takes Persistence in as it takes a feature of yours.
+  agent: ["journal", "storage"],
+  // Storage is reached through its contracts.
+  journal: ["storage/memory", "storage/none", "storage/checkpoints", "storage/file"],
+  persistence: ["storage/memory", "storage/file"],
+  task: ["storage/file"],
+  workspace: ["task", "storage/file"],
+  testing: ["persistence", "task", "workspace"],
+  "integrations/ai-sdk": ["persistence", "task", "workspace", "testing", "storage", "journal"],
+};
