@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { customSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { isStrategy } from "./strategy/StrategyPlans.ts";
@@ -25,7 +26,9 @@ export interface AIAgentConfig<Input, Output> {
   readonly maxIterations?: number | undefined;
 }
 
-export const agentConfigSchema: z.ZodType = z.object({
+export const agentConfigSchema: z.ZodType = strictOptions({
+  // Judged by assertAgentId.
+  id: z.unknown().optional(),
   promptExecutor: objectWithMethods<PromptExecutor>("execute"),
   llmModel: nonEmptyString,
   modelParameters: z.record(z.string(), z.unknown()).optional(),

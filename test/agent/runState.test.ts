@@ -152,6 +152,6 @@ describe("run state", () => {
   });
 
   it.each([-1, 101, Number.NaN])("the state of a run refuses %s as progress", (percent) => {
-    expect(() => new RunState({}, { settings }).setProgress(percent)).toThrow(TypeError);
+    expect(() => new RunState({}, { settings }).setProgress(percent)).toThrow(InvalidInputError);
   });
 });

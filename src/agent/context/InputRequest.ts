@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 
 /** What a node asks of somebody outside the run. */
@@ -19,7 +20,7 @@ export interface InputRequest<Answer = unknown> {
   readonly expiresAt?: Date | undefined;
 }
 
-export const inputRequestSchema: z.ZodType = z.object({
+export const inputRequestSchema: z.ZodType = strictOptions({
   id: z.string().optional(),
   prompt: z.string(),
   schema: zodSchema,

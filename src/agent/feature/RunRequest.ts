@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { functionSchema, abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { RunStart } from "./RunStart.ts";
 
 /** How to run. Without a feature that claims them, `runId`, `history` and `unfinished` are refused with FeatureNotInstalledError. */
@@ -45,25 +46,28 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const runOptionsSchema: z.ZodType<RunOptions> = z.object({
+/** Judged by assertAgentId. */
+const agentId = z.unknown().optional();
+
+export const runOptionsSchema: z.ZodType = strictOptions({
+  agentId,
   runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
   history: z.enum(["fresh", "continue"]).optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
 });
 
-export const resumeOptionsSchema: z.ZodType<ResumeOptions> = z
-  .object({
-    checkpointId: nonEmptyString.optional(),
-    answers: z.record(z.string(), z.unknown()).optional(),
-    ifStatus: z.array(z.enum(TaskStatus)).optional(),
-    verify: functionSchema<ResumeOptions["verify"]>().optional(),
-    signal: abortSignalSchema.optional(),
-  })
-  .refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
-    path: ["checkpointId"],
-    error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",
-  });
+export const resumeOptionsSchema: z.ZodType = strictOptions({
+  agentId,
+  checkpointId: nonEmptyString.optional(),
+  answers: z.record(z.string(), z.unknown()).optional(),
+  ifStatus: z.array(z.enum(TaskStatus)).optional(),
+  verify: functionSchema<ResumeOptions["verify"]>().optional(),
+  signal: abortSignalSchema.optional(),
+}).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
+  path: ["checkpointId"],
+  error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",
+});
 
 /** What `aroundRun` sees. Handing it on executes it. */
 export interface RunRequest {

@@ -1,8 +1,22 @@
+import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
 import { TypedStorage } from "./TypedStorage.ts";
+
+const progressSchema = z.object({
+  percent: customSchema("a number from 0 to 100", (value) => typeof value === "number" && value >= 0 && value <= 100),
+  summary: z.string().optional(),
+});
+const decisionSchema = strictOptions({ decision: z.string(), reason: z.string().optional() });
+const requirementsSchema = strictOptions({
+  files: z.array(z.string()).optional(),
+  environment: z.record(z.string(), z.string()).optional(),
+});
 
 /** What a run knows, and a checkpoint keeps. It remembers what is new, so that saving costs what is new. */
 export class RunState {
@@ -61,18 +75,13 @@ export class RunState {
   }
 
   setProgress(percent: number, summary?: string): void {
-    if (typeof percent !== "number" || !(percent >= 0 && percent <= 100))
-      throw new TypeError(`Progress is a number from 0 to 100, found ${String(percent)}.`);
-    if (summary !== undefined && typeof summary !== "string")
-      throw new TypeError(`The summary of progress is text, found ${typeof summary}.`);
+    checkSchema(progressSchema, { percent, summary }, "progress");
     this.#progress = percent;
     this.#progressSummary = summary;
   }
 
   recordDecision(decision: Decision): void {
-    const { decision: text, reason = "" }: Partial<Decision> = Object(decision) as Partial<Decision>;
-    if (typeof text !== "string" || typeof reason !== "string")
-      throw new TypeError(`A decision is { decision, reason? } of text, found ${typeof text} and ${typeof reason}.`);
+    checkSchema(decisionSchema, decision, "decision");
     this.#decisions.push(frozenCopy(decision));
   }
 
@@ -83,7 +92,9 @@ export class RunState {
     return fresh;
   }
 
-  require({ files = [], environment = {} }: Requirements): void {
+  require(needs: Requirements): void {
+    checkSchema(requirementsSchema, needs, "requirements");
+    const { files = [], environment = {} } = needs;
     const known = this.#requirements;
     const freshFiles = files.filter((file) => !known.files?.includes(file));
     const freshNames = Object.entries(environment).some(([name, wanted]) => known.environment?.[name] !== wanted);

@@ -1,6 +1,8 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
 import { isStrategy, planOf } from "./StrategyPlans.ts";
@@ -8,6 +10,10 @@ import { isStrategy, planOf } from "./StrategyPlans.ts";
 type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;
 type EdgeOptions = Omit<EdgePlan, "to">;
+
+// What the options hold is judged by the graph, which names the place.
+const schemasSchema = strictOptions({ input: z.unknown(), output: z.unknown() }).partial();
+const edgeSchema = strictOptions({ when: z.unknown(), map: z.unknown() }).partial();
 
 /** What stands behind a `Graph` while it is being built: the same methods without their types. */
 export class GraphBuilder {
@@ -49,6 +55,7 @@ export class GraphBuilder {
 
   edge(from: object, to: object, options: EdgeOptions = {}): void {
     const [source, target] = [this.#nameOf(from), this.#nameOf(to)];
+    checkSchema(edgeSchema, options, `options of the edge from "${source}" to "${target}"`);
     if (source === "finish") this.#refuse('an edge leaves "finish", which ends the graph.');
     if (target === "start") this.#refuse('an edge leads to "start", where the graph only begins.');
     for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
@@ -111,6 +118,7 @@ export class GraphBuilder {
   }
 
   #checkSchemas(schemas: Schemas, of: string): void {
+    checkSchema(schemasSchema, schemas, `options of ${of}`);
     for (const [key, schema] of Object.entries({ input: schemas.input, output: schemas.output }))
       if (schema !== undefined && !zodSchema.safeParse(schema).success)
         this.#refuse(`"${key}" of ${of} is no zod schema.`);

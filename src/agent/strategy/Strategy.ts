@@ -2,7 +2,8 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import type { inputOf, Node, NodeOutput, outputOf } from "./Node.ts";
 import { registerPlan } from "./StrategyPlans.ts";
-import type { z } from "zod";
+import { z } from "zod";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 
 /** A finished graph: what an agent runs, or a subgraph of another. */
 export interface Strategy<in Input = never, out Output = unknown> {
@@ -36,6 +37,7 @@ export function strategy<Input, Output>(
     | readonly [Schemas<Input, Output>, (graph: Graph<Input, Output>) => void]
 ): Strategy<Input, Output> {
   const [schemas, build] = rest.length === 1 ? [{}, rest[0]] : rest;
+  checkSchema(z.string(), name, "name of a strategy");
   // The phantom members exist for the compiler alone.
   const built = Object.freeze({ name }) as Strategy<Input, Output>;
   registerPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));

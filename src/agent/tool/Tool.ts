@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { argumentsOf } from "../context/ToolRef.ts";
@@ -74,7 +75,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
 /** A tool whatever its types. */
 export type AnyTool = Tool<never, unknown, never>;
 
-export const toolSchema: z.ZodType = z.object({
+const shape = {
   name: nonEmptyString,
   description: z.string(),
   inputSchema: zodSchema,
@@ -84,7 +85,12 @@ export const toolSchema: z.ZodType = z.object({
   modifiesFiles: z.boolean().optional(),
   execute: functionSchema(),
   probe: functionSchema().optional(),
-});
+};
+
+const definitionSchema = strictOptions(shape);
+
+/** Of a tool that another library may have made, with members of its own. */
+export const toolSchema: z.ZodType = z.object(shape);
 
 /** Defines a tool; its types follow from the schema and from what `execute` returns. @throws InvalidInputError */
 export function tool<Schema extends z.ZodType, Output>(definition: {
@@ -103,7 +109,7 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
       ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>)
     | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
-  checkSchema(toolSchema, definition, "tool");
+  checkSchema(definitionSchema, definition, "tool");
   // The phantom member exists for the compiler alone.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }

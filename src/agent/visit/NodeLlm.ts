@@ -1,5 +1,9 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
+import { z } from "zod";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentContext, AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
@@ -8,6 +12,16 @@ import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunSettings } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/toolNames.ts";
 import { withToolCallIds } from "../tool/withToolCallIds.ts";
+
+const requestShape = {
+  model: nonEmptyString.optional(),
+  tools: z.array(z.looseObject({ name: z.string() })).optional(),
+};
+const requestSchema = strictOptions(requestShape);
+const configurationSchema = strictOptions({
+  ...requestShape,
+  parameters: z.record(z.string(), z.unknown()).optional(),
+});
 
 type Configuration = Parameters<AgentLlm["configure"]>[0];
 type RequestOptions = NonNullable<Parameters<AgentLlm["request"]>[0]>;
@@ -42,18 +56,22 @@ export class NodeLlm implements AgentLlm {
     });
   }
 
-  configure({ model, parameters, tools }: Configuration): void {
+  configure(settings: Configuration): void {
+    const state = this.#state;
+    checkSchema(configurationSchema, settings, "settings of the model");
+    const { model, parameters, tools } = settings;
     const change: Partial<RunSettings> = {
       ...(model !== undefined && { model }),
       ...(parameters && { parameters }),
       ...(tools && { tools: namesOfTools(this.#scope.visit.run.tools, tools) }),
     };
-    this.#state.configure(change);
+    state.configure(change);
   }
 
-  async request(options: RequestOptions = {}): Promise<AssistantMessage> {
+  async request(options?: RequestOptions): Promise<AssistantMessage> {
     const { visit } = this.#scope;
     visit.assertOpen();
+    if (options !== undefined) checkSchema(requestSchema, options, "options of the model request");
     const event = this.#event(options, this.#scope.nextOrdinal("m"));
     return visit.start({ within: this.#scope.call?.toolCallId }, (signal) => this.#perform(event, signal));
   }
@@ -63,7 +81,7 @@ export class NodeLlm implements AgentLlm {
     return this.#scope.visit.state;
   }
 
-  #event(options: RequestOptions, ordinal: number): ModelRequestEvent {
+  #event(options: RequestOptions | undefined, ordinal: number): ModelRequestEvent {
     const { at, run, state } = this.#scope.visit;
     const { settings } = state;
     return {
@@ -71,9 +89,9 @@ export class NodeLlm implements AgentLlm {
       visit: at,
       ordinal,
       messages: state.history.messages,
-      model: options.model ?? settings.model,
+      model: options?.model ?? settings.model,
       ...(settings.parameters && { parameters: settings.parameters }),
-      tools: toolsByNames(run.tools, options.tools ? namesOfTools(run.tools, options.tools) : settings.tools),
+      tools: toolsByNames(run.tools, options?.tools ? namesOfTools(run.tools, options.tools) : settings.tools),
     };
   }
 
