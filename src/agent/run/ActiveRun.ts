@@ -11,7 +11,7 @@ import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import { NodeExecution } from "../visit/NodeExecution.ts";
-import type { VisitedRun } from "../visit/VisitedRun.ts";
+import type { VisitedRun } from "../visit/NodeExecution.ts";
 
 /** A run while it goes on. Where it is and what it knows is replaced as a whole by a move. */
 export class ActiveRun implements VisitedRun {

@@ -37,20 +37,20 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
 
 /** Runs the body and waits for whatever it began, or until all that is left waits itself; after an abort no longer than the grace. */
 async function settle(visit: NodeExecution, event: Event): Promise<Outcome | Wait> {
-  const outcome = await visit.untilLeft(bodyAndFlights(visit, event));
+  const outcome = await visit.untilLeft(runToEnd(visit, event));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
   if (visit.failure) return { failed: true, ...visit.failure };
   if ("waiting" in outcome) return outcome;
   return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
 }
 
-async function bodyAndFlights(visit: NodeExecution, event: Event): Promise<Outcome> {
+async function runToEnd(visit: NodeExecution, event: Event): Promise<Outcome> {
   const outcome = await runBody(visit, event).then(
     (output): Outcome => ({ failed: false, output }),
     (error: unknown): Outcome => ({ failed: true, error }),
   );
-  visit.endBody();
-  await visit.settled();
+  visit.pending.dropRequests();
+  await visit.pending.settled();
   return outcome;
 }
 

@@ -1,55 +1,77 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isToolCallIdOf, requestIdAt, toolCallIdAt } from "../../checkpoint/toolCallId.ts";
+import type { AgentContext } from "../context/AgentContext.ts";
+import { withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 
-/** What is asked for: a model's answer, a call from node code, or the execution of a message from elsewhere. */
-type PlaceKind = "m" | "c" | "x";
+/** The letters are digested into stored ids, so they never change. */
+const letters = { model: "m", call: "c", execute: "x" } as const;
+
+/** A model request, a call from node code, or the execution of a message. */
+type CallKind = keyof typeof letters;
+
+/** The tool call that a context was made for. */
+export interface ScopeCall {
+  readonly toolCallId: string;
+  readonly signal: AbortSignal;
+}
 
 /**
- * Where a context stands: in a visit, or in a tool call within it. It numbers what is asked for there, at once and in
- * order, so that the same code gets the same ids when it runs again, however its calls overlap.
+ * What one context starts: in a visit, or in a tool call within it. It numbers requests and calls when they are made, so
+ * that code that runs again gets the same ids, however its calls overlap.
  */
 export class CallScope {
-  readonly visit: NodeExecution;
-  /** The tool call the context was made for, with its signal. Absent: the node's own context. */
-  readonly call: ScopeCall | undefined;
-  readonly #ordinals: Record<PlaceKind | "r", number> = { m: 0, c: 0, x: 0, r: 0 };
+  readonly #ordinals = { model: 0, call: 0, execute: 0, request: 0 };
 
-  constructor(visit: NodeExecution, call?: ScopeCall) {
-    this.visit = visit;
-    this.call = call;
-  }
+  /** @param call absent: the context is the node's own. */
+  constructor(
+    readonly visit: NodeExecution,
+    readonly context: AgentContext,
+    readonly call?: ScopeCall,
+  ) {}
 
   get signal(): AbortSignal {
     return this.call?.signal ?? this.visit.signal;
   }
 
-  /** The number of the next thing asked for. */
-  nextOrdinal(kind: PlaceKind | "r"): number {
+  /** The number of the next request or call of a kind, from 0. */
+  nextOrdinal(kind: CallKind | "request"): number {
     return this.#ordinals[kind]++;
   }
 
-  /** The id of a tool call that was asked for here. */
-  idAt(kind: PlaceKind, ordinal: number, index: number): string {
-    const { at, line, run } = this.visit;
-    const within = this.call ? [this.call.toolCallId] : [];
-    return toolCallIdAt(line, JSON.stringify([at.base, at.ordinal, kind, ordinal, index, ...within]), run.sha256);
+  /** Starts work of this context in its visit. */
+  start<Result>(id: string | undefined, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    return this.visit.start(id, this.call?.toolCallId, work);
   }
 
-  /** The id of a request that is made here: by the id that it was given in the visit, or by its ordinal. */
+  /** The id of a tool call that this context makes. */
+  idAt(kind: CallKind, ordinal: number, index: number): string {
+    const { at, line, run } = this.visit;
+    const within = this.call ? [this.call.toolCallId] : [];
+    const place = [at.base, at.ordinal, letters[kind], ordinal, index, ...within];
+    return toolCallIdAt(line, JSON.stringify(place), run.sha256);
+  }
+
+  /** The id of a request that this context makes: from the id it was given, which is unique in the visit, or its ordinal. */
   requestIdAt(place: { readonly id: string } | { readonly ordinal: number }): string {
     const { at, line, run } = this.visit;
     const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];
     return requestIdAt(line, JSON.stringify([at.base, at.ordinal, place, ...within]), run.sha256);
   }
 
+  /** Replaces the ids of tool calls in a message, except those that `keeps` accepts. */
+  withIds(
+    message: AssistantMessage,
+    kind: CallKind,
+    ordinal: number,
+    keeps: (id: string) => boolean = (id) => this.#isIssued(id),
+  ): AssistantMessage {
+    return withToolCallIds(message, (index) => this.idAt(kind, ordinal, index), keeps);
+  }
+
   /** Whether an id was issued on the line of this visit, or belongs to a call that this line has recorded. */
-  issued(toolCallId: string): boolean {
+  #isIssued(toolCallId: string): boolean {
     const { line, run } = this.visit;
     return isToolCallIdOf(line, toolCallId, run.sha256) || run.position.isRecordedCall?.(toolCallId) === true;
   }
-}
-
-export interface ScopeCall {
-  readonly toolCallId: string;
-  readonly signal: AbortSignal;
 }

@@ -1,3 +1,6 @@
+import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type {
   AgentContext,
   AgentLlm,
@@ -6,31 +9,28 @@ import type {
   Decision,
   Requirements,
 } from "../context/AgentContext.ts";
-import type { InputRequest } from "../context/InputRequest.ts";
-import type { StorageKey } from "../context/StorageKey.ts";
 import type { FeatureKey } from "../context/FeatureKey.ts";
+import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
+import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
-import { NodeInput } from "./NodeInput.ts";
+import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
-import { ToolCaller } from "./ToolCaller.ts";
-import type { NodeExecution } from "./NodeExecution.ts";
 
-/** The context of a node, or of a tool call within it. Every member, and what it gave out before, is closed by a move. */
+/** The context of a node, or of a tool call within it. A move closes every member and every object it has returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly #scope: CallScope;
-  // Made when they are asked for: every step of a run has a context of its own.
+  // Created on first use: every step of a run has a context of its own.
   #llm: AgentLlm | undefined;
   #tools: AgentTools | undefined;
   #storage: AgentStorage | undefined;
-  #input: NodeInput | undefined;
 
-  /** @param call the tool call it is made for; absent: it is the node's own. */
+  /** @param call the tool call that the context is made for. Absent: it is the node's own. */
   constructor(visit: NodeExecution, call?: ScopeCall) {
     this.#visit = visit;
-    this.#scope = new CallScope(visit, call);
+    this.#scope = new CallScope(visit, this, call);
     bindContext(this, {
       run: visit.run,
       visit: visit.at,
@@ -42,33 +42,27 @@ export class NodeContext implements AgentContext {
   get agentId(): string {
     return this.#open.line.agentId;
   }
-
   get runId(): string {
     return this.#open.line.runId;
   }
-
   get nodeId(): string {
     return this.#open.nodeId;
   }
-
   get signal(): AbortSignal {
     this.#visit.assertOpen();
     return this.#scope.signal;
   }
-
   get llm(): AgentLlm {
     this.#visit.assertOpen();
-    return (this.#llm ??= new NodeLlm(this.#scope, this));
+    return (this.#llm ??= new NodeLlm(this.#scope));
   }
-
   get tools(): AgentTools {
     this.#visit.assertOpen();
-    return (this.#tools ??= this.#makeTools());
+    return (this.#tools ??= new NodeTools(this.#scope, (call) => new NodeContext(this.#visit, call)));
   }
-
   get storage(): AgentStorage {
     this.#visit.assertOpen();
-    return (this.#storage ??= new GuardedStorage(this.#visit));
+    return (this.#storage ??= this.#makeStorage());
   }
 
   setProgress(percent: number, summary?: string): void {
@@ -83,48 +77,40 @@ export class NodeContext implements AgentContext {
     this.#open.state.require(needs);
   }
 
-  requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
-    this.#input ??= new NodeInput(this.#scope, this);
-    return this.#input.request(request);
-  }
-
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
     return this.#open.run.definition.feature(feature);
   }
 
-  #makeTools(): AgentTools {
-    const caller = new ToolCaller(this.#scope, this, (inner) => new NodeContext(this.#visit, inner));
-    return new NodeTools(this.#scope, caller);
+  async requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
+    const { nodeId, run, at } = this.#open;
+    if (!run.pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
+    // Refused where the node can still catch it.
+    checkSchema(inputRequestSchema, request, "request for input");
+    const { id } = request;
+    const place = id === undefined ? { ordinal: this.#scope.nextOrdinal("request") } : { id };
+    const requestId = this.#scope.requestIdAt(place);
+    if (!this.#visit.claimRequest(requestId))
+      throw new DuplicateNameError("duplicate_request", id ?? requestId, nodeId);
+    const ordinal = "ordinal" in place && place;
+    const event: InputRequestEvent = { requestId, nodeId, request, ...ordinal, context: this, visit: at };
+    const answer = await this.#scope.start(requestId, (signal) =>
+      run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
+    );
+    // The schema of the request returned it.
+    return answer as Answer;
+  }
+
+  #makeStorage(): AgentStorage {
+    const open = (): AgentStorage => this.#open.state.storage;
+    return {
+      get: (key) => open().get(key),
+      set: (key, value) => open().set(key, value),
+      delete: (key) => open().delete(key),
+    };
   }
 
   get #open(): NodeExecution {
     this.#visit.assertOpen();
     return this.#visit;
-  }
-}
-
-/** The storage of a run as one context sees it: closed when the run has left its node. */
-export class GuardedStorage implements AgentStorage {
-  readonly #visit: NodeExecution;
-
-  constructor(visit: NodeExecution) {
-    this.#visit = visit;
-  }
-
-  get<Value>(key: StorageKey<Value>): Value | undefined {
-    return this.#storage.get(key);
-  }
-
-  set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void {
-    this.#storage.set(key, value);
-  }
-
-  delete(key: Pick<StorageKey<unknown>, "name">): void {
-    this.#storage.delete(key);
-  }
-
-  get #storage(): AgentStorage {
-    this.#visit.assertOpen();
-    return this.#visit.state.storage;
   }
 }

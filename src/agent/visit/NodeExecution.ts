@@ -2,51 +2,58 @@ import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { RunSuspendedError } from "../../errors/agent/RunSuspendedError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import type { InterruptOptions } from "../feature/AgentRun.ts";
-import { PendingWork, type FlightPlan } from "./PendingWork.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { AgentDefinition } from "../feature/AgentDefinition.ts";
+import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
+import type { Pipeline } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
-import type { VisitedRun } from "./VisitedRun.ts";
+import type { RunStart } from "../feature/RunStart.ts";
 import type { RunState } from "../state/RunState.ts";
+import { PendingWork } from "./PendingWork.ts";
 
-/** The run can go on only when these are answered. */
+/** A run as the execution of a node needs it, beyond what features see. */
+export interface VisitedRun extends AgentRun {
+  readonly definition: AgentDefinition;
+  readonly pipeline: Pipeline;
+  readonly sha256: Sha256;
+  /** Where the run began, or continued after the last move. */
+  readonly position: RunStart;
+}
+
+/** The run can continue only when these requests are answered. */
 export interface Wait {
   readonly waiting: readonly InputRequestEvent[];
 }
 
 /**
- * One visit of one node, from its start until its body and all calls made in it have settled, or until nothing is left
- * but to wait. A move and a wait close it: from then on everything that belongs to it throws, whatever still runs.
+ * One visit of one node: from its start until its body and all calls made in it have settled, or until only unanswered
+ * requests are left. A move and a wait close it: from then on everything that belongs to it throws, even if its code
+ * still runs.
  */
 export class NodeExecution {
-  readonly run: VisitedRun;
-  readonly nodeId: string;
-  readonly input: unknown;
-  readonly at: NodeVisit;
   /** Of the moment the visit began: a later move changes those of the run. */
   readonly line: RunLine;
   readonly state: RunState;
-  readonly #flights = new PendingWork();
-  /** Made when somebody asks for the signal: most nodes never do. */
+  readonly pending: PendingWork = new PendingWork();
+  /** Created when the signal is read: most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  #moved: ExecutionMovedError | undefined;
-  /** Set when the run was aborted and went on without what ignored it. */
-  #abandoned: { readonly reason: unknown } | undefined;
-  #abandon: () => void = () => undefined;
-  #cancelGrace: () => void = () => undefined;
-  /** The run waits for nothing of this visit any more. */
-  #left = false;
-  #suspended: RunSuspendedError | undefined;
+  /** Set when the run moved, waits, or was aborted and its grace period is over. */
+  #closed: { readonly reason: unknown } | undefined;
+  #isMoved = false;
+  #isLeft = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
-  #watching = false;
-  #wait: (wait: Wait) => void = () => undefined;
+  #isWatching = false;
+  #leave: (wait: Wait | undefined) => void = () => undefined;
+  #cancelGrace: () => void = () => undefined;
 
-  constructor(run: VisitedRun, nodeId: string, input: unknown, at: NodeVisit) {
-    this.run = run;
-    this.nodeId = nodeId;
-    this.input = input;
-    this.at = at;
+  constructor(
+    readonly run: VisitedRun,
+    readonly nodeId: string,
+    readonly input: unknown,
+    readonly at: NodeVisit,
+  ) {
     this.line = run.line;
     this.state = run.state;
   }
@@ -58,60 +65,52 @@ export class NodeExecution {
     return this.#controller.signal;
   }
 
-  /** Whether the run has left this visit. */
+  /** Whether the run has moved during this visit. */
   get isMoved(): boolean {
-    return this.#moved !== undefined;
+    return this.#isMoved;
   }
 
-  /** What a feature threw during the visit: it fails the run even when the node caught it. */
+  /** What a feature threw during the visit. It fails the run even if the node catches it. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
 
-  /** @throws ExecutionMovedError, RunSuspendedError when the run has left this visit. */
+  /** @throws ExecutionMovedError, RunSuspendedError, or the reason of an abort when the visit is closed. */
   assertOpen(): void {
-    const closed = this.#moved ?? this.#suspended;
-    if (closed) throw closed;
-    if (this.#abandoned) throw this.#abandoned.reason;
+    if (this.#closed) throw this.#closed.reason;
   }
 
-  /** Runs a tool call or a request that a move or an abort of the run cuts short. */
-  async start<Result>(plan: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /** {@link PendingWork.start} in an open visit: a move or an abort of the run interrupts the work. */
+  async start<Result>(
+    id: string | undefined,
+    within: string | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     this.assertOpen();
     this.signal.throwIfAborted();
-    return this.#flights.start(plan, work);
+    return this.pending.start(id, within, work);
   }
 
-  /** Notes that a request is made under an id; false when one was before. */
+  /** Reserves the id of a request; false when this visit has used it. */
   claimRequest(requestId: string): boolean {
-    if (this.#requestIds.has(requestId)) return false;
+    const isFree = !this.#requestIds.has(requestId);
     this.#requestIds.add(requestId);
-    return true;
+    return isFree;
   }
 
-  /** A request finds no answer. Never resolves; rejects when the run moves or is aborted before all else has ended. */
+  /** Parks an unanswered request. Never resolves; rejects if the run moves or is aborted first. */
   hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
-    this.#flights.hold(request);
+    this.pending.hold(request);
     void this.#watch();
     return new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
   }
 
-  /** The node's body has ended: requests that it did not wait for are not asked any more. */
-  endBody(): void {
-    this.#flights.forgetRequests(undefined);
-  }
-
-  /** A tool call goes on under another id, under which it may ask for a move. */
-  rename(toolCallId: string, renamed: string): void {
-    this.#flights.rename(toolCallId, renamed);
-  }
-
-  /** Tells listeners; what one of them throws fails the run. A visit the run has left is not told about. */
-  async tell<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
-    if (this.#moved || this.#suspended || this.#abandoned) return;
+  /** Emits an event unless the visit is closed. What a listener throws fails the run. */
+  async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
+    if (this.#closed) return;
     try {
       await this.run.pipeline.emit(name, event);
     } catch (error) {
@@ -119,85 +118,79 @@ export class NodeExecution {
     }
   }
 
-  /** Notes what a feature threw, and throws it. */
+  /** Records what a feature threw, and throws it. */
   fail(error: unknown): never {
     this.#failure ??= { error };
     throw error;
   }
 
-  /** Aborts everything in flight because the run is aborted; it is waited for until the grace is over. */
+  /** Aborts all pending work because the run is aborted. The run waits for it until the grace period is over. */
   abort(reason: unknown): void {
     this.#abort(reason);
-    this.#flights.abort(reason);
-    if (this.#left) return;
+    if (this.#isLeft) return;
     const { ms, clock } = this.run.pipeline.abortGrace;
     this.#cancelGrace = clock.after(ms, () => {
-      this.#abandoned = { reason };
-      this.#flights.detach(reason);
-      this.#abandon();
+      this.#closed ??= { reason };
+      this.pending.detach(reason);
+      this.#leave(undefined);
     });
   }
 
   /**
-   * Resolves with the work, or with the open requests once nothing but them goes on, or to `undefined` when the run was
-   * aborted and the grace ends first.
+   * Resolves with the work, to the open requests once only they are pending, or to `undefined` when the run was aborted
+   * and the grace period is over.
    */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
       return await new Promise<Result | Wait | undefined>((resolve, reject) => {
-        this.#wait = resolve;
-        this.#abandon = () => resolve(undefined);
+        this.#leave = resolve;
         work.then(resolve, reject);
       });
     } finally {
-      this.#left = true;
+      this.#isLeft = true;
       this.#cancelGrace();
     }
   }
 
-  /** Closes the visit, aborts all in flight but the call that asks, and lets go of whoever waits for it. */
+  /** Closes the visit because the run moves: aborts all pending work but the call that asks, and rejects its callers. */
   close(except?: string): void {
-    if (this.#moved) return;
-    this.#moved = new ExecutionMovedError(this.nodeId);
-    this.#abort(this.#moved);
-    this.#flights.abort(this.#moved, except);
-    this.#flights.detach(this.#moved);
+    if (this.#isMoved) return;
+    this.#isMoved = true;
+    const reason = new ExecutionMovedError(this.nodeId);
+    this.#closed = { reason };
+    this.#abort(reason, except);
+    this.pending.detach(reason);
   }
 
-  /** {@link close}, then waits for what is in flight; resolves to the ids of tool calls that did not end in time. */
+  /** {@link close}, then waits for pending work. Resolves to the ids of tool calls that did not end in time. */
   async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);
-    await this.#flights.ended(except, this.run.pipeline.abortGrace);
-    return this.#flights.toolCallIds(except);
-  }
-
-  /** Resolves when nothing of the visit goes on that the run has to wait for. */
-  settled(): Promise<void> {
-    return this.#flights.settled();
+    return this.pending.unendedAfter(this.run.pipeline.abortGrace, except);
   }
 
   /**
-   * Waits until all that goes on has ended, what follows from it included, and nothing but open requests is left. Then
-   * the visit is closed, and whoever waits for a request is left waiting: the node runs again when it is answered.
+   * Waits until all work has ended, with the work that follows from it, and only open requests are pending. Then it
+   * closes the visit without settling their promises: the node runs again when they are answered.
    */
   async #watch(): Promise<void> {
-    if (this.#watching) return;
-    this.#watching = true;
-    let launched: number;
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    let started: number;
     do {
-      launched = this.#flights.launched;
-      await this.#flights.settledButWaiting();
+      started = this.pending.started;
+      await this.pending.settledButWaiting();
       await nextTurn();
-    } while (launched !== this.#flights.launched);
-    this.#watching = false;
-    const { openRequests } = this.#flights;
-    if (openRequests.length === 0 || this.#moved || this.#aborted) return;
-    this.#suspended = new RunSuspendedError(this.nodeId);
-    this.#wait({ waiting: openRequests });
+    } while (started !== this.pending.started);
+    this.#isWatching = false;
+    const { openRequests } = this.pending;
+    if (openRequests.length === 0 || this.#isMoved || this.#aborted) return;
+    this.#closed = { reason: new RunSuspendedError(this.nodeId) };
+    this.#leave({ waiting: openRequests });
   }
 
-  #abort(reason: unknown): void {
+  #abort(reason: unknown, except?: string): void {
     this.#aborted ??= { reason };
     this.#controller?.abort(reason);
+    this.pending.abort(reason, except);
   }
 }

@@ -1,17 +1,15 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
 import { z } from "zod";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { abortable } from "../../internal/abortable.ts";
-import type { AgentContext, AgentLlm } from "../context/AgentContext.ts";
+import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunSettings } from "../state/RunState.ts";
+import type { RunState } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/toolNames.ts";
-import { withToolCallIds } from "../tool/withToolCallIds.ts";
 
 const requestShape = {
   model: nonEmptyString.optional(),
@@ -26,14 +24,12 @@ const configurationSchema = strictOptions({
 type Configuration = Parameters<AgentLlm["configure"]>[0];
 type RequestOptions = NonNullable<Parameters<AgentLlm["request"]>[0]>;
 
-/** The history and the model of one context. */
+/** The message history and the model of one context. */
 export class NodeLlm implements AgentLlm {
   readonly #scope: CallScope;
-  readonly #context: AgentContext;
 
-  constructor(scope: CallScope, context: AgentContext) {
+  constructor(scope: CallScope) {
     this.#scope = scope;
-    this.#context = context;
   }
 
   get messages(): readonly Message[] {
@@ -49,7 +45,7 @@ export class NodeLlm implements AgentLlm {
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     this.#state.history.rewrite((messages) => {
       const changed = change(messages);
-      // What was there before was checked when it came.
+      // Messages of the old history were checked when they were added.
       const known = new Set(messages);
       for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
       return changed;
@@ -60,79 +56,70 @@ export class NodeLlm implements AgentLlm {
     const state = this.#state;
     checkSchema(configurationSchema, settings, "settings of the model");
     const { model, parameters, tools } = settings;
-    const change: Partial<RunSettings> = {
+    state.configure({
       ...(model !== undefined && { model }),
       ...(parameters && { parameters }),
       ...(tools && { tools: namesOfTools(this.#scope.visit.run.tools, tools) }),
-    };
-    state.configure(change);
+    });
   }
 
   async request(options?: RequestOptions): Promise<AssistantMessage> {
-    const { visit } = this.#scope;
-    visit.assertOpen();
+    this.#scope.visit.assertOpen();
     if (options !== undefined) checkSchema(requestSchema, options, "options of the model request");
-    const event = this.#event(options, this.#scope.nextOrdinal("m"));
-    return visit.start({ within: this.#scope.call?.toolCallId }, (signal) => this.#perform(event, signal));
+    const event = this.#event(options, this.#scope.nextOrdinal("model"));
+    return this.#scope.start(undefined, (signal) => this.#perform(event, signal));
   }
 
-  get #state() {
+  get #state(): RunState {
     this.#scope.visit.assertOpen();
     return this.#scope.visit.state;
   }
 
   #event(options: RequestOptions | undefined, ordinal: number): ModelRequestEvent {
-    const { at, run, state } = this.#scope.visit;
-    const { settings } = state;
+    const { visit, context } = this.#scope;
+    const { settings, history } = visit.state;
+    const { tools } = visit.run;
     return {
-      context: this.#context,
-      visit: at,
+      context,
+      visit: visit.at,
       ordinal,
-      messages: state.history.messages,
+      messages: history.messages,
       model: options?.model ?? settings.model,
       ...(settings.parameters && { parameters: settings.parameters }),
-      tools: toolsByNames(run.tools, options?.tools ? namesOfTools(run.tools, options.tools) : settings.tools),
+      tools: toolsByNames(tools, options?.tools ? namesOfTools(tools, options.tools) : settings.tools),
     };
   }
 
   async #perform(event: ModelRequestEvent, signal: AbortSignal): Promise<AssistantMessage> {
     const { visit } = this.#scope;
-    await visit.tell("modelRequestStarting", event);
+    await visit.emit("modelRequestStarting", event);
     const refusals = new Set<unknown>();
     let answer: AssistantMessage;
     try {
-      answer = await visit.run.pipeline.around("modelRequest", event, (accepted) =>
-        this.#ask(accepted, signal, refusals),
-      );
+      const ask = (accepted: ModelRequestEvent) => this.#ask(accepted, signal, refusals);
+      answer = await visit.run.pipeline.around("modelRequest", event, ask);
     } catch (error) {
-      await visit.tell("modelRequestFailed", { ...event, error });
+      await visit.emit("modelRequestFailed", { ...event, error });
       if (signal.aborted || refusals.has(error)) throw error;
       return visit.fail(error);
     }
-    const message = this.#issueIds(answer, event.ordinal, (id) => this.#scope.issued(id));
-    await visit.tell("modelRequestCompleted", { ...event, message });
+    const message = this.#scope.withIds(answer, "model", event.ordinal);
+    await visit.emit("modelRequestCompleted", { ...event, message });
     return message;
   }
 
-  /** @param refusals gets what the executor throws, which a node may catch, unlike what a feature throws. */
-  async #ask(
-    { messages, tools, model, parameters, ordinal }: ModelRequestEvent,
-    abortSignal: AbortSignal,
-    refusals: Set<unknown>,
-  ): Promise<AssistantMessage> {
+  /** @param refusals collects errors of the executor: a node may catch those, but not the errors of features. */
+  async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, refusals: Set<unknown>): Promise<AssistantMessage> {
+    const { messages, tools, model, parameters, ordinal } = event;
     const { promptExecutor } = this.#scope.visit.run.definition;
     try {
       const request = { messages, tools, model, ...(parameters && { parameters }), abortSignal };
       const { message } = await abortable(abortSignal, () => promptExecutor.execute(request));
       assertMessage(message, "answer of the model", "assistant");
-      return this.#issueIds(message, ordinal, () => false);
+      return this.#scope.withIds(message, "model", ordinal, () => false);
     } catch (error) {
       refusals.add(error);
       throw error;
     }
-  }
-
-  #issueIds(message: AssistantMessage, ordinal: number, keeps: (id: string) => boolean): AssistantMessage {
-    return withToolCallIds(frozenCopy(message), (index) => this.#scope.idAt("m", ordinal, index), keeps);
   }
 }

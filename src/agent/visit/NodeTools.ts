@@ -1,48 +1,61 @@
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import type { AgentTools } from "../context/AgentContext.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
+import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import type { CallScope } from "./CallScope.ts";
 import { isToolFailure } from "../tool/isToolFailure.ts";
-import { replaceToolCallIds, withToolCallIds } from "../tool/withToolCallIds.ts";
-import type { Tool } from "../tool/Tool.ts";
-import type { ToolCaller } from "./ToolCaller.ts";
+import type { AnyTool, Tool } from "../tool/Tool.ts";
+import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
+import type { CallScope, ScopeCall } from "./CallScope.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
+type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
+
+/** How a call that did not fail ended. A refused input has reached neither the tool nor any feature. */
+type CallOutcome = { readonly refused: InvalidInputError } | { readonly refused?: never; readonly output: unknown };
 
 /** The tool calls of one context. */
 export class NodeTools implements AgentTools {
   readonly #scope: CallScope;
-  readonly #caller: ToolCaller;
+  readonly #contextFor: (call: ScopeCall) => AgentContext;
 
-  constructor(scope: CallScope, caller: ToolCaller) {
+  /** @param contextFor makes the context that a tool gets. */
+  constructor(scope: CallScope, contextFor: (call: ScopeCall) => AgentContext) {
     this.#scope = scope;
-    this.#caller = caller;
+    this.#contextFor = contextFor;
   }
 
   async call<Arguments, Output>(tool: Tool<Arguments, Output, never>, input: NoInfer<Arguments>): Promise<Output> {
     this.#scope.visit.assertOpen();
-    const ordinal = this.#scope.nextOrdinal("c");
-    const toolCallId = this.#scope.idAt("c", ordinal, 0);
-    const outcome = await this.#caller.call({
+    const ordinal = this.#scope.nextOrdinal("call");
+    const toolCallId = this.#scope.idAt("call", ordinal, 0);
+    const outcome = await this.#start({
       toolCallId,
       tool,
       input: frozenCopy(input),
       origin: { kind: "node", ordinal },
     });
     if (outcome.refused) throw outcome.refused;
-    // The tool's own `execute` gave it, now or before a crash.
+    // The tool's own `execute` returned it, now or before a crash.
     return outcome.output as Output;
   }
 
   async execute(message: AssistantMessage): Promise<ToolMessage> {
-    this.#scope.visit.assertOpen();
+    const { visit } = this.#scope;
+    visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
-    const asked = this.#issueIds(message, this.#scope.nextOrdinal("x"));
-    const parts = typeof asked.content === "string" ? [] : asked.content;
+    // A message of another run gets ids of this one, and the history shows them.
+    const issued = this.#scope.withIds(message, "execute", this.#scope.nextOrdinal("execute"));
+    replaceToolCallIds(visit.state.history, message, issued);
+    const parts = typeof issued.content === "string" ? [] : issued.content;
     const settled = await Promise.allSettled(
-      parts.flatMap((part, index) => (part.type === "tool-call" ? [this.#answer(asked, part, index)] : [])),
+      parts.flatMap((part, index) => (part.type === "tool-call" ? [this.#answer(issued, part, index)] : [])),
     );
     const content = settled.map((result) => {
       if (result.status === "rejected") throw result.reason;
@@ -51,42 +64,87 @@ export class NodeTools implements AgentTools {
     return frozenCopy({ role: "tool", content });
   }
 
-  /** A message from elsewhere gets ids of this line, and the history shows them. */
-  #issueIds(message: AssistantMessage, ordinal: number): AssistantMessage {
-    const issued = withToolCallIds(
-      message,
-      (index) => this.#scope.idAt("x", ordinal, index),
-      (id) => this.#scope.issued(id),
-    );
-    replaceToolCallIds(this.#scope.visit.state.history, message, issued);
-    return issued;
-  }
-
   async #answer(message: AssistantMessage, part: ToolCallPart, index: number): Promise<ToolResultPart> {
     const { tools } = this.#scope.visit.run;
     const tool = tools.get(part.toolName);
     if (!tool) return resultOf(part, noSuchTool(part.toolName, [...tools.keys()]), true);
     try {
       const origin = { kind: "model", message, index } as const;
-      const outcome = await this.#caller.call({ toolCallId: part.toolCallId, tool, input: part.input, origin });
+      const outcome = await this.#start({ toolCallId: part.toolCallId, tool, input: part.input, origin });
       return outcome.refused ? resultOf(part, outcome.refused.message, true) : resultOf(part, outcome.output);
     } catch (error) {
       if (isToolFailure(error)) return resultOf(part, error.reason, true);
       throw error;
     }
   }
+
+  /** Rejects with ToolFailedError or ToolOutcomeUnknownError, which the node may catch, or with an error of a feature. */
+  #start(planned: PlannedCall): Promise<CallOutcome> {
+    return this.#scope.start(planned.toolCallId, async (signal) => {
+      const parsed = await tryParse(planned.tool, planned.input);
+      if (parsed instanceof InvalidInputError) return { refused: parsed };
+      return { output: await this.#perform(planned, parsed.input, signal) };
+    });
+  }
+
+  async #perform(planned: PlannedCall, parsed: unknown, signal: AbortSignal): Promise<unknown> {
+    const { visit, context } = this.#scope;
+    const event: ToolCallEvent = { ...planned, context, visit: visit.at };
+    await visit.emit("toolCallStarting", event);
+    let output: unknown;
+    try {
+      const run = (accepted: ToolCallEvent) => this.#run(accepted, event, parsed, signal);
+      output = frozenCopy(await visit.run.pipeline.around("toolCall", event, run));
+    } catch (error) {
+      await visit.emit("toolCallFailed", { ...event, error });
+      if (error instanceof ToolNotStartedError) throw error.cause;
+      if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
+      return visit.fail(error);
+    }
+    await visit.emit("toolCallCompleted", { ...event, output });
+    return output;
+  }
+
+  /** Runs the tool itself. An interceptor may have changed the id, or the input, which is then checked again. */
+  async #run(accepted: ToolCallEvent, planned: ToolCallEvent, parsed: unknown, signal: AbortSignal): Promise<unknown> {
+    const { visit } = this.#scope;
+    const { tool, toolCallId } = accepted;
+    const same = accepted.input === planned.input && tool === planned.tool;
+    const input = same ? parsed : await checkSchemaAsync(tool.inputSchema, accepted.input, inputOf(tool));
+    if (signal.aborted) throw new ToolNotStartedError(tool.name, toolCallId, { cause: signal.reason });
+    if (toolCallId !== planned.toolCallId) visit.pending.rename(planned.toolCallId, toolCallId);
+    const context = this.#contextFor({ toolCallId, signal });
+    const { generation } = visit.run;
+    const { messages } = visit.state.history;
+    try {
+      // The tool's own schema has just returned this input.
+      return await tool.execute(input as never, { toolCallId, generation, messages, abortSignal: signal, context });
+    } catch (cause) {
+      signal.throwIfAborted();
+      visit.assertOpen();
+      if (visit.failure) throw visit.failure.error;
+      throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
+    }
+  }
+}
+
+async function tryParse(tool: AnyTool, input: unknown): Promise<{ readonly input: unknown } | InvalidInputError> {
+  try {
+    return { input: await checkSchemaAsync(tool.inputSchema, input, inputOf(tool)) };
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error;
+    throw error;
+  }
+}
+
+function inputOf(tool: AnyTool): string {
+  return `input of tool "${tool.name}"`;
 }
 
 function resultOf(part: ToolCallPart, output: unknown, isError?: true): ToolResultPart {
   const { toolCallId, providerToolCallId, toolName } = part;
-  return {
-    type: "tool-result",
-    toolCallId,
-    ...(providerToolCallId !== undefined && { providerToolCallId }),
-    toolName,
-    output,
-    ...(isError && { isError }),
-  };
+  const providerId = providerToolCallId !== undefined && { providerToolCallId };
+  return { type: "tool-result", toolCallId, ...providerId, toolName, output, ...(isError && { isError }) };
 }
 
 function noSuchTool(name: string, names: readonly string[]): string {

@@ -1,140 +1,132 @@
 import type { AbortGrace } from "../feature/AbortGrace.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 
-/** What is launched: a tool call or a request by its id, a model request without. */
-export interface FlightPlan {
-  readonly id?: string | undefined;
-  /** The tool call in which it is asked for; absent: the node itself asks. */
-  readonly within?: string | undefined;
-}
-
-interface Flight {
+/** A tool call, a model request or a request for input that has not settled. */
+interface Work {
+  /** Of a tool call or a request for input; a model request has none. */
   id: string | undefined;
+  /** The tool call that started it. Absent: the node itself did. */
   readonly within: string | undefined;
   readonly controller: AbortController;
   /** Fulfilled when the work has settled, either way. */
-  ended: Promise<void>;
-  /** Aborted by a move: whether it ever ends is not the run's concern any more. */
-  abandoned: boolean;
-  /** A request that nobody has answered. */
+  ended: Promise<unknown>;
+  /** The run no longer waits for it. */
+  detached: boolean;
+  /** A request for input that has no answer. */
   request?: InputRequestEvent;
 }
 
 /**
- * The tool calls and requests in flight during one visit of a node. Whoever waits for one can be let go before it ends,
- * since a tool that ignores its signal must not hold up a rollback.
+ * The tool calls and requests of one visit that have not settled. Their callers can be rejected before the work itself
+ * ends, so that a tool that ignores its signal does not hold up a rollback.
  */
 export class PendingWork {
-  readonly #flights = new Set<Flight>();
-  /** Made with the first flight: most nodes launch none. */
-  #released: Promise<never> | undefined;
-  #release: (reason: unknown) => void = () => undefined;
-  #launched = 0;
-  /** Wakes who waits for a flight to end or to become an open request. */
+  readonly #pending = new Set<Work>();
+  /** Created with the first work: most nodes start none. */
+  #detached: Promise<never> | undefined;
+  #reject: (reason: unknown) => void = () => undefined;
+  #started = 0;
+  /** Wakes {@link settledButWaiting} when work has ended or only waits. */
   #changed: () => void = () => undefined;
 
-  /** How many were launched, or became open requests, so far. */
-  get launched(): number {
-    return this.#launched;
+  /** How often work has started or a request was found to have no answer. */
+  get started(): number {
+    return this.#started;
   }
 
-  /** Begins work at once; settles as the work does, or when it is let go. */
-  start<Result>({ id, within }: FlightPlan, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /** Starts work at once. The promise settles as the work does, or rejects when the work is detached. */
+  start<Result>(
+    id: string | undefined,
+    within: string | undefined,
+    run: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const controller = new AbortController();
-    const flight: Flight = { id, within, controller, ended: Promise.resolve(), abandoned: false };
-    this.#flights.add(flight);
-    this.#launched++;
-    const result = work(controller.signal).finally(() => {
-      this.#flights.delete(flight);
-      if (flight.id !== undefined) this.forgetRequests(flight.id);
+    const work: Work = { id, within, controller, ended: Promise.resolve(), detached: false };
+    this.#pending.add(work);
+    this.#started++;
+    const result = run(controller.signal).finally(() => {
+      this.#pending.delete(work);
+      if (work.id !== undefined) this.dropRequests(work.id);
       this.#changed();
     });
-    flight.ended = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#released ??= this.#makeReleased();
-    return Promise.race([result, this.#released]);
+    work.ended = result.catch(() => undefined);
+    this.#detached ??= this.#makeDetached();
+    return Promise.race([result, this.#detached]);
   }
 
-  #makeReleased(): Promise<never> {
-    const released = new Promise<never>((_resolve, reject) => (this.#release = reject));
-    released.catch(() => undefined);
-    return released;
+  #makeDetached(): Promise<never> {
+    const detached = new Promise<never>((_resolve, reject) => (this.#reject = reject));
+    detached.catch(() => undefined);
+    return detached;
   }
 
-  /** A call goes on under another id. */
+  /** Gives a tool call another id. */
   rename(id: string, renamed: string): void {
-    for (const flight of this.#flights) if (flight.id === id) flight.id = renamed;
+    for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** A request has found no answer: from now on it only waits. */
+  /** Marks a request as one that has no answer: from now on it only waits. */
   hold(request: InputRequestEvent): void {
-    for (const flight of this.#flights) if (flight.id === request.requestId) flight.request = request;
-    this.#launched++;
+    for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
+    this.#started++;
     this.#changed();
   }
 
-  /** Requests that nobody has answered, in the order in which they were made. */
+  /** Requests that have no answer, in the order in which they were made. */
   get openRequests(): readonly InputRequestEvent[] {
-    return [...this.#flights].flatMap(({ request }) => request ?? []);
+    return [...this.#pending].flatMap(({ request }) => request ?? []);
   }
 
-  /** Who made requests has ended without waiting for them: they are not asked any more. */
-  forgetRequests(within: string | undefined): void {
-    for (const flight of this.#flights) if (flight.request && flight.within === within) this.#flights.delete(flight);
+  /** Drops the open requests of a tool call, or of the node itself, that ended without waiting for them. */
+  dropRequests(within?: string): void {
+    for (const work of this.#pending) if (work.request && work.within === within) this.#pending.delete(work);
   }
 
-  /** Aborts all but one call. */
+  /** Aborts all work but one tool call. */
   abort(reason: unknown, except?: string): void {
-    for (const flight of this.#flights) {
-      if (except === undefined || flight.id !== except) flight.controller.abort(reason);
-    }
+    for (const { controller } of this.#others(except)) controller.abort(reason);
   }
 
-  /** Rejects what was launched for those who wait for it, and stops waiting for what was aborted. */
+  /** Rejects the promises that {@link start} returned, and stops waiting for work that was aborted. */
   detach(reason: unknown): void {
-    for (const flight of this.#flights) flight.abandoned = flight.controller.signal.aborted;
-    this.#release(reason);
+    for (const work of this.#pending) work.detached = work.controller.signal.aborted;
+    this.#reject(reason);
   }
 
-  /** Waits until all but one call have ended, but no longer than the grace. */
-  async ended(except: string | undefined, { ms, clock }: AbortGrace): Promise<void> {
+  /** Waits, within the grace period, for all but one tool call. Resolves to the ids of those that have not ended. */
+  async unendedAfter({ ms, clock }: AbortGrace, except?: string): Promise<readonly string[]> {
     const others = this.#others(except);
-    if (others.length === 0) return;
-    let cancel: () => void = () => undefined;
-    const late = new Promise<void>((resolve) => (cancel = clock.after(ms, resolve)));
-    await Promise.race([Promise.all(others.map(({ ended }) => ended)), late]);
-    cancel();
-  }
-
-  /** The ids of tool calls in flight, but one. */
-  toolCallIds(except: string | undefined): readonly string[] {
+    if (others.length > 0) {
+      let cancel: () => void = () => undefined;
+      const late = new Promise<void>((resolve) => (cancel = clock.after(ms, resolve)));
+      await Promise.race([Promise.all(others.map(({ ended }) => ended)), late]);
+      cancel();
+    }
     return this.#others(except).flatMap(({ id }) => id ?? []);
   }
 
-  /** Waits for everything in flight that was not let go, also for what begins meanwhile. */
+  /** Waits for all work that is not detached, and for work that starts meanwhile. */
   async settled(): Promise<void> {
     for (;;) {
-      const awaited = [...this.#flights].filter(({ abandoned }) => !abandoned);
+      const awaited = [...this.#pending].filter(({ detached }) => !detached);
       if (awaited.length === 0) return;
       await Promise.all(awaited.map(({ ended }) => ended));
     }
   }
 
-  /** {@link settled}, but for open requests and the tool calls that cannot end before those do. For one who waits at a time. */
+  /** {@link settled}, except for open requests and the tool calls that wait for them. One caller at a time. */
   async settledButWaiting(): Promise<void> {
-    while (this.#goesOn()) await new Promise<void>((resolve) => (this.#changed = resolve));
+    while (this.#isActive()) await new Promise<void>((resolve) => (this.#changed = resolve));
   }
 
-  #goesOn(): boolean {
-    const holding = new Set([...this.#flights].map(({ within }) => within));
-    return [...this.#flights].some(
-      ({ id, request, abandoned }) => !abandoned && !request && (id === undefined || !holding.has(id)),
+  #isActive(): boolean {
+    const callers = new Set([...this.#pending].map(({ within }) => within));
+    return [...this.#pending].some(
+      ({ id, request, detached }) => !detached && !request && (id === undefined || !callers.has(id)),
     );
   }
 
-  #others(except: string | undefined): readonly Flight[] {
-    return [...this.#flights].filter(({ id }) => except === undefined || id !== except);
+  #others(except: string | undefined): readonly Work[] {
+    return [...this.#pending].filter(({ id }) => except === undefined || id !== except);
   }
 }
