@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type AgentCheckpointData, type CheckpointFilter, type PersistenceStorageProvider } from "agent-persistence";
+import type { AgentCheckpointData, CheckpointFilter, PersistenceStorageProvider } from "agent-persistence";
 import { filterCheckpoints } from "agent-persistence/storage";
 
 /** Keeps each checkpoint in a JSON file of its own, in a folder for each agent. */

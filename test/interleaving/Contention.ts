@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AgentBusyError, OwnershipLostError } from "agent-persistence";
-import { type OwnedLog } from "agent-persistence/storage";
+import type { OwnedLog } from "agent-persistence/storage";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { collect } from "../storage/file/support/fixture.ts";

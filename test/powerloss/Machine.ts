@@ -2,11 +2,17 @@ import type { FileSystem, ProcessIdentity } from "agent-persistence/file";
 import { HastyClock } from "../storage/file/support/TestClock.ts";
 
 /** What a process has of its own: a clock, an identity and a way to the files. */
-export interface SimulatedProcess {
+export interface ProcessOptions {
   readonly clock: HastyClock;
   readonly processIdentity: ProcessIdentity;
   readonly fileSystem: FileSystem;
   readonly directory: string;
+}
+
+/** A process of a simulated machine. */
+export interface SimulatedProcess extends ProcessOptions {
+  /** The options of a file storage in this process. */
+  readonly options: ProcessOptions;
   /** The process ends without doing anything more. */
   end(): void;
 }
@@ -31,7 +37,8 @@ export class Machine {
       isRunning: (id) => this.#running.has(id),
     };
     const end = () => void this.#running.delete(processId);
-    return { clock: new HastyClock(), processIdentity, fileSystem, directory: "/store", end };
+    const options = { clock: new HastyClock(), processIdentity, fileSystem, directory: "/store" };
+    return { ...options, options, end };
   }
 
   /** All processes end. */

@@ -6,7 +6,7 @@ import {
   type AIAgent,
   type ToolEffect,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, type FileSystem } from "agent-persistence/file";
 import type { SimulatedFileSystem } from "agent-persistence/testing";
 import { AgentWorld, type WorldEvent } from "./AgentWorld.ts";
@@ -92,8 +92,7 @@ export class AgentStage {
   } {
     const { wrap = (fileSystem) => fileSystem, storage: change = (provider) => provider, effect } = this.variant;
     const process = this.machine.start(wrap(this.fileSystem));
-    const { end: _end, ...options } = process;
-    const storage = change(new FilePersistenceStorageProvider(options));
+    const storage = change(new FilePersistenceStorageProvider(process.options));
     const agent = bookingAgent(this.world, storage, { effect, clock: process.clock });
     const ask = async (request: (agent: Agent) => Promise<unknown>): Promise<boolean> => {
       try {

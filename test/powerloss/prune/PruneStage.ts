@@ -10,7 +10,7 @@ import {
   type AgentCheckpointData,
   type AnyTool,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import type { SimulatedFileSystem } from "agent-persistence/testing";
 import { z } from "zod";
@@ -119,9 +119,8 @@ export class PruneStage {
 
   #start() {
     const process = this.#machine.start(this.fileSystem);
-    const { end: _end, ...options } = process;
     const provider = new FilePersistenceStorageProvider({
-      ...options,
+      ...process.options,
       inlineThresholdBytes: 200,
       compressThresholdBytes: 400,
     });

@@ -1,5 +1,5 @@
 import { AgentBusyError } from "agent-persistence";
-import { type OwnedLog } from "agent-persistence/storage";
+import type { OwnedLog } from "agent-persistence/storage";
 import { FileRecordLog, type FileRecordLogOptions } from "agent-persistence/file";
 import { nextOwner, summaryOf } from "../../storage/file/support/fixture.ts";
 import type { History } from "../History.ts";
@@ -34,8 +34,7 @@ export class StoreProcess {
   constructor(process: SimulatedProcess, history: History, sha256?: FileRecordLogOptions["sha256"]) {
     this.#process = process;
     this.#history = history;
-    const { end: _end, ...options } = process;
-    this.log = new FileRecordLog({ ...options, ...(sha256 && { sha256 }) });
+    this.log = new FileRecordLog({ ...process.options, ...(sha256 && { sha256 }) });
   }
 
   /** Waits for owners that cannot be asked any more. */
