@@ -106,7 +106,7 @@ export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.t
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
 export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
-export type { ToolCallSettlement } from "./persistence/doubt/ToolCallSettlement.ts";
+export type { ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts";
 export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
 export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener } from "./persistence/events/PersistenceEvent.ts";
@@ -123,7 +123,7 @@ export type { CheckpointValidation, ValidationCheck } from "./persistence/read/C
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
-export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
+export type { RollbackOptions } from "./persistence/rollback/historyOnly.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
 export type { RestartOptions } from "./persistence/rollback/restart.ts";
 export type {

@@ -35,6 +35,6 @@ export type {
   RecoveryHandlers,
   RecoveryProposal,
 } from "./task/recovery/RecoverOptions.ts";
-export { recoveryOptions, type RecoveryOption } from "./persistence/environment/RecoveryOption.ts";
+export { recoveryOptions, type RecoveryOption } from "./persistence/environment/RecoveryParticipant.ts";
 export type { RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";
 export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoveryReport.ts";

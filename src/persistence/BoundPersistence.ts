@@ -22,15 +22,14 @@ import {
 } from "./move/setExecutionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
-import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
+import { historyOnlyReport, isHistoryOnly, messagesAt, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
-import { noteEnvironment } from "./environment/noteEnvironment.ts";
+import { noteEnvironment } from "./environment/Environment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";
 import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
 import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
-import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";

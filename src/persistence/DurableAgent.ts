@@ -14,22 +14,19 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { answerRequests } from "./waiting/answerRequests.ts";
 import { assertStorableHistory, executionPointSchema } from "./move/setExecutionPoint.ts";
 import type { CheckpointValidation } from "./read/CheckpointValidation.ts";
-import { callsInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
+import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
-import { inverseInDoubt } from "./doubt/inverseInDoubt.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
-import { historyOnlyReport, isHistoryOnly, messagesAt } from "./rollback/historyOnly.ts";
+import { historyOnlyReport, isHistoryOnly, messagesAt, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openWithRetry } from "../journal/openWithRetry.ts";
 import { pendingInputs } from "./waiting/pendingInputs.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
-import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { resolveManually } from "./doubt/resolveManually.ts";
-import type { ToolCallInDoubt } from "./doubt/ToolCallInDoubt.ts";
-import { checkSettlement, type ToolCallSettlement } from "./doubt/ToolCallSettlement.ts";
+import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
 
 const defaultAnswerTimeoutMs = 5_000;

@@ -6,7 +6,7 @@ import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { recordEnd, shownCall } from "./recordEnd.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
-import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallSettlement.ts";
+import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 
 /** How a call ended, with its output when it has one. */
 export interface CallEnd {

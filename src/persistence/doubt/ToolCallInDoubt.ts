@@ -1,5 +1,7 @@
 import type { ToolEffect } from "../../agent/tool/Tool.ts";
-import type { ToolCallSettlement } from "./ToolCallSettlement.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 
 /** A tool call that began and whose end is not recorded: it may have had its effect. */
 export interface ToolCallInDoubt {
@@ -26,3 +28,41 @@ export type OnToolCallInDoubt =
   | "ask"
   | "retry"
   | ((call: ToolCallInDoubt) => ToolCallSettlement | PromiseLike<ToolCallSettlement>);
+
+/**
+ * What becomes of a tool call in doubt. `"retry"`: it is made again under its id. `{ output }`: it had its effect, and gave
+ * this. `{ error }`: it failed and had no effect; the message is told as that of a tool which failed. `"unknown"`: the run
+ * goes on without knowing; the model is told so, and node code gets ToolOutcomeUnknownError.
+ */
+export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
+
+/** Checks what a caller or a handler gave. @throws InvalidInputError */
+export function checkSettlement(given: unknown, toolCallId: string): ToolCallSettlement {
+  if (given === "retry" || given === "unknown") return given;
+  if (typeof given === "object" && given !== null) {
+    const { error } = given as { readonly error?: unknown };
+    if ("output" in given && !("error" in given)) return { output: given.output };
+    if (typeof error === "string" && !("output" in given)) return { error };
+  }
+  throw new InvalidInputError(`settlement of tool call ${toolCallId}`, [
+    { path: "", expected: `{ output }, { error: "…" }, "retry" or "unknown", found ${describe(given)}` },
+  ]);
+}
+
+/** What a settlement says in the record of an outcome. */
+export function settledOutcome(
+  settlement: ToolCallSettlement,
+  settled: OutcomeRecord["settled"] & string,
+  write: (output: unknown) => StoredValue,
+): Partial<OutcomeRecord> {
+  if (settlement === "retry") return { retry: true, settled };
+  if (settlement === "unknown") return { unknown: true, settled };
+  if ("error" in settlement) return { error: { message: settlement.error }, settled };
+  return { output: write(settlement.output), settled };
+}
+
+function describe(given: unknown): string {
+  return typeof given === "object" && given !== null
+    ? `an object with ${Object.keys(given).join(", ") || "nothing in it"}`
+    : String(given);
+}

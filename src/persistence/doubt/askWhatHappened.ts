@@ -2,8 +2,12 @@ import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AnyTool, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
-import type { OnToolCallInDoubt, ToolCallInDoubt } from "./ToolCallInDoubt.ts";
-import { checkSettlement, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+import {
+  checkSettlement,
+  type OnToolCallInDoubt,
+  type ToolCallInDoubt,
+  type ToolCallSettlement,
+} from "./ToolCallInDoubt.ts";
 
 /** Whoever can tell about a call. */
 export interface SettleOptions {

@@ -4,10 +4,8 @@ import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoub
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { callsInDoubt, inversesToSettle } from "./callsInDoubt.ts";
-import { inverseIdOf } from "../inverse/inverseIdOf.ts";
-import { settledInverse } from "./inverseInDoubt.ts";
-import { settledOutcome, type ToolCallSettlement } from "./ToolCallSettlement.ts";
+import { callsInDoubt, inverseIdOf, inversesToSettle, settledInverse } from "./callsInDoubt.ts";
+import { settledOutcome, type ToolCallSettlement } from "./ToolCallInDoubt.ts";
 
 /**
  * Records what became of a call in doubt, or of an inverse in doubt or in the way of a rollback. Durable when it resolves.

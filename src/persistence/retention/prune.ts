@@ -1,13 +1,14 @@
-import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
-import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
-import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
+import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
+import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
@@ -184,4 +185,48 @@ export async function readNoteTexts(log: RecordLog, agentId: string, stored: rea
     for (const record of records as readonly AgentRecord[])
       if (record.kind === "note") addValueReferences(record, references);
   return (await AgentLog.ofValues(log, agentId, references)).blobs;
+}
+
+/**
+ * Prunes an agent whose run has just ended, if retention is configured. What goes wrong is reported: the run has ended. An
+ * agent is looked at only when enough has come since the last time, since that means reading all of it.
+ */
+export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
+  const { retention } = setup;
+  if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
+  const tell = (error: unknown) => setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
+  try {
+    const pruned = await pruneOwned(setup, journal, pruningOptions(setup));
+    if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
+  } catch (error) {
+    tell(error);
+  }
+}
+
+function grownAgent({ nextVersion, pruned, runs, named }: Journal): GrownAgent {
+  return {
+    version: nextVersion - 1,
+    pruned,
+    exempt: [...runs.values(), ...named.values()].map(([version]) => version),
+  };
+}
+
+/** What an agent has, as far as it is known without reading all of it. */
+export interface GrownAgent {
+  /** The version of its latest checkpoint. */
+  readonly version: number;
+  /** When it was pruned last; `undefined`: never. */
+  readonly pruned: LastPruning | undefined;
+  /** Versions of checkpoints that no pruning takes, as far as they are known. */
+  readonly exempt: Iterable<number>;
+}
+
+/**
+ * Whether so much has come since an agent was pruned last that it pays to look at all of it. Pruning costs as much as was
+ * kept then and has come since, so each checkpoint pays for at most three, however many are kept.
+ */
+export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
+  const [last, kept] = pruned;
+  const staying = new Set([...exempt].filter((each) => each > last));
+  return version - last - staying.size > Math.max(maxCheckpoints, kept / 2);
 }

@@ -1,7 +1,7 @@
 import type { RunMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import type { ParticipantReport } from "./applyParticipants.ts";
+import type { ParticipantReport } from "./participants.ts";
 
 /** What a rollback did. Every list is in the order of the rollback, newest call first. */
 export interface RollbackReport extends RunMoved {

@@ -1,16 +1,16 @@
-import { z } from "zod";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { runMoved } from "../../agent/context/RunMoved.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { RollbackOptions } from "./RollbackOptions.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { z } from "zod";
 
 const optionsSchema = strictOptions({
   agentContext: z.unknown().optional(),
@@ -43,4 +43,15 @@ export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): Rollb
     skipped: standing.map(revertibleCall),
     participants: [],
   });
+}
+
+/** How to roll back. */
+export interface RollbackOptions {
+  /** Default: the context that this object is bound to. */
+  readonly agentContext?: AgentContext | undefined;
+  /**
+   * `default`: messages, node, input, storage and iteration go back, and the inverses of what was done since are run.
+   * `message_history_only`: only the messages go back; the current node runs again from its start, and effects stand.
+   */
+  readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
 }

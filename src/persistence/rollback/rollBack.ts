@@ -1,23 +1,25 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
+import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackPlan } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { branchFrom, runAt } from "../move/branchFrom.ts";
+import { settledOutcome } from "../doubt/ToolCallInDoubt.ts";
+import { askWhatHappened } from "../doubt/askWhatHappened.ts";
+import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
+import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../record/startRecorder.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
-import { applyParticipants } from "./applyParticipants.ts";
-import { planParticipants } from "./planParticipants.ts";
-import { revertCalls } from "./revertCalls.ts";
-import { resolveDoubtsForRollback } from "./resolveDoubtsForRollback.ts";
+import { applyParticipants, planParticipants } from "./participants.ts";
+import { revertCalls, type RevertOptions } from "./revertCalls.ts";
 
 export interface RollBackOptions {
   readonly setup: PersistenceSetup;
@@ -125,4 +127,37 @@ export async function finishRollback(setup: PersistenceSetup, journal: Journal):
   if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
   await rollBack({ setup, journal, log, target, signal: journal.lost });
   return journal.readAll();
+}
+
+/**
+ * What becomes of the calls in doubt that a rollback passes over: decided before anything is undone, as when their node
+ * runs again. Calls that may be repeated need no word.
+ *
+ * @throws ToolCallInDoubtError when a person has to decide; nothing has changed then.
+ */
+export async function resolveDoubtsForRollback(
+  { revert, inDoubt }: RollbackPlan,
+  { setup, journal, signal }: Pick<RevertOptions, "setup" | "journal" | "signal">,
+): Promise<readonly OutcomeRecord[]> {
+  const records: OutcomeRecord[] = [];
+  for (const call of [...revert, ...inDoubt].filter((one) => !one.outcome && !isRepeatable(one, setup))) {
+    const asked = { tool: setup.toolNamed(call.tool), choice: setup.onToolCallInDoubt, signal };
+    const { settlement, by } = await askWhatHappened(toolCallInDoubt(journal.agentId, call), asked);
+    const end =
+      settlement === "not-done"
+        ? ({ unstarted: true, settled: by } as const)
+        : settledOutcome(settlement, by, (output) =>
+            journal.writer.value(output, `the settled output of "${call.tool}"`),
+          );
+    const { lane, visit, call: id } = call;
+    records.push({ kind: "outcome", lane, visit, call: id, ...end });
+  }
+  return records;
+}
+
+/** As its tool is declared now, or was when the call began. */
+function isRepeatable({ tool, effect }: LoggedCall, setup: PersistenceSetup): boolean {
+  const known = setup.toolNamed(tool);
+  const now = known ? setup.effectOf(known) : effect;
+  return now === "none" || now === "idempotent";
 }

@@ -1,37 +1,45 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { RunOptions, ResumeOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import { toolsByNames } from "../../agent/tool/toolNames.ts";
+import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { toolsByNames } from "../../agent/tool/toolNames.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
-import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
-import { runRecord } from "../../journal/runRecord.ts";
-import { newRun, restoredRun, type StoredState } from "../record/startRecorder.ts";
-import { branchEffects } from "./branchEffects.ts";
-import { completionData } from "./completionData.ts";
+import { changedFiles } from "../../journal/changedFiles.ts";
+import { describeError } from "../../journal/describeError.ts";
 import { endRecords } from "../../journal/endRecords.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
-import { findCheckpoint } from "../move/findCheckpoint.ts";
-import { finishRollback } from "../rollback/rollBack.ts";
-import { branchFrom, runAt } from "../move/branchFrom.ts";
-import { pendingInputs } from "../waiting/pendingInputs.ts";
+import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback } from "../../journal/planRollback.ts";
+import { runRecord } from "../../journal/runRecord.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { recordedOutput } from "./recordedOutput.ts";
+import { branchFrom, runAt } from "../move/continueFromHead.ts";
+import { findCheckpoint } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
+import type { CompletionData } from "../record/checkpointRecord.ts";
+import { newRun, restoredRun, type StoredState } from "../record/startRecorder.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
+import { revertibleCall } from "../rollback/RollbackReport.ts";
+import { finishRollback } from "../rollback/rollBack.ts";
+import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
+import { pendingInputs } from "../waiting/pendingInputs.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
+import { recordedOutput } from "./recordedOutput.ts";
+import { z } from "zod";
 
 type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
 
@@ -263,4 +271,59 @@ export class DurableRun {
 
 function hasEffects({ remaining, missing }: BranchEffects): boolean {
   return remaining.length > 0 || missing.length > 0;
+}
+
+/** Which effects a branch from a checkpoint finds that it did not make, and which of its own line it misses. */
+export function branchEffects(
+  log: AgentLog,
+  target: CheckpointPoint,
+  hasInverse: (tool: string) => boolean,
+): BranchEffects {
+  const calls = loggedCalls(log.index, log.blobs);
+  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
+  const line = foldTo(log.index, target)?.calls;
+  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
+  return {
+    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
+    missing: missing.map(revertibleCall),
+  };
+}
+
+const resultsSchema: z.ZodType = z.array(z.unknown());
+
+/** What looks at the output of a run before its end is recorded; `undefined` when there is nothing to look at. */
+export function completionData(
+  { participants, log }: PersistenceSetup,
+  journal: Journal,
+  runId: string,
+  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
+): ((output: unknown) => Promise<CompletionData>) | undefined {
+  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
+  if (!verify && !changesFiles) return undefined;
+  const { writer, agentId } = journal;
+  return async (output) => {
+    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
+    await journal.durable();
+    const files = changesFiles ? await changedFiles(log, agentId, runId) : [];
+    return {
+      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
+      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
+    };
+  };
+}
+
+/**
+ * A run that rejects is recorded as failed, and stays unfinished. Nothing is recorded of one that was refused before it
+ * began, that the caller aborted (it counts as interrupted), or whose storage failed (nothing more can be).
+ */
+export async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<void> {
+  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
+  try {
+    journal.append(
+      statusRecords(journal.statusState, { status: "failed", at: journal.clock.now(), error: describeError(error) }),
+    );
+    await journal.durable();
+  } catch {
+    // The run rejects with what made it fail; that its failure could not be recorded leaves it interrupted.
+  }
 }

@@ -5,8 +5,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { CheckpointValidation } from "../../persistence/read/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
-import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
-import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { RecoveryChoice } from "./RecoveryReport.ts";
 
 /** What `onConfirm` gets. */

@@ -2,7 +2,7 @@ import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
-import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryParticipant.ts";
 
 /** The option that was chosen for one mismatch. */
 export interface RecoveryChoice {

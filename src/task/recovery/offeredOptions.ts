@@ -1,7 +1,11 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
-import { needsNobody, recoveryOptions, type RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
-import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import {
+  needsNobody,
+  type RecoveryOption,
+  recoveryOptions,
+  type RecoveryParticipant,
+} from "../../persistence/environment/RecoveryParticipant.ts";
 
 /** A mismatch with the options that resolve it, and the participants that carry them out. */
 export interface OfferedMismatch {

@@ -5,8 +5,7 @@ import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
-import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
-import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf } from "../files/FileNote.ts";
 import { relativePath } from "../files/relativePath.ts";

@@ -1,5 +1,5 @@
 import { isSameFile, type FileState } from "../../checkpoint/data/FileChange.ts";
-import type { RecoveryOption } from "../../persistence/environment/RecoveryOption.ts";
+import type { RecoveryOption } from "../../persistence/environment/RecoveryParticipant.ts";
 import { textIn } from "../files/contentOf.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";

@@ -1,14 +1,22 @@
-import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
-import type { Journal } from "../../journal/Journal.ts";
-import { notesBelow } from "../../journal/notesAround.ts";
-import { PackedContents } from "../../journal/PackedContents.ts";
-import type { Note, ParticipantRequest, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { PackedContents } from "../../journal/PackedContents.ts";
+import type {
+  DescribedStep,
+  Note,
+  ParticipantContext,
+  ParticipantRequest,
+  RollbackParticipant,
+} from "../../journal/RollbackParticipant.ts";
+import { notesBefore, notesBelow } from "../../journal/notesAround.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { findRollbackTarget } from "../move/findCheckpoint.ts";
 
 /** A participant and what it does in a rollback. */
 export interface PlannedParticipant {
@@ -90,4 +98,77 @@ export function participantRequest(options: {
 /** A note as a participant gets it. */
 export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
   return { value: log.readValue(value), ...(call !== undefined && { toolCallId: call }) };
+}
+
+/** What a participant did in a rollback. */
+export interface ParticipantReport {
+  readonly key: string;
+  /** In the order in which they were taken. */
+  readonly steps: readonly DescribedStep[];
+}
+
+/** Takes the planned steps that are not recorded as taken, each recorded after it; what it throws leaves the rollback open. */
+export async function applyParticipants(
+  planned: readonly PlannedParticipant[],
+  options: ParticipantOptions,
+): Promise<readonly ParticipantReport[]> {
+  // With the contents that the plans themselves brought in.
+  const { index } = planned.length > 0 ? await options.journal.readAll() : options.log;
+  for (const plan of planned) await takeSteps(plan, { ...options, taken: index.stepsTaken, index });
+  return planned.map(({ participant, steps }) => ({
+    key: participant.key,
+    steps: steps.map((step) => participant.describe(step)),
+  }));
+}
+
+async function takeSteps(
+  { participant, steps }: PlannedParticipant,
+  options: ParticipantOptions & {
+    readonly index: ParticipantOptions["log"]["index"];
+    readonly taken: ReadonlyMap<string, ReadonlySet<number>>;
+  },
+): Promise<void> {
+  const { journal, blobs, index, target, signal, taken } = options;
+  const { agentId, sha256 } = journal;
+  const { key } = participant;
+  const contents = new PackedContents({ blobs, agentId, index, sha256 });
+  const request = {
+    agentId,
+    checkpointId: target.id,
+    content: (hash: string) => contents.read(hash),
+    abortSignal: signal,
+  };
+  for (const [step, value] of steps.entries()) {
+    if (taken.get(key)?.has(step)) continue;
+    await participant.apply(value, request);
+    // Not waited for: a step whose end is lost is taken again, which is no harm.
+    journal.append([{ kind: "rollback_step", key, step }]);
+  }
+}
+
+/** What the participants of a definition may ask about its agents. */
+export function participantContext(setup: PersistenceSetup): ParticipantContext {
+  return {
+    get agentId() {
+      return setup.lastAgentId;
+    },
+    async request(agentId, checkpointId, key) {
+      const log = await AgentLog.read(setup.log, agentId);
+      const target = findRollbackTarget(agentId, log.index, checkpointId);
+      const { signal } = new AbortController();
+      return participantRequest({
+        log,
+        target,
+        key,
+        blobs: setup.log.blobs,
+        sha256: await setup.storage.sha256(),
+        signal,
+      });
+    },
+    async notesBefore(agentId, checkpointId, key) {
+      const log = await AgentLog.read(setup.log, agentId);
+      const target = findRollbackTarget(agentId, log.index, checkpointId);
+      return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
+    },
+  };
 }
