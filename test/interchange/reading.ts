@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { persistence, type AIAgent, type ResumeOptions } from "agent-persistence";
 import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
-import { TaskManager } from "agent-persistence/task";
+import { TaskManager, type Task } from "agent-persistence/task";
 import { code, counter, desk, editor, errand, mover, openStorage, shop, World } from "./agents.ts";
 import { digest, shown } from "./shown.ts";
 
@@ -89,7 +89,7 @@ async function listed(name: Fixture, place: Place) {
   return {
     summaries: await all(storage.log.list()),
     unfinished: await all(persistence(agent).unfinished({ includeFailed: true })),
-    tasks: await all(tasks.list()),
+    tasks: (await all(tasks.list())).map(withoutCursor),
     startable: await all(tasks.claimable()),
   };
 }
@@ -132,4 +132,9 @@ export async function goOn(name: Fixture, directory: string, options: ResumeOpti
     agents[agentId] = await wentOn(late, () => late.agent.resume({ agentId, ...options }));
   }
   return agents;
+}
+
+/** 0.1.0 gave tasks no cursor. */
+function withoutCursor({ cursor: _cursor, ...task }: Task): Omit<Task, "cursor"> {
+  return task;
 }
