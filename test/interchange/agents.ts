@@ -28,7 +28,7 @@ import {
   type Strategy,
   triggers,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider, type ProcessIdentity } from "agent-persistence/file";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { persistence, type AIAgent, type ResumeOptions } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { TaskManager, type Task } from "agent-persistence/task";
 import { code, counter, desk, editor, errand, mover, openStorage, shop, World } from "./agents.ts";

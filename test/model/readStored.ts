@@ -1,4 +1,4 @@
-import { type AgentCheckpointData, type PersistenceStorageProvider } from "agent-persistence";
+import type { AgentCheckpointData, PersistenceStorageProvider } from "agent-persistence";
 import { LogPersistenceStorageProvider, type AgentSummary, type LogRecord } from "agent-persistence/storage";
 import { collect } from "../storage/file/support/fixture.ts";
 import { agentId } from "./Steps.ts";

@@ -12,7 +12,7 @@ import {
   type ToolCallSettlement,
   type ToolProbeAnswer,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { defaultLoop } from "../support/defaultLoop.ts";

@@ -1,5 +1,5 @@
 import { persistence, strategy, type AgentContext } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";

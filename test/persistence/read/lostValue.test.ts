@@ -1,5 +1,5 @@
 import { persistence, storageKey, strategy, type AgentContext } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { recoverTask } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -9,7 +9,7 @@ import {
   textOf,
   tool,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";

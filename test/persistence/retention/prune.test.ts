@@ -7,7 +7,7 @@ import {
   type AgentContext,
   type PersistenceEvent,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";

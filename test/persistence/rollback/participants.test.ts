@@ -7,8 +7,8 @@ import {
   strategy,
   type PersistenceStorageProvider,
 } from "agent-persistence";
-import { type RollbackParticipant } from "agent-persistence/feature";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { RollbackParticipant } from "agent-persistence/feature";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { hashOf, NotebookParticipant } from "../support/NotebookParticipant.ts";
 import { logStorages, RowsProvider } from "../support/storages.ts";

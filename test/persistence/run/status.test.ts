@@ -1,5 +1,5 @@
 import { persistence, strategy } from "agent-persistence";
-import { type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { AgentSummary, LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { STATE_TRANSITIONS, type TaskStatus } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";

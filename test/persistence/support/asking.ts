@@ -8,7 +8,7 @@ import {
   type Strategy,
   type UnfinishedRun,
 } from "agent-persistence";
-import { type AgentSummary, type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { AgentSummary, LogPersistenceStorageProvider } from "agent-persistence/storage";
 import type { SimulatedClock } from "agent-persistence/testing";
 
 /** A strategy of one node, and one after it that gives back what it got. */

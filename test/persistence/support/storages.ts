@@ -6,7 +6,7 @@ import {
   type AgentCheckpointData,
   type PersistenceStorageProvider,
 } from "agent-persistence";
-import { type LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
 

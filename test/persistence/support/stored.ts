@@ -1,5 +1,5 @@
 import { persistence, type AgentCheckpointData, type AIAgent } from "agent-persistence";
-import { type LogPersistenceStorageProvider, type LogRecord } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider, LogRecord } from "agent-persistence/storage";
 
 export async function checkpointsOf(agent: AIAgent<string, string>): Promise<readonly AgentCheckpointData[]> {
   return persistence(agent).agent().getCheckpoints();
