@@ -1,6 +1,6 @@
 export { runMoved } from "./agent/context/RunMoved.ts";
-export type { AbortGrace } from "./agent/feature/AbortGrace.ts";
-export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
+export type { AbortGrace } from "./agent/feature/FeaturePipeline.ts";
+export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
 export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
@@ -20,10 +20,10 @@ export type {
   ToolCallEvent,
 } from "./agent/feature/PipelineEvents.ts";
 export type { RunRequest } from "./agent/feature/RunRequest.ts";
-export type { RunStart } from "./agent/feature/RunStart.ts";
+export type { RunStart } from "./agent/feature/RunRequest.ts";
 export type { RecordedRequirements, RunSettings, RunState, RunStateSeed } from "./agent/state/RunState.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
-export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
+export type { Crossing, NextStep } from "./agent/strategy/advance.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";

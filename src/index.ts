@@ -11,7 +11,7 @@ export type {
 export type { InputRequest } from "./agent/context/InputRequest.ts";
 export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
-export type { AgentFeature } from "./agent/feature/AgentFeature.ts";
+export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
 export type { ResumeOptions, RunOptions } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,

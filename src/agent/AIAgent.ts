@@ -1,29 +1,31 @@
-import { z } from "zod";
 import { DuplicateNameError } from "../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { frozenCopy } from "../internal/frozenCopy.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import type { AgentDefinition } from "./feature/AgentDefinition.ts";
-import type { AgentFeature } from "./feature/AgentFeature.ts";
+import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
 import type { FeatureKey } from "./context/FeatureKey.ts";
-import type { AIAgentConfig } from "./AIAgentConfig.ts";
-import { defineAgent } from "./defineAgent.ts";
-import { executeRun } from "./run/executeRun.ts";
-import type { ClaimableOption } from "./feature/FeaturePipeline.ts";
+import { defaultStrategy } from "./defaultStrategy.ts";
+import type { AgentDefinition } from "./feature/AgentDefinition.ts";
+import type { AgentFeature, ClaimableOption } from "./feature/FeaturePipeline.ts";
+import { Pipeline } from "./feature/Pipeline.ts";
 import {
-  resumeOptionsSchema,
-  runOptionsSchema,
   type ResumeOptions,
+  resumeOptionsSchema,
   type RunOptions,
+  runOptionsSchema,
   type RunRequest,
 } from "./feature/RunRequest.ts";
 import type { RunResult } from "./feature/RunResult.ts";
+import { executeRun } from "./run/executeRun.ts";
+import { StrategyGraph } from "./strategy/StrategyGraph.ts";
+import type { AnyTool } from "./tool/Tool.ts";
+import { z } from "zod";
 
 /**
- * An agent: a model, its tools, and the strategy that says what happens in which order. One object serves any number of
- * runs at the same time, each with its own `agentId`; they share nothing that changes.
+ * An agent: a model, its tools, and the strategy that decides what runs next. One object serves any number of concurrent
+ * runs, each with its own `agentId`; they share no mutable state.
  */
 export class AIAgent<in Input = string, out Output = string> implements AsyncDisposable {
   readonly #definition: AgentDefinition;
@@ -33,19 +35,16 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   >();
   #hasRun = false;
 
-  /**
-   * @throws InvalidInputError, which names the options; DuplicateNameError for two tools of one name.
-   * @throws InvalidAgentIdError for an id that cannot name an agent.
-   */
+  /** @throws InvalidInputError for wrong or unknown options, InvalidAgentIdError, DuplicateNameError for two tools of one name. */
   constructor(config: AIAgentConfig<Input, Output>) {
     this.#definition = defineAgent(config, (feature) => this.feature(feature));
   }
 
   /**
-   * Adds a feature. Features wrap each other in the order they are installed.
+   * Adds a feature. Features wrap each other in install order, the first outermost.
    *
-   * @param config may be left out when the feature needs none.
-   * @throws DuplicateNameError when the agent has one of this key; InvalidInputError for an option of the feature.
+   * @param config optional if the feature requires no option.
+   * @throws DuplicateNameError if a feature of this key is installed; InvalidInputError for a wrong option of the feature.
    */
   install<Config, Instance>(
     feature: AgentFeature<Config, Instance>,
@@ -57,25 +56,25 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
         `The feature "${feature.key}" was installed after a run began. Install features before the first run.`,
       );
     if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
-    // Left out only where the type of the configuration allows an empty one.
+    // Absent only where its type allows an empty configuration.
     const given = (config[0] ?? {}) as Config;
     this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline.hooks, given) });
     return this;
   }
 
-  /** The instance of an installed feature. @throws FeatureNotInstalledError when the agent does not have it. */
+  /** The instance of an installed feature. @throws FeatureNotInstalledError if it is not installed. */
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
     const installed = this.#features.get(feature.key);
     if (installed?.feature !== feature) throw new FeatureNotInstalledError(feature.key);
-    // The instance is what this very feature returned.
+    // This feature returned this instance.
     return installed.instance as Instance;
   }
 
   /**
-   * Runs the strategy. A failure rejects, and so does an aborted signal, with its reason.
+   * Runs the strategy. Rejects with the error of a failed run, or with the reason of an aborted signal.
    *
-   * @throws InvalidInputError when the strategy's schema refuses the input, or for an option; nothing has happened then.
-   * @throws FeatureNotInstalledError for an option that needs a feature the agent does not have.
+   * @throws InvalidInputError for a wrong option, or if the strategy's schema refuses the input, before anything happens.
+   * @throws FeatureNotInstalledError for an option that needs a feature which is not installed.
    */
   async run(input: Input, options: RunOptions = {}): Promise<RunResult<Output>> {
     checkSchema(runOptionsSchema, options, "options of run()");
@@ -88,9 +87,9 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   }
 
   /**
-   * Goes on with what an earlier run left.
+   * Continues an earlier run that was interrupted, failed, or waits.
    *
-   * @throws FeatureNotInstalledError without a feature that stores runs; InvalidInputError for an option.
+   * @throws FeatureNotInstalledError without a feature that stores runs; InvalidInputError for a wrong option.
    */
   async resume(options: ResumeOptions = {}): Promise<RunResult<Output>> {
     checkSchema(resumeOptionsSchema, options, "options of resume()");
@@ -98,7 +97,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return this.#request("resume", options, {});
   }
 
-  /** Disposes the features, the last installed first. */
+  /** Disposes the features, in reverse install order. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { instance } of [...this.#features.values()].reverse()) {
       if (isAsyncDisposable(instance)) await instance[Symbol.asyncDispose]();
@@ -121,7 +120,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     this.#hasRun = true;
     const request: RunRequest = { kind, agentId, options, ...input };
     const result = await pipeline.around("run", request, (accepted) => executeRun(this.#definition, accepted));
-    // The strategy, which made the output, is the one this agent was constructed with.
+    // This agent was constructed with the strategy that returned the output.
     return result as RunResult<Output>;
   }
 }
@@ -130,4 +129,43 @@ const featureSchema = z.object({ key: nonEmptyString, install: functionSchema() 
 
 function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
+}
+
+/** The same in every process, so that a run without an `agentId` is found again by the next one without it. */
+const defaultAgentId = "agent";
+const defaultMaxIterations = 50;
+
+/** Validates a configuration and compiles it. */
+function defineAgent<Input, Output>(
+  config: AIAgentConfig<Input, Output>,
+  feature: AgentDefinition["feature"],
+): AgentDefinition {
+  checkSchema(agentConfigSchema, config, "configuration of the agent");
+  const graph = new StrategyGraph(config.strategy ?? defaultStrategy);
+  const tools = toolsByName(config.tools ?? []);
+  const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
+  assertAgentId(agentId);
+  return {
+    graph,
+    tools,
+    pipeline: new Pipeline({ agentId, graph, tools }),
+    promptExecutor: config.promptExecutor,
+    settings: frozenCopy({
+      model: config.llmModel,
+      ...(config.modelParameters && { parameters: config.modelParameters }),
+      tools: [...tools.keys()],
+    }),
+    ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
+    maxIterations,
+    feature,
+  };
+}
+
+function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
+  const byName = new Map<string, AnyTool>();
+  for (const tool of tools) {
+    if (byName.has(tool.name)) throw new DuplicateNameError("duplicate_tool", tool.name);
+    byName.set(tool.name, tool);
+  }
+  return byName;
 }

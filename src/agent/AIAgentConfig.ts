@@ -3,31 +3,31 @@ import { customSchema, nonEmptyString, integerFrom, objectWithMethods } from "..
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
-import { isStrategy } from "./strategy/StrategyPlans.ts";
+import { isStrategy } from "./strategy/GraphPlan.ts";
 import { toolSchema, type AnyTool } from "./tool/Tool.ts";
 
-/** What an agent is made of. */
+/** The configuration of an agent. */
 export interface AIAgentConfig<Input, Output> {
-  /** The durable identity of runs that name none; default "agent", in every process. */
+  /** The `agentId` of runs that are given none. Default: "agent", in every process. */
   readonly id?: string | undefined;
-  /** Asks the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or one of your own. */
+  /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or your own. */
   readonly promptExecutor: PromptExecutor;
-  /** Handed to the executor; a node may change it for its run. */
+  /** Passed to the executor. A node may change it for its run. */
   readonly llmModel: string;
-  /** Handed to the executor, such as a temperature; default: the provider's own. */
+  /** Passed to the executor, such as a temperature. Default: the provider's defaults. */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
-  /** The first message of each fresh history; default: none. */
+  /** The first message of each fresh history. Default: none. */
   readonly systemPrompt?: string | undefined;
-  /** Default: ask the model, run its tools, until it asks for none; nodes `callModel` and `callTools`. */
+  /** Default: call the model and run its tool calls until it makes none, with the nodes `callModel` and `callTools`. */
   readonly strategy?: Strategy<Input, Output> | undefined;
-  /** Offered to the model, unless a node configures fewer; default: none. */
+  /** Offered to the model unless a node configures others. Default: none. */
   readonly tools?: readonly AnyTool[] | undefined;
-  /** How many nodes a run may visit, `Infinity` for any number; default 50. */
+  /** How many nodes a run may visit; `Infinity` for no limit. Default: 50. */
   readonly maxIterations?: number | undefined;
 }
 
 export const agentConfigSchema: z.ZodType = strictOptions({
-  // Judged by assertAgentId.
+  // Validated by assertAgentId.
   id: z.unknown().optional(),
   promptExecutor: objectWithMethods<PromptExecutor>("execute"),
   llmModel: nonEmptyString,

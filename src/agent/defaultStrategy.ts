@@ -9,7 +9,7 @@ const question = z.custom<string | ToolMessage>(
 );
 const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
 
-/** The loop of an agent without a strategy: ask the model, run the tools it asks for, until it asks for none. */
+/** The default loop of an agent: call the model and run its tool calls until it makes none. */
 export const defaultStrategy: Strategy<string, string> = strategy<string, string>("default", (graph) => {
   const ask = graph.node("callModel", { input: question }, callModel);
   const act = graph.node("callTools", { input: answer }, callTools);

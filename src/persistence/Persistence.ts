@@ -1,9 +1,7 @@
-import { defaultAbortGrace } from "../agent/feature/AbortGrace.ts";
+import { type AgentFeature, defaultAbortGrace, type FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
-import type { AgentFeature } from "../agent/feature/AgentFeature.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
-import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { RunRequest } from "../agent/feature/RunRequest.ts";
 import type { RunResult } from "../agent/feature/RunResult.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { AbortGrace } from "../../src/agent/feature/AbortGrace.ts";
+import type { AbortGrace } from "../../src/agent/feature/FeaturePipeline.ts";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";

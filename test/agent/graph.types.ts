@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
-import type { AgentFeature } from "../../src/agent/feature/AgentFeature.ts";
+import type { AgentFeature } from "../../src/agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callModel, callTools, hasToolCalls, textOf } from "../../src/agent/model/nodes.ts";
 import type { InputOf, Node, OutputOf } from "../../src/agent/strategy/Node.ts";

@@ -6,7 +6,7 @@ import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callOf, runOf, visitOf } from "../../src/agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
 import { runMoved } from "../../src/agent/context/RunMoved.ts";
-import type { RunStart } from "../../src/agent/feature/RunStart.ts";
+import type { RunStart } from "../../src/agent/feature/RunRequest.ts";
 import { storageKey } from "../../src/agent/context/StorageKey.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentFeature } from "../../src/agent/feature/AgentFeature.ts";
-import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
+import type { AgentFeature, FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
 import type { PipelineEvents } from "../../src/agent/feature/PipelineEvents.ts";
-import type { RunStart } from "../../src/agent/feature/RunStart.ts";
+import type { RunStart } from "../../src/agent/feature/RunRequest.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";

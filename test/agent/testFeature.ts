@@ -1,5 +1,4 @@
-import type { AgentFeature } from "../../src/agent/feature/AgentFeature.ts";
-import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
+import type { AgentFeature, FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
 
 /** A feature that is nothing but the hooks it registers. */
 export function testFeature(hooks: (pipeline: FeaturePipeline) => void, key = "test"): AgentFeature<object, void> {

@@ -4,7 +4,7 @@ import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../../src/agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../src/agent/feature/PipelineEvents.ts";
-import type { RunStart } from "../../src/agent/feature/RunStart.ts";
+import type { RunStart } from "../../src/agent/feature/RunRequest.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import type { AssistantMessage, ToolMessage } from "../../src/checkpoint/messages/Message.ts";

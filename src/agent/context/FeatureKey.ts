@@ -1,4 +1,4 @@
-/** How a context names a feature that the agent has: every `AgentFeature` is one. */
+/** The part of an `AgentFeature` by which a context finds its instance. */
 export interface FeatureKey<out Instance> {
   /** Unique among the features of an agent. */
   readonly key: string;

@@ -3,20 +3,20 @@ import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 
-/** What a node asks of somebody outside the run. */
+/** A node's request for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Tells requests of one visit apart, where their order may change from one time the node runs to the next; unique in the
-   * visit. Default: the order in which they are made.
+   * Identifies the request within the visit; unique there. Set it if the order of requests may differ when the node runs
+   * again. Default: the request is identified by its place in the order.
    */
   readonly id?: string | undefined;
-  /** What is shown to whoever answers. */
+  /** Shown to the person or system that answers. */
   readonly prompt: string;
-  /** What an answer must be. It is kept as JSON Schema, which judges answers where the code of the node is not. */
+  /** Validates the answer. Stored as JSON Schema, for processes that do not run the node. */
   readonly schema: z.ZodType<Answer>;
-  /** Default `user_input`. */
+  /** Default: `user_input`. */
   readonly waitingFor?: WaitingFor | undefined;
-  /** When the request ends without an answer. Default: never. */
+  /** When the request expires. Default: never. */
   readonly expiresAt?: Date | undefined;
 }
 

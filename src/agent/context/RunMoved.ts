@@ -1,6 +1,6 @@
 const moved: unique symbol = Symbol.for("agent-persistence.moved");
 
-/** Returned by whatever moves a run; a node may return it, and its output type does not change. */
+/** The result of a move. A node may return it; its output type does not change. */
 export interface RunMoved {
   readonly [moved]: true;
 }

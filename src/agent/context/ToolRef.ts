@@ -1,7 +1,7 @@
-/** Phantom key of tools; it exists for the compiler alone. */
+/** Phantom key of tools: it exists only for the compiler. */
 export declare const argumentsOf: unique symbol;
 
-/** How a context names a tool: every `Tool` is one. */
+/** The part of a `Tool` by which a context names it. */
 export interface ToolRef<in Arguments = never, out Output = unknown> {
   /** Unique among the tools of an agent. */
   readonly name: string;

@@ -5,13 +5,13 @@ import type { RunSettings } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/** What all runs of one agent share. Nothing in it changes once the first run has begun. */
+/** What all runs of one agent share. It does not change after the first run has begun. */
 export interface AgentDefinition {
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly pipeline: Pipeline;
   readonly promptExecutor: PromptExecutor;
-  /** What a run begins with. */
+  /** The settings that a fresh run begins with. */
   readonly settings: RunSettings;
   readonly systemPrompt?: string;
   readonly maxIterations: number;

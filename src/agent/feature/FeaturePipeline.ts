@@ -1,5 +1,7 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import type { AbortGrace } from "./AbortGrace.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import type { AnyTool } from "../tool/Tool.ts";
 import type {
   InputRequestEvent,
   ModelRequestEvent,
@@ -9,8 +11,6 @@ import type {
 } from "./PipelineEvents.ts";
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
-import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
-import type { AnyTool } from "../tool/Tool.ts";
 
 /** Does something before or after `next`, or returns a result without calling it. */
 export type Around<Event, Result> = (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>;
@@ -73,4 +73,22 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
 
   /** Sets the grace period for work that ignores its abort signal. Default: 5 seconds of the system clock. */
   limitAborts(grace: AbortGrace): void;
+}
+
+/** The grace period of an aborted or moved visit. Afterwards the run no longer waits for work that ignores its signal. */
+export interface AbortGrace {
+  /** In milliseconds. */
+  readonly ms: number;
+  readonly clock: Clock;
+}
+
+/** Applies unless a feature sets another. */
+export const defaultAbortGrace: AbortGrace = { ms: 5_000, clock: systemClock };
+
+/** A feature that can be installed into an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`. */
+export interface AgentFeature<in Config, out Instance> {
+  /** Unique among the features of an agent. */
+  readonly key: string;
+  /** Registers hooks. Returns the instance that `agent.feature` and `context.feature` return. */
+  install(pipeline: FeaturePipeline, config: Config): Instance;
 }

@@ -1,12 +1,13 @@
-import { defaultAbortGrace, type AbortGrace } from "./AbortGrace.ts";
-import type {
-  Around,
-  ClaimableOption,
-  FeaturePipeline,
-  Listener,
-  PipelineInterceptors,
-  PipelineListeners,
-  PipelineWrappers,
+import {
+  type AbortGrace,
+  type Around,
+  type ClaimableOption,
+  defaultAbortGrace,
+  type FeaturePipeline,
+  type Listener,
+  type PipelineInterceptors,
+  type PipelineListeners,
+  type PipelineWrappers,
 } from "./FeaturePipeline.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
 

@@ -2,11 +2,11 @@ import type { AssistantMessage, Message } from "../../checkpoint/messages/Messag
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
+import type { NextStep } from "../strategy/advance.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
 
-/** What `aroundNode` sees. */
+/** The event of `aroundNode`. */
 export interface NodeEvent {
   /** The path of the node. */
   readonly nodeId: string;
@@ -14,12 +14,12 @@ export interface NodeEvent {
   readonly context: AgentContext;
 }
 
-/** What `aroundModelRequest` sees. */
+/** The event of `aroundModelRequest`. */
 export interface ModelRequestEvent {
-  /** Of the node, or of the tool call in which the model was asked (`callOf` tells). */
+  /** Of the node, or of the tool call that asks the model; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
-  /** Which request of this context it is, from 0. */
+  /** The number of the request in its context, from 0. */
   readonly ordinal: number;
   readonly messages: readonly Message[];
   readonly model: string;
@@ -27,44 +27,44 @@ export interface ModelRequestEvent {
   readonly tools: readonly AnyTool[];
 }
 
-/** What `aroundToolCall` sees. */
+/** The event of `aroundToolCall`. */
 export interface ToolCallEvent {
   readonly toolCallId: string;
   readonly tool: AnyTool;
-  /** As the model or the caller wrote it, before the schema; the schema accepts it. */
+  /** As the model or the caller wrote it: the schema accepts it and has not changed it. */
   readonly input: unknown;
-  /** Of the node, or of the tool call in which this one was asked for (`callOf` tells). */
+  /** Of the node, or of the tool call that makes this call; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
   readonly origin: CallOrigin;
 }
 
-/** What `aroundInputRequest` sees. */
+/** The event of `aroundInputRequest`. */
 export interface InputRequestEvent {
-  /** The same when the node runs again, another after a move and in another visit. */
+  /** The same when the visit is repeated; different in another visit and after a move. */
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest;
-  /** Which request without an id of this context it is, from 0; absent when it was given an id. */
+  /** The number, from 0, among the requests of its context without an id. Absent: it has an id. */
   readonly ordinal?: number;
-  /** Why the last answer was refused; set by a feature that asks again. Absent: none was. */
+  /** Why the last answer was refused; set by a feature that asks again. Absent: no answer was refused. */
   readonly problems?: readonly InputProblem[];
-  /** Of the node, or of the tool call in which it is made (`callOf` tells). */
+  /** Of the node, or of the tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
 }
 
-/** Who asked for a tool call. */
+/** Whether a model or node code made a tool call. */
 export type CallOrigin =
   | {
       readonly kind: "model";
       readonly message: AssistantMessage;
-      /** The place of the tool-call part in the message's content. */
+      /** The index of the tool-call part in the message's content. */
       readonly index: number;
     }
   | {
       readonly kind: "node";
-      /** Which call of this context it is, from 0. */
+      /** The number of the call in its context, from 0. */
       readonly ordinal: number;
     };
 
@@ -120,10 +120,10 @@ export interface PipelineEvents {
   toolCallFailed: ToolCallEvent & { readonly error: unknown };
 }
 
-/** Which visit of a node this is: the same when the visit is repeated after a crash. */
+/** Identifies a visit of a node. A visit that is repeated after a crash has the same values. */
 export interface NodeVisit {
-  /** What visits are counted from, such as the position of the last checkpoint. */
+  /** Where visits are numbered from, such as the position of the last checkpoint. */
   readonly base: number;
-  /** The visits between `base` and this one. */
+  /** The number of visits between `base` and this one. */
   readonly ordinal: number;
 }

@@ -1,52 +1,53 @@
-import { z } from "zod";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { functionSchema, abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { RunStart } from "./RunStart.ts";
+import type { RunStateSeed } from "../state/RunState.ts";
+import { z } from "zod";
 
-/** How to run. Without a feature that claims them, `runId`, `history` and `unfinished` are refused with FeatureNotInstalledError. */
+/** Options of `run()`. `runId`, `history` and `unfinished` require Persistence, or another feature that implements them. */
 export interface RunOptions {
-  /** The durable identity; default: the agent's own id. */
+  /** The durable identity. Default: the agent's own id. */
   readonly agentId?: string | undefined;
   /**
-   * Names this run from its input to its end. Of an unfinished run: it is resumed; of a finished one: its recorded output
-   * is returned and nothing runs. Default: an unfinished run of equal input is resumed, else a new run begins.
+   * Identifies the run. If it names an unfinished run, that run is resumed; if it names a finished one, its recorded
+   * output is returned and nothing runs. Default: resumes an unfinished run of equal input, or begins a new run.
    */
   readonly runId?: string | undefined;
-  /** Aborting it rejects the run with the signal's reason. */
+  /** Aborting it rejects the run with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether a new run on a finished agent keeps its messages; default "fresh". */
+  /** Whether a new run keeps the messages of the last one. Default: "fresh", without them. */
   readonly history?: "fresh" | "continue" | undefined;
   /**
-   * What to do about an unfinished run that this is not: finish it first, or end it as cancelled, its effects standing.
-   * Default: refuse with UnfinishedRunError.
+   * What to do with another run that is unfinished: finish it first, or end it as cancelled without reverting its
+   * effects. Default: reject with UnfinishedRunError.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
 }
 
-/** What to resume. */
+/** Options of `resume()`. */
 export interface ResumeOptions {
-  /** The durable identity; default: the agent's own id. */
+  /** The durable identity. Default: the agent's own id. */
   readonly agentId?: string | undefined;
-  /** Where to resume: an older checkpoint begins a branch, and reverts nothing. Default: the latest. */
+  /** The checkpoint to resume from. An older one begins a branch and reverts nothing. Default: the latest. */
   readonly checkpointId?: string | undefined;
-  /** Answers to requests, by request id: given before anything runs, all of them or, when one is refused, none. */
+  /** Answers by request id, given before anything runs. If one is refused, none is given. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Resumes only if the agent has one of these statuses once it is owned, else rejects with StatusChangedError: for whoever
-   * chose it from a list, which may be out of date. Default: any.
+   * Resumes only if the agent still has one of these statuses, such as the one in a list that you read before. Otherwise
+   * rejects with StatusChangedError. Default: any status.
    */
   readonly ifStatus?: readonly TaskStatus[] | undefined;
   /**
-   * Looks at the output before the end of the run is recorded; what it gives is kept in the data of its status. When it
-   * rejects, so does the run, and resuming goes on from before its last node. Default: nothing is verified.
+   * Verifies the output before the run is recorded as completed. Its return value is stored with the status. If it
+   * rejects, the run rejects, and a resume repeats the last node. Default: no verification.
    */
   readonly verify?: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
-  /** Aborting it rejects the run with the signal's reason. */
+  /** Aborting it rejects the run with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Judged by assertAgentId. */
+/** Validated by assertAgentId. */
 const agentId = z.unknown().optional();
 
 export const runOptionsSchema: z.ZodType = strictOptions({
@@ -69,16 +70,37 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",
 });
 
-/** What `aroundRun` sees. Handing it on executes it. */
+/** The event of `aroundRun`. */
 export interface RunRequest {
-  /** Which of the two calls it is. */
+  /** The call that was made. */
   readonly kind: "run" | "resume";
-  /** The durable identity: the one in the options, else the agent's own. */
+  /** The `agentId` of the options, or else the agent's own id. */
   readonly agentId: string;
-  /** Checked against the strategy's schema. Absent on a resume. */
+  /** Validated by the strategy's schema. Absent on a resume. */
   readonly input?: unknown;
-  /** As given: `RunOptions` of a run, `ResumeOptions` of a resume. */
+  /** `RunOptions` of a run, `ResumeOptions` of a resume. */
   readonly options: RunOptions | ResumeOptions;
   /** Where to begin; set by a feature. Absent: at the start of the strategy, with `input`. */
   readonly start?: RunStart;
+}
+
+/** Where a run begins, or continues after a move, and with which state. */
+export interface RunStart {
+  /** A node path; "start" to evaluate the start edges with `input`; "finish" if `input` is the output of the strategy. */
+  readonly nodeId: string;
+  readonly input: unknown;
+  /** `input` is the output of `nodeId`: its edges are evaluated, and the node does not run again. */
+  readonly unresolved?: true;
+  readonly state: RunStateSeed;
+  /** Ids of tool calls are derived from it. */
+  readonly line: RunLine;
+  /** The owner's fencing token, passed to tools. */
+  readonly generation: number;
+  /** Where the first visit is numbered from, such as the position of a checkpoint. */
+  readonly visitBase: number;
+  /** The number of visits already made since `visitBase`. */
+  readonly visitOrdinal: number;
+  readonly runId: string;
+  /** Whether an earlier call, perhaps of another line, is recorded here and keeps its id. Absent: no call is. */
+  readonly isRecordedCall?: (toolCallId: string) => boolean;
 }

@@ -4,36 +4,36 @@ import type { InputRequestEvent } from "./PipelineEvents.ts";
 import { toJSONSchema } from "zod";
 
 /**
- * How a run ended. A failed or aborted run rejects instead, and so does one that `tasks.pause` stopped. Nothing in this
- * library ends a run as `paused`; an interceptor of yours may, by `aroundRun`.
+ * How a run ended. A run that failed, was aborted, or was stopped by `tasks.pause` rejects instead. `paused` comes only
+ * from an interceptor of yours that is registered with `aroundRun`.
  */
 export type RunResult<Output> =
   | { readonly status: "completed"; readonly runId: string; readonly output: Output; readonly effects?: BranchEffects }
   | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] }
   | { readonly status: "paused"; readonly runId: string; readonly reason: string };
 
-/** Something a run asked of somebody outside and waits for. Nothing in this library asks for approvals. */
+/** A request that a run waits for. `approval` comes only from features of yours. */
 export type PendingRequest = PendingInput | PendingApproval;
 
-/** What a node asked for by `context.requestInput`. */
+/** A request that a node made by `context.requestInput`. */
 export interface PendingInput {
   readonly kind: "input";
-  /** Names it to whoever answers; unique in the agent. */
+  /** Identifies the request when you answer it; unique in the agent. */
   readonly requestId: string;
   readonly nodeId: string;
-  /** What whoever answers is asked. */
+  /** Shown to the person or system that answers. */
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: unknown;
-  /** What kind of answer that is: the request's `waitingFor`. */
+  /** The kind of answer: the request's `waitingFor`. */
   readonly waitingFor: WaitingFor;
-  /** ISO 8601; when it ends without an answer. Absent: never. */
+  /** When the request expires, in ISO 8601. Absent: never. */
   readonly expiresAt?: string;
-  /** Why the node did not take the last answer, where its own schema is stricter than JSON Schema can say. Absent: none was refused. */
+  /** Why the node refused the last answer: its own schema can be stricter than JSON Schema. Absent: no answer was refused. */
   readonly problems?: readonly InputProblem[];
 }
 
-/** A tool call that somebody has to allow. */
+/** A tool call that needs an approval. */
 export interface PendingApproval {
   readonly kind: "approval";
   readonly requestId: string;
@@ -45,13 +45,13 @@ export interface PendingApproval {
   readonly digest: string;
 }
 
-/** On a branch from an older checkpoint: which effects of the line it left still stand, and which of its own are gone. */
+/** On a branch from an older checkpoint: which effects of the line it left remain, and which of its own were reverted. */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];
   readonly missing: readonly RevertibleCall[];
 }
 
-/** A recorded tool call, as reports of rollbacks and branches show it. */
+/** A recorded tool call in the report of a rollback or a branch. */
 export interface RevertibleCall {
   /** The library's id of the call. */
   readonly toolCallId: string;
@@ -59,7 +59,7 @@ export interface RevertibleCall {
   readonly toolName: string;
   /** As the model or the caller wrote it. */
   readonly input: unknown;
-  /** What the tool returned; `undefined` where none is recorded. */
+  /** What the tool returned; `undefined` if no output is recorded. */
   readonly output: unknown;
 }
 

@@ -5,13 +5,11 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions } from "../feature/AgentRun.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
-import type { RunRequest } from "../feature/RunRequest.ts";
-import type { RunStart } from "../feature/RunStart.ts";
+import type { RunRequest, RunStart } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
-import { NodeExecution } from "../visit/NodeExecution.ts";
-import type { VisitedRun } from "../visit/NodeExecution.ts";
+import { NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
 
 /** A run while it goes on. Where it is and what it knows is replaced as a whole by a move. */
 export class ActiveRun implements VisitedRun {

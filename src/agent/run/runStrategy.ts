@@ -1,7 +1,6 @@
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
-import { advance } from "../strategy/advance.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
+import { advance, type NextStep } from "../strategy/advance.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import { visitNode } from "./visitNode.ts";
 

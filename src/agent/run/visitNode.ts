@@ -1,9 +1,8 @@
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
-import { advance } from "../strategy/advance.ts";
+import { advance, type NextStep } from "../strategy/advance.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
 import { NodeContext } from "../visit/NodeContext.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";
 import { isRunMoved } from "../context/RunMoved.ts";

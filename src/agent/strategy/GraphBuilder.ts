@@ -4,8 +4,7 @@ import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
-import type { EdgePlan, GraphPlan, LeafPlan, NodePlan } from "./GraphPlan.ts";
-import { isStrategy, planOf } from "./StrategyPlans.ts";
+import { type EdgePlan, type GraphPlan, isStrategy, type LeafPlan, type NodePlan, planOf } from "./GraphPlan.ts";
 
 type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;

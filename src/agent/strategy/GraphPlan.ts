@@ -1,5 +1,5 @@
-import type { z } from "zod";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { z } from "zod";
 
 /** A graph as it was built: plain, and never changed afterwards. */
 export interface GraphPlan {
@@ -35,4 +35,22 @@ export interface EdgePlan {
   readonly to: string;
   readonly when?: (output: unknown) => boolean;
   readonly map?: (output: unknown) => unknown;
+}
+
+const plans = new WeakMap<object, GraphPlan>();
+
+/** Ties a plan to the strategy that stands for it. */
+export function registerPlan(strategy: object, plan: GraphPlan): void {
+  plans.set(strategy, plan);
+}
+
+export function isStrategy(value: unknown): boolean {
+  return plans.has(value as object);
+}
+
+/** The plan of a strategy. */
+export function planOf(strategy: object): GraphPlan {
+  const plan = plans.get(strategy);
+  if (!plan) throw new TypeError("Expected what strategy(…) returned, found another object.");
+  return plan;
 }

@@ -1,7 +1,7 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import type { inputOf, Node, NodeOutput, outputOf } from "./Node.ts";
-import { registerPlan } from "./StrategyPlans.ts";
+import { registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 

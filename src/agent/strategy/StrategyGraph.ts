@@ -1,9 +1,8 @@
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
-import type { GraphPlan, LeafPlan } from "./GraphPlan.ts";
+import { type GraphPlan, type LeafPlan, planOf } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";
 import type { Node } from "./Node.ts";
 import type { Strategy } from "./Strategy.ts";
-import { planOf } from "./StrategyPlans.ts";
 
 /** A strategy compiled for running: its nodes by path. Immutable, shared by all runs. */
 export class StrategyGraph {

@@ -1,8 +1,7 @@
-import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { Crossing, NextStep } from "./NextStep.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
 
 /** More borders than this between two nodes are an endless circle of subgraphs without a node. */
@@ -61,4 +60,27 @@ function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]):
   const paths = (kind: Crossing["kind"]) =>
     crossings.filter((crossing) => crossing.kind === kind).map(({ path }) => path);
   return { nodeId, input: frozenCopy(input), entered: paths("entered"), left: paths("left"), crossings };
+}
+
+/** Where a run goes after a node. */
+export interface NextStep {
+  /** A node path, or "finish" at the end of the strategy. */
+  readonly nodeId: string;
+  /** What the node is about to get; at the end, the output of the strategy. */
+  readonly input: unknown;
+  /** Paths of the subgraphs entered on the way, in order. */
+  readonly entered: readonly string[];
+  /** Paths of the subgraphs left on the way, in order. */
+  readonly left: readonly string[];
+  /** Both together, with what went in or came out, in order. */
+  readonly crossings: readonly Crossing[];
+}
+
+/** The border of a subgraph, crossed. */
+export interface Crossing {
+  readonly kind: "entered" | "left";
+  /** The path of the subgraph. */
+  readonly path: string;
+  /** Its input or its output. */
+  readonly value: unknown;
 }

@@ -7,7 +7,7 @@ import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
-import type { RunStart } from "../feature/RunStart.ts";
+import type { RunStart } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import { PendingWork } from "./PendingWork.ts";
 

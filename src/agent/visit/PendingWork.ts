@@ -1,4 +1,4 @@
-import type { AbortGrace } from "../feature/AbortGrace.ts";
+import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 
 /** A tool call, a model request or a request for input that has not settled. */

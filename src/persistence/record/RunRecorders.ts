@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /** The recorders of runs that go on, found by where a run began or last moved to. */

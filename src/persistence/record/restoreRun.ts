@@ -1,5 +1,5 @@
 import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
-import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";

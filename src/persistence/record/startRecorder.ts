@@ -2,7 +2,7 @@ import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/sta
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { RunStart } from "../../agent/feature/RunStart.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

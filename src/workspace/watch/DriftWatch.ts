@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentContext, AgentStorage } from "../../agent/context/AgentContext.ts";
-import type { AgentFeature } from "../../agent/feature/AgentFeature.ts";
+import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
