@@ -1,12 +1,11 @@
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentCheckpointData, CheckpointDecision, CheckpointToolCall } from "./AgentCheckpointData.ts";
+import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../state/AgentState.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { Visit } from "../records/Visit.ts";
 import { recoveryInfo } from "./checkpointData.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
@@ -24,213 +23,189 @@ export function importCheckpoint(
   writer: ValueWriter,
 ): AgentRecord[] {
   assertNew(data, index);
-  const parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
-  const state = parent && foldTo(index, parent);
-  const before = parent?.runId === data.runId ? state : undefined;
-  const lane = continuesLane(parent, data, index) ? parent.record.lane : index.nextLane;
-  const target = parent?.version ?? 0;
-  const visit = parent ? visitAt(parent) : firstVisitOf(lane);
-  return [
-    ...beginning(parent, lane, data, index, writer),
-    ...revertRecords(data, target),
-    ...stateRecords(before, data, lane, new ValueReader(before ?? emptyState, blobs), index.nextNumber, writer),
-    ...callRecords(data.toolCalls, lane, visit, writer),
-    checkpointRecord(data, lane, writer),
-    ...(reverts(data) ? [{ kind: "rollback_end", target } as const] : []),
-  ];
+  return new CheckpointImport(data, index, blobs, writer).records();
 }
 
-/** A move begins a lane of its own, and so does a run that continues after its end. */
-function continuesLane(
-  parent: CheckpointPoint | undefined,
-  { runId, move }: AgentCheckpointData,
-  { latest }: LogProjection,
-): parent is CheckpointPoint {
-  if (parent === undefined || parent.runId !== runId || latest !== parent) return false;
-  return parent.record.status === undefined && move === undefined;
-}
+class CheckpointImport {
+  readonly #data: AgentCheckpointData;
+  readonly #index: LogProjection;
+  readonly #writer: ValueWriter;
+  readonly #parent: CheckpointPoint | undefined;
+  readonly #lane: number;
+  /** The state that the checkpoint changes; `undefined` when its run begins here. */
+  readonly #state: AgentState | undefined;
+  readonly #reader: ValueReader;
 
-/** The records of the run and of the lane, if they begin or continue here. */
-function beginning(
-  parent: CheckpointPoint | undefined,
-  lane: number,
-  data: AgentCheckpointData,
-  index: LogProjection,
-  writer: ValueWriter,
-): AgentRecord[] {
-  const from = parent && { from: parent.version };
-  if (parent?.runId !== data.runId)
-    return [runRecord(data, writer), { kind: "lane", lane, ...from, keep: "nothing" } as const];
-  const run = reopening(parent, data, index);
-  return lane === index.nextLane ? [...run, { kind: "lane", lane, ...from, keep: "all" } as const] : run;
-}
+  constructor(data: AgentCheckpointData, index: LogProjection, blobs: BlobTexts, writer: ValueWriter) {
+    this.#data = data;
+    this.#index = index;
+    this.#writer = writer;
+    this.#parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
+    this.#lane = this.#parent && this.#continuesLane(this.#parent) ? this.#parent.record.lane : index.nextLane;
+    const state = this.#parent && foldTo(index, this.#parent);
+    this.#state = this.#parent?.runId === data.runId ? state : undefined;
+    this.#reader = new ValueReader(this.#state ?? emptyState, blobs);
+  }
 
-function runRecord(data: AgentCheckpointData, writer: ValueWriter): AgentRecord {
-  const known = "runInput" in data;
-  const input = writer.value(known ? data.runInput : data.lastInput, "the input of the run");
-  return { kind: "run", run: data.runId, input, at: Date.parse(data.createdAt), ...(!known && { assumed: true }) };
-}
+  records(): AgentRecord[] {
+    const target = this.#parent?.version ?? 0;
+    const { revertedToolCallIds: reverted } = this.#data;
+    const calls = reverted ?? [];
+    const reverts = calls.length > 0;
+    return [
+      ...this.#beginning(),
+      ...(reverts ? [{ kind: "rollback", target, calls, closed: calls } as const] : []),
+      ...calls.map((call) => ({ kind: "reverted", call }) as const),
+      ...this.#stateRecords(),
+      ...this.#callRecords(),
+      this.#checkpointRecord(),
+      ...(reverts ? [{ kind: "rollback_end", target } as const] : []),
+    ];
+  }
 
-/** A run that had ended, or was followed by another, continues: it was rolled back. */
-function reopening(parent: CheckpointPoint, { runId }: AgentCheckpointData, index: LogProjection): AgentRecord[] {
-  const run = index.runRecords.get(runId);
-  if (run === undefined || (index.run?.run === runId && index.unfinished)) return [];
-  const kept = parent.record.status === undefined ? parent.version : parent.version - 1;
-  return [{ kind: "rollback_end", target: kept }, run];
-}
+  /** A move begins a lane of its own, and so does a run that continues after its end. */
+  #continuesLane(parent: CheckpointPoint): boolean {
+    const { runId, move } = this.#data;
+    const isHead = parent.runId === runId && this.#index.latest === parent;
+    return isHead && parent.record.status === undefined && move === undefined;
+  }
 
-function reverts({ revertedToolCallIds }: AgentCheckpointData): boolean {
-  return (revertedToolCallIds?.length ?? 0) > 0;
-}
+  /** The records of the run and of the lane, if they begin or continue here. */
+  #beginning(): AgentRecord[] {
+    const parent = this.#parent;
+    const lane = { kind: "lane", lane: this.#lane, ...(parent && { from: parent.version }) } as const;
+    if (parent?.runId !== this.#data.runId) return [this.#runRecord(), { ...lane, keep: "nothing" }];
+    const run = this.#reopening(parent);
+    return this.#lane === this.#index.nextLane ? [...run, { ...lane, keep: "all" }] : run;
+  }
 
-function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {
-  if (index.byId(checkpointId))
-    throw new AlreadyExistsError(
-      "checkpoint_exists",
-      agentId,
-      checkpointId,
-      "the agent already has a checkpoint with this id. Choose another id",
-    );
-  if (version < index.nextVersion) {
-    throw new AlreadyExistsError(
-      "checkpoint_exists",
-      agentId,
-      checkpointId,
-      `its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`,
-    );
+  #runRecord(): AgentRecord {
+    const { runId, createdAt, lastInput, runInput } = this.#data;
+    const known = "runInput" in this.#data;
+    const input = this.#writer.value(known ? runInput : lastInput, "the input of the run");
+    return { kind: "run", run: runId, input, at: Date.parse(createdAt), ...(!known && { assumed: true }) };
+  }
+
+  /** A run that had ended, or was followed by another, continues: it was rolled back. */
+  #reopening(parent: CheckpointPoint): AgentRecord[] {
+    const index = this.#index;
+    const run = index.runRecords.get(parent.runId);
+    if (run === undefined || (index.run?.run === parent.runId && index.unfinished)) return [];
+    const target = parent.record.status === undefined ? parent.version : parent.version - 1;
+    return [{ kind: "rollback_end", target }, run];
+  }
+
+  /** What the checkpoint changes in the state of its parent. */
+  #stateRecords(): AgentRecord[] {
+    const { history: before = [], decisions: known = [] } = this.#state ?? {};
+    const { messageHistory, decisions } = this.#data;
+    const entries = before.map(({ number, message }) => ({ number, message: this.#reader.message(message) }));
+    const history = new MessageHistory(entries, this.#index.nextNumber);
+    history.rewrite(() => messageHistory);
+    return [
+      ...historyRecords(history.takeChanges(), this.#lane, this.#writer),
+      ...storageRecords(this.#storageChanges(), this.#lane, this.#writer),
+      ...this.#settingsRecords(),
+      ...this.#requirementsRecords(),
+      ...this.#structureRecords(),
+      ...decisions.slice(known.length).map((decision) => this.#decisionRecord(decision)),
+    ];
+  }
+
+  #storageChanges(): Map<string, { readonly value: unknown } | undefined> {
+    const { storage } = this.#data;
+    const changes = new Map<string, { readonly value: unknown } | undefined>();
+    const before = new Map([...(this.#state?.storage ?? [])].map(([key, slot]) => [key, this.#reader.read(slot)]));
+    for (const [key, value] of Object.entries(storage))
+      if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
+    for (const key of before.keys()) if (!Object.hasOwn(storage, key)) changes.set(key, undefined);
+    return changes;
+  }
+
+  #settingsRecords(): AgentRecord[] {
+    const { model = "", tools, modelParameters } = this.#data;
+    const parameters = modelParameters && this.#writer.value(modelParameters, "the model parameters");
+    const settings = withoutUndefined({ kind: "settings", lane: this.#lane, model, tools, parameters });
+    return same(this.#state?.settings, settings) ? [] : [settings];
+  }
+
+  #requirementsRecords(): AgentRecord[] {
+    const { requiredContext, environment, workingDirectory, fileHashes } = this.#data.recoveryInfo;
+    const requirements = withoutUndefined({
+      kind: "requirements",
+      lane: this.#lane,
+      files: requiredContext,
+      environment,
+      directory: workingDirectory,
+      // A custom storage may give null for what is absent.
+      hashes: fileHashes ?? undefined,
+    });
+    const before = recoveryInfo("", this.#state?.requirements);
+    return same(before, recoveryInfo("", requirements)) ? [] : [requirements];
+  }
+
+  #structureRecords(): AgentRecord[] {
+    const { strategyFingerprint: fingerprint } = this.#data;
+    if (fingerprint === undefined || fingerprint === this.#state?.structure?.fingerprint) return [];
+    return [{ kind: "structure", lane: this.#lane, fingerprint }];
+  }
+
+  #decisionRecord({ decision, reason, nodeId, decidedAt }: CheckpointDecision): AgentRecord {
+    const at = Date.parse(decidedAt);
+    return withoutUndefined({ kind: "decision", lane: this.#lane, at, node: nodeId, decision, reason });
+  }
+
+  #callRecords(): AgentRecord[] {
+    const visit = this.#parent ? visitAt(this.#parent) : firstVisitOf(this.#lane);
+    return this.#data.toolCalls.map((call, ordinal) => {
+      const base = {
+        kind: "outcome",
+        lane: this.#lane,
+        visit,
+        call: call.toolCallId,
+        tool: call.toolName,
+        effect: call.effect,
+        node: "",
+        input: this.#writer.value(call.input, `the input of tool ${call.toolName}`),
+        ordinal,
+      } as const;
+      if (call.status === "failed") return { ...base, error: { message: call.error ?? "" } };
+      if (call.status === "moved") return { ...base, moved: true };
+      if (call.status === "unknown") return { ...base, unknown: true };
+      if (call.status === "lost") return { ...base, lost: { path: "", reason: "could not be stored" } };
+      return { ...base, output: this.#writer.value(call.output, `the output of tool ${call.toolName}`) };
+    });
+  }
+
+  #checkpointRecord(): AgentRecord {
+    const data = this.#data;
+    return withoutUndefined({
+      kind: "checkpoint",
+      lane: this.#lane,
+      version: data.version,
+      id: data.checkpointId,
+      at: Date.parse(data.createdAt),
+      node: data.nodeId,
+      input: this.#writer.value(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
+      inputType: data.lastInputType,
+      unresolved: data.unresolved === true ? true : undefined,
+      visit: data.visit,
+      iteration: data.iteration,
+      progress: data.progress,
+      summary: data.progressSummary,
+      status: data.status === "in_progress" ? undefined : data.status,
+      move: data.move ?? undefined,
+      trigger: data.trigger,
+      standing: data.standingToolCallIds ?? undefined,
+    });
   }
 }
 
-/** What the checkpoint changes in the state of its parent. */
-function stateRecords(
-  state: AgentState | undefined,
-  data: AgentCheckpointData,
-  lane: number,
-  reader: ValueReader,
-  nextNumber: number,
-  writer: ValueWriter,
-): AgentRecord[] {
-  const entries = (state?.history ?? []).map(({ number, message }) => ({ number, message: reader.message(message) }));
-  const history = new MessageHistory(entries, nextNumber);
-  history.rewrite(() => data.messageHistory);
-  return [
-    ...historyRecords(history.takeChanges(), lane, writer),
-    ...storageRecords(storageChanges(state, data, reader), lane, writer),
-    ...settingsRecords(state, data, lane, writer),
-    ...requirementsRecords(state, data, lane),
-    ...structureRecords(state, data, lane),
-    ...data.decisions.slice(state?.decisions.length ?? 0).map((decision) => decisionRecord(decision, lane)),
-  ];
-}
-
-function settingsRecords(
-  state: AgentState | undefined,
-  { model = "", tools, modelParameters }: AgentCheckpointData,
-  lane: number,
-  writer: ValueWriter,
-): AgentRecord[] {
-  const parameters = modelParameters && writer.value(modelParameters, "the model parameters");
-  const settings = { kind: "settings", lane, model, tools, ...(parameters !== undefined && { parameters }) } as const;
-  return same(state?.settings, settings) ? [] : [settings];
-}
-
-function requirementsRecords(
-  state: AgentState | undefined,
-  { recoveryInfo: { requiredContext, environment, workingDirectory, fileHashes } }: AgentCheckpointData,
-  lane: number,
-): AgentRecord[] {
-  const requirements = withoutUndefined({
-    kind: "requirements",
-    lane,
-    files: requiredContext,
-    environment,
-    directory: workingDirectory,
-    // A custom storage may give null for what is absent.
-    hashes: fileHashes ?? undefined,
-  });
-  return same(recoveryInfo("", state?.requirements), recoveryInfo("", requirements)) ? [] : [requirements];
-}
-
-function structureRecords(
-  state: AgentState | undefined,
-  { strategyFingerprint: fingerprint }: AgentCheckpointData,
-  lane: number,
-): AgentRecord[] {
-  if (fingerprint === undefined || fingerprint === state?.structure?.fingerprint) return [];
-  return [{ kind: "structure", lane, fingerprint }];
-}
-
-function decisionRecord({ decision, reason, nodeId, decidedAt }: CheckpointDecision, lane: number): AgentRecord {
-  return withoutUndefined({ kind: "decision", lane, at: Date.parse(decidedAt), node: nodeId, decision, reason });
-}
-
-function storageChanges(
-  state: AgentState | undefined,
-  data: AgentCheckpointData,
-  reader: ValueReader,
-): Map<string, { readonly value: unknown } | undefined> {
-  const changes = new Map<string, { readonly value: unknown } | undefined>();
-  const before = new Map([...(state?.storage ?? [])].map(([key, slot]) => [key, reader.read(slot)]));
-  for (const [key, value] of Object.entries(data.storage))
-    if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
-  for (const key of before.keys()) if (!Object.hasOwn(data.storage, key)) changes.set(key, undefined);
-  return changes;
-}
-
-function callRecords(
-  calls: readonly CheckpointToolCall[],
-  lane: number,
-  visit: Visit,
-  writer: ValueWriter,
-): AgentRecord[] {
-  return calls.map((call, ordinal) => {
-    const base = {
-      kind: "outcome",
-      lane,
-      visit,
-      call: call.toolCallId,
-      tool: call.toolName,
-      effect: call.effect,
-      node: "",
-      input: writer.value(call.input, `the input of tool ${call.toolName}`),
-      ordinal,
-    } as const;
-    if (call.status === "failed") return { ...base, error: { message: call.error ?? "" } };
-    if (call.status === "moved") return { ...base, moved: true };
-    if (call.status === "unknown") return { ...base, unknown: true };
-    if (call.status === "lost") return { ...base, lost: { path: "", reason: "could not be stored" } };
-    return { ...base, output: writer.value(call.output, `the output of tool ${call.toolName}`) };
-  });
-}
-
-function revertRecords({ revertedToolCallIds: calls = [] }: AgentCheckpointData, target: number): AgentRecord[] {
-  if (calls.length === 0) return [];
-  return [
-    { kind: "rollback", target, calls, closed: calls },
-    ...calls.map((call) => ({ kind: "reverted", call }) as const),
-  ];
-}
-
-function checkpointRecord(data: AgentCheckpointData, lane: number, writer: ValueWriter): AgentRecord {
-  return withoutUndefined({
-    kind: "checkpoint",
-    lane,
-    version: data.version,
-    id: data.checkpointId,
-    at: Date.parse(data.createdAt),
-    node: data.nodeId,
-    input: writer.value(data.lastInput, `the input of node ${JSON.stringify(data.nodeId)}`),
-    inputType: data.lastInputType,
-    unresolved: data.unresolved === true ? true : undefined,
-    visit: data.visit,
-    iteration: data.iteration,
-    progress: data.progress,
-    summary: data.progressSummary,
-    status: data.status === "in_progress" ? undefined : data.status,
-    move: data.move ?? undefined,
-    trigger: data.trigger,
-    standing: data.standingToolCallIds ?? undefined,
-  });
+function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {
+  const exists = (reason: string) => new AlreadyExistsError("checkpoint_exists", agentId, checkpointId, reason);
+  if (index.byId(checkpointId)) throw exists("the agent already has a checkpoint with this id. Choose another id");
+  if (version < index.nextVersion)
+    throw exists(`its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`);
 }
 
 /** Whether two values are equal in their stored form. It may say no for equal rich values: they are then stored again. */

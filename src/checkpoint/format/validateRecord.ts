@@ -3,7 +3,8 @@ import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 
 type Test = (value: unknown) => boolean;
-type Shape = readonly (readonly [field: string, test: Test])[];
+type Shape = Readonly<Record<string, Test>>;
+type Fields = readonly (readonly [field: string, test: Test])[];
 
 const latestTime = 8.64e15;
 
@@ -34,139 +35,108 @@ const sized: Test = (value) => {
   const [hash, bytes, ...rest] = Array.isArray(value) ? (value as readonly unknown[]) : [];
   return text(hash) && count(bytes) && rest.length === 0;
 };
-const like =
-  (...shape: Shape): Test =>
-  (value) =>
-    object(value) && firstInvalid(value as object, shape) === undefined;
+const like = (shape: Shape): Test => {
+  const fields = Object.entries(shape);
+  return (value) => object(value) && firstInvalid(value as object, fields) === undefined;
+};
 
-const lane: Shape[number] = ["lane", count];
-const run: Shape = [
-  ["run", text],
-  ["at", time],
-];
-const settings: Shape = [
-  ["model", text],
-  ["tools", listOf(text)],
-];
-const requirements: Shape = [
-  ["files", listOf(text)],
-  ["environment", mapOf(text)],
-  ["directory", optional(text)],
-  ["hashes", optional(mapOf((value) => value === null || text(value)))],
-];
-const decision: Shape = [
-  ["at", time],
-  ["node", text],
-  ["decision", text],
-  ["reason", optional(text)],
-];
-const structure: Shape = [["fingerprint", text]];
-const checkpoint: Shape = [
-  lane,
-  ["version", count],
-  ["id", optional(text)],
-  ["at", time],
-  ["node", text],
-  ["visit", optional(pair)],
-  ["iteration", count],
-  ["progress", optional(fraction)],
-  ["summary", optional(text)],
-  ["status", optional(oneOf("completed", "cancelled"))],
-  ["standing", optional(listOf(text))],
-];
-const call: Shape = [
-  ["visit", pair],
-  ["call", text],
-];
-const packs = optional(listOf(like(["blob", text], ["contents", listOf(sized)])));
-const numbered = listOf(like(["number", count]));
+const lane = { lane: count };
+const run = { run: text, at: time };
+const settings = { model: text, tools: listOf(text) };
+const requirements = {
+  files: listOf(text),
+  environment: mapOf(text),
+  directory: optional(text),
+  hashes: optional(mapOf((value) => value === null || text(value))),
+};
+const decision = { at: time, node: text, decision: text, reason: optional(text) };
+const structure = { fingerprint: text };
+const checkpoint = {
+  lane: count,
+  version: count,
+  id: optional(text),
+  at: time,
+  node: text,
+  visit: optional(pair),
+  iteration: count,
+  progress: optional(fraction),
+  summary: optional(text),
+  status: optional(oneOf("completed", "cancelled")),
+  standing: optional(listOf(text)),
+};
+const call = { visit: pair, call: text };
+const error = optional(like({ message: text }));
+const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));
+const numbered = listOf(like({ number: count }));
+const restated = like({ position: count, generation: count, checksum: text, records: listOf(like({ kind: text })) });
 
 /** The fields of each kind of record that `LogProjection` and `foldTo` rely on. Stored values are validated when they are read. */
 const shapes = {
-  task: [["name", text]],
+  task: { name: text },
   run,
-  lane: [["from", optional(count)], ["keep", oneOf("all", "history", "nothing")], lane],
-  message: [["number", count], lane],
-  edit: [["remove", listOf(pair)], ["insert", numbered], ["before", optional(count)], lane],
-  storage: [["key", text], lane],
-  settings: [...settings, lane],
-  requirements: [...requirements, lane],
-  decision: [...decision, lane],
-  structure: [...structure, lane],
-  answer: [["visit", pair], ["ordinal", count], ["node", text], lane],
-  intent: [...call, ["tool", text], ["effect", text], ["node", text], lane],
-  outcome: [...call, ["error", optional(like(["message", text]))], lane],
-  note: [["key", text], ["call", optional(text)], ["packs", packs], lane],
+  lane: { from: optional(count), keep: oneOf("all", "history", "nothing"), ...lane },
+  message: { number: count, ...lane },
+  edit: { remove: listOf(pair), insert: numbered, before: optional(count), ...lane },
+  storage: { key: text, ...lane },
+  settings: { ...settings, ...lane },
+  requirements: { ...requirements, ...lane },
+  decision: { ...decision, ...lane },
+  structure: { ...structure, ...lane },
+  answer: { visit: pair, ordinal: count, node: text, ...lane },
+  intent: { ...call, tool: text, effect: text, node: text, ...lane },
+  outcome: { ...call, error, ...lane },
+  note: { key: text, call: optional(text), packs, ...lane },
   checkpoint,
-  request: [
-    lane,
-    ["visit", pair],
-    ["request", text],
-    ["node", text],
-    ["id", optional(text)],
-    ["ordinal", optional(count)],
-    ["within", optional(text)],
-    ["expiresAt", optional(time)],
-  ],
-  reply: [lane, ["request", text], ["at", time]],
-  status: [
-    ["run", text],
-    ["status", text],
-    ["at", time],
-    ["requests", optional(listOf(text))],
-  ],
-  rollback: [
-    ["target", count],
-    ["calls", listOf(text)],
-    ["closed", listOf(text)],
-    ["participants", optional(listOf(like(["key", text], ["packs", packs])))],
-  ],
-  rollback_step: [
-    ["key", text],
-    ["step", count],
-  ],
-  inverse: [["call", text]],
-  reverted: [
-    ["call", text],
-    ["error", optional(like(["message", text]))],
-  ],
-  rollback_end: [["target", count]],
-  pruned: [
-    ["upTo", count],
-    [
-      "restated",
-      listOf(
-        like(["position", count], ["generation", count], ["checksum", text], ["records", listOf(like(["kind", text]))]),
-      ),
-    ],
-    ["nextNumber", count],
-    ["blobs", listOf(text)],
-  ],
-  snapshot: [
-    ["checkpoint", like(...checkpoint)],
-    ["checkpointId", text],
-    ["parent", optional(count)],
-    ["parentId", optional(text)],
-    ["run", like(...run)],
-    ["createdAt", time],
-    ["nextNumber", count],
-    ["nextLane", count],
-    ["history", numbered],
-    ["storage", object],
-    ["settings", optional(like(...settings))],
-    ["requirements", optional(like(...requirements))],
-    ["structure", optional(like(...structure))],
-    ["structures", listOf(text)],
-    ["decisions", listOf(like(...decision))],
-    ["runs", mapOf(pair)],
-    ["cancelled", listOf(text)],
-    ["named", mapOf(pair)],
-    ["pruned", optional(pair)],
-  ],
+  request: {
+    lane: count,
+    visit: pair,
+    request: text,
+    node: text,
+    id: optional(text),
+    ordinal: optional(count),
+    within: optional(text),
+    expiresAt: optional(time),
+  },
+  reply: { lane: count, request: text, at: time },
+  status: { run: text, status: text, at: time, requests: optional(listOf(text)) },
+  rollback: {
+    target: count,
+    calls: listOf(text),
+    closed: listOf(text),
+    participants: optional(listOf(like({ key: text, packs }))),
+  },
+  rollback_step: { key: text, step: count },
+  inverse: { call: text },
+  reverted: { call: text, error },
+  rollback_end: { target: count },
+  pruned: { upTo: count, restated: listOf(restated), nextNumber: count, blobs: listOf(text) },
+  snapshot: {
+    checkpoint: like(checkpoint),
+    checkpointId: text,
+    parent: optional(count),
+    parentId: optional(text),
+    run: like(run),
+    createdAt: time,
+    nextNumber: count,
+    nextLane: count,
+    history: numbered,
+    storage: object,
+    settings: optional(like(settings)),
+    requirements: optional(like(requirements)),
+    structure: optional(like(structure)),
+    structures: listOf(text),
+    decisions: listOf(like(decision)),
+    runs: mapOf(pair),
+    cancelled: listOf(text),
+    named: mapOf(pair),
+    pruned: optional(pair),
+  },
 } satisfies Record<AgentRecord["kind"], Shape>;
 
 /** The same by kind, for a kind that a newer version may have written. */
-const shapeOf: ReadonlyMap<string, Shape> = new Map(Object.entries(shapes));
+const fieldsOf: ReadonlyMap<string, Fields> = new Map(
+  Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<Test>(shape)]),
+);
 
 /**
  * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content. Unknown
@@ -188,8 +158,8 @@ export function validateRecord({ records, position }: Entry, nextVersion?: numbe
 
 /** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */
 export function invalidField(record: LogRecord): string | undefined {
-  const shape = shapeOf.get(record.kind);
-  return shape && firstInvalid(record, shape);
+  const fields = fieldsOf.get(record.kind);
+  return fields && firstInvalid(record, fields);
 }
 
 /** Versions only grow, and a lane begins at a checkpoint before it. */
@@ -199,7 +169,7 @@ function unorderedField(record: LogRecord, next: number): string | undefined {
   return kind === "lane" && from >= next ? "from" : undefined;
 }
 
-function firstInvalid(value: object, shape: Shape): string | undefined {
-  for (const [field, test] of shape) if (!test((value as Readonly<Record<string, unknown>>)[field])) return field;
+function firstInvalid(value: object, fields: Fields): string | undefined {
+  for (const [field, test] of fields) if (!test((value as Readonly<Record<string, unknown>>)[field])) return field;
   return undefined;
 }

@@ -1,6 +1,4 @@
 import type { AgentRecord } from "./AgentRecord.ts";
-import type { CheckpointRecord } from "./CheckpointRecord.ts";
-import type { SnapshotRecord } from "./SnapshotRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
@@ -49,11 +47,10 @@ function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
 /** Adds every blob that a record needs, packs included, to a map from its reference to its length in bytes. */
 export function addAllBlobs(record: AgentRecord, into: Map<string, number>): void {
   for (const [reference, bytes] of blobCellsIn(record)) into.set(reference, bytes);
-  for (const { blob, contents } of packsIn(record))
-    into.set(
-      blob,
-      contents.reduce((sum, [, bytes]) => sum + bytes, 0),
-    );
+  for (const { blob, contents } of packsIn(record)) {
+    const bytes = contents.reduce((sum, [, length]) => sum + length, 0);
+    into.set(blob, bytes);
+  }
 }
 
 /** About how many bytes records and the blobs that they refer to take. @param own the bytes of the records alone. */
@@ -63,60 +60,44 @@ export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(
   return sum;
 }
 
-/** The values in a record, by the kinds that most appends contain. */
 function slotsOf(record: AgentRecord): readonly StoredValue[] {
-  switch (record.kind) {
-    case "message":
-    case "answer":
-      return [record.message];
-    case "storage":
-    case "note":
-      return [record.value];
-    case "run":
-    case "intent":
-      return [record.input];
-    case "outcome":
-      return [record.input, record.output];
-    case "checkpoint":
-      return record.verification || record.branches ? slotsOfLargeCheckpoint(record) : [record.input, record.files];
-    default:
-      return slotsOfOther(record);
-  }
+  return slotsOfKind.get(record.kind)?.(record) ?? none;
 }
 
-function slotsOfOther(record: AgentRecord): readonly StoredValue[] {
-  switch (record.kind) {
-    case "edit":
-      return record.insert.map(({ message }) => message);
-    case "rollback":
-      return (record.participants ?? []).map(({ steps }) => steps);
-    case "settings":
-      return [record.parameters];
-    case "structure":
-      return [record.structure];
-    case "request":
-      return [record.prompt, record.schema];
-    case "reply":
-      return [record.answer];
-    case "snapshot":
-      return slotsOfSnapshot(record);
-    default:
-      return none;
-  }
-}
+const slotsByKind: {
+  readonly [Kind in AgentRecord["kind"]]?: (record: Extract<AgentRecord, { kind: Kind }>) => readonly StoredValue[];
+} = {
+  message: ({ message }) => [message],
+  answer: ({ message }) => [message],
+  storage: ({ value }) => [value],
+  note: ({ value }) => [value],
+  run: ({ input }) => [input],
+  intent: ({ input }) => [input],
+  outcome: ({ input, output }) => [input, output],
+  checkpoint: ({ input, files, verification = [], branches = [] }) => [
+    input,
+    files,
+    ...verification,
+    ...branches.flatMap((branch) => [branch.input, branch.output]),
+  ],
+  edit: ({ insert }) => insert.map(({ message }) => message),
+  rollback: ({ participants = [] }) => participants.map(({ steps }) => steps),
+  settings: ({ parameters }) => [parameters],
+  structure: ({ structure }) => [structure],
+  request: ({ prompt, schema }) => [prompt, schema],
+  reply: ({ answer }) => [answer],
+  snapshot: ({ checkpoint, run, history, storage, settings, structure }) => [
+    ...slotsOf(checkpoint),
+    ...history.map(({ message }) => message),
+    run.input,
+    ...Object.values(storage),
+    settings?.parameters,
+    structure?.structure,
+  ],
+};
 
-function slotsOfSnapshot(record: SnapshotRecord): readonly StoredValue[] {
-  const { checkpoint, run, history, storage, settings, structure } = record;
-  const messages = history.map(({ message }) => message);
-  const own = [run.input, ...Object.values(storage), settings?.parameters, structure?.structure];
-  return [...slotsOf(checkpoint), ...messages, ...own];
-}
-
-function slotsOfLargeCheckpoint({
-  input,
-  files,
-  verification = [],
-  branches = [],
-}: CheckpointRecord): readonly StoredValue[] {
-  return [input, files, ...verification, ...branches.flatMap((branch) => [branch.input, branch.output])];
-}
+/** The same by kind, for a kind that a newer version may have written. */
+const slotsOfKind = new Map(Object.entries(slotsByKind)) as ReadonlyMap<
+  string,
+  (record: AgentRecord) => readonly StoredValue[]
+>;

@@ -15,15 +15,11 @@ export interface AnswerRecord {
   readonly message: StoredValue;
 }
 
-/** A tool call is about to have its effect. `input` is absent if the answer that requested the call contains it. */
-export interface IntentRecord {
-  readonly kind: "intent";
-  readonly lane: number;
-  readonly visit: Visit;
-  readonly call: string;
+interface CallFacts {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
+  /** Absent: the answer that requested the call contains it. */
   readonly input?: StoredValue;
   /** For a call made by code: which of the visit. */
   readonly ordinal?: number;
@@ -33,11 +29,19 @@ export interface IntentRecord {
   readonly inverse?: true;
 }
 
+/** A tool call is about to have its effect. */
+export interface IntentRecord extends CallFacts {
+  readonly kind: "intent";
+  readonly lane: number;
+  readonly visit: Visit;
+  readonly call: string;
+}
+
 /**
  * A tool call has ended: with an output, with an error, with an output that cannot be stored (`lost`), or by moving the
  * run; or a call in doubt was resolved. A call without side effect has no intent: its outcome has the fields of the intent.
  */
-export interface OutcomeRecord {
+export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";
   readonly lane: number;
   readonly visit: Visit;
@@ -56,11 +60,4 @@ export interface OutcomeRecord {
   readonly unknown?: true;
   /** Resolved: it is made again under its id, whether or not it had its effect. */
   readonly retry?: true;
-  readonly tool?: string;
-  readonly effect?: string;
-  readonly node?: string;
-  readonly input?: StoredValue;
-  readonly ordinal?: number;
-  readonly within?: string;
-  readonly inverse?: true;
 }
