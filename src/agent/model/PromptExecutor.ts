@@ -1,13 +1,13 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/** The model, as the runtime sees it. */
+/** Calls a model. Implement it to use a model of your choice. */
 export interface PromptExecutor {
-  /** Answers a history. Tool-call ids in the answer are the provider's; the runtime issues its own. Should reject when the signal aborts. */
+  /** Answers a message history. Return the provider's tool-call ids: the runtime issues its own. Reject when the signal aborts. */
   execute(request: PromptRequest): Promise<PromptAnswer>;
 }
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface PromptRequest {
   readonly messages: readonly Message[];
   /** The tools the model may call. */
@@ -18,9 +18,9 @@ export interface PromptRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** What a model answered. */
+/** The answer of a model. */
 export interface PromptAnswer {
   readonly message: AssistantMessage;
-  /** Whatever the provider counts; not used by the runtime. */
+  /** The usage that the provider reports. The runtime does not read it. */
   readonly usage?: unknown;
 }

@@ -37,9 +37,9 @@ const messageSchema = z.discriminatedUnion("role", [
 ]);
 
 /**
- * Refuses what would be stored as a message and is none. Types do not hold what a model or stored data gives.
+ * Refuses a value that is not a message before it is stored: a model may return anything, whatever the types say.
  *
- * @param role the only role that is right here; absent: any.
+ * @param role the only valid role. Absent: any.
  * @throws InvalidInputError
  */
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
@@ -48,7 +48,7 @@ export function assertMessage(message: Message, subject: string, role?: Message[
     const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
-  // Most messages are text; a schema would cost more than saving them.
+  // Most messages are text, and parsing them by the schema would cost more than saving them.
   if (typeof given.content === "string" && given.role !== "tool" && isRole(given.role)) return;
   const checked = messageSchema.safeParse(message);
   if (checked.success) return;

@@ -11,87 +11,84 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import { NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
 
-/** A run while it goes on. Where it is and what it knows is replaced as a whole by a move. */
+/** What a move replaces as a whole. */
+interface Place {
+  readonly position: RunStart;
+  readonly state: RunState;
+  visitBase: number;
+  visitOrdinal: number;
+}
+
+/** A run in progress. */
 export class ActiveRun implements VisitedRun {
   readonly agentId: string;
   readonly signal: AbortSignal;
-  readonly definition: AgentDefinition;
-  readonly sha256: Sha256;
-  #start: RunStart | undefined;
-  #position: RunStart;
-  #state: RunState;
-  #visitBase: number;
-  #visitOrdinal: number;
+  readonly graph: StrategyGraph;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly pipeline: Pipeline;
+  #place: Place;
+  #isFresh: boolean;
   #visits = 0;
   #visit: NodeExecution | undefined;
   #next: RunStart | undefined;
-  /** A move under way; fulfilled when it has ended, either way. */
+  /** A move in progress; fulfilled when it has ended, either way. */
   #moving: Promise<void> | undefined;
   #moveFailure: { readonly error: unknown } | undefined;
 
-  constructor(definition: AgentDefinition, request: RunRequest, sha256: Sha256) {
+  constructor(
+    readonly definition: AgentDefinition,
+    request: RunRequest,
+    readonly sha256: Sha256,
+  ) {
     if (request.kind === "resume" && !request.start)
       throw new TypeError("A resume needs a start. The feature that claims it has to set request.start.");
-    this.definition = definition;
     this.agentId = request.agentId;
     this.signal = request.options.signal ?? new AbortController().signal;
-    this.sha256 = sha256;
-    this.#start = request.start;
-    this.#position = request.start ?? freshStart(request);
-    this.#state = this.#stateOf(this.#position);
-    this.#visitBase = this.#position.visitBase;
-    this.#visitOrdinal = this.#position.visitOrdinal;
+    this.graph = definition.graph;
+    this.tools = definition.tools;
+    this.pipeline = definition.pipeline;
+    this.#isFresh = request.start === undefined;
+    this.#place = this.#placeAt(request.start ?? freshStart(request));
   }
 
-  get runId(): string {
-    return this.#position.runId;
-  }
-  get graph(): StrategyGraph {
-    return this.definition.graph;
-  }
-  get tools(): ReadonlyMap<string, AnyTool> {
-    return this.definition.tools;
-  }
-  get pipeline(): Pipeline {
-    return this.definition.pipeline;
-  }
-  get state(): RunState {
-    return this.#state;
-  }
-  get line(): RunLine {
-    return this.#position.line;
-  }
-  get generation(): number {
-    return this.#position.generation;
+  get position(): RunStart {
+    return this.#place.position;
   }
   get start(): RunStart | undefined {
-    return this.#start;
+    return this.#isFresh ? undefined : this.position;
+  }
+  get runId(): string {
+    return this.position.runId;
+  }
+  get line(): RunLine {
+    return this.position.line;
+  }
+  get generation(): number {
+    return this.position.generation;
+  }
+  get state(): RunState {
+    return this.#place.state;
   }
   get visitOrdinal(): number {
-    return this.#visitOrdinal;
+    return this.#place.visitOrdinal;
   }
   get visitBase(): number {
-    return this.#visitBase;
+    return this.#place.visitBase;
   }
   set visitBase(base: number) {
-    this.#visitBase = base;
-    this.#visitOrdinal = 0;
+    this.#place.visitBase = base;
+    this.#place.visitOrdinal = 0;
   }
 
-  /** Where the run began, or went on after the last move. */
-  get position(): RunStart {
-    return this.#position;
-  }
-
-  /** Begins a visit. @throws IterationLimitError when the run may visit no more nodes. */
+  /** Begins a visit. @throws IterationLimitError when the run has visited as many nodes as it may. */
   enter(nodeId: string, input: unknown): NodeExecution {
     const { maxIterations } = this.definition;
-    // A move takes back the iteration count, so that circles of moves are found only by counting visits as well.
-    if (Math.max(this.#state.iteration, this.#visits) >= maxIterations)
+    // A move restores an earlier iteration count, so endless moves are found only by counting visits as well.
+    if (Math.max(this.state.iteration, this.#visits) >= maxIterations)
       throw new IterationLimitError(maxIterations, nodeId);
     this.#visits++;
-    this.#visit = new NodeExecution(this, nodeId, input, { base: this.#visitBase, ordinal: this.#visitOrdinal++ });
-    return this.#visit;
+    const at = { base: this.visitBase, ordinal: this.#place.visitOrdinal++ };
+    return (this.#visit = new NodeExecution(this, nodeId, input, at));
   }
 
   /** Ends a visit. */
@@ -114,37 +111,37 @@ export class ActiveRun implements VisitedRun {
   }
 
   async move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void> {
-    if (this.#moving) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.#position.nodeId);
+    if (this.#moving) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
     const moving = this.interrupt(options).then(async (unended) => this.moveTo(await prepare(unended)));
     this.#moving = moving.catch((error: unknown) => void (this.#moveFailure = { error }));
     return moving;
   }
 
-  /** Waits for a move under way. @throws what made it fail, or `otherwise` when it leads nowhere. */
+  /** Waits for a move in progress. @throws its error, or `otherwise` if there was no move. */
   async arrival(otherwise: unknown): Promise<void> {
-    await this.#moving;
-    if (this.#moveFailure) throw this.#moveFailure.error;
-    if (!this.#next) throw otherwise;
+    if (!(await this.#target())) throw otherwise;
   }
 
-  /** Puts the run where the last move leads, if there was one. @throws what made the move fail. */
+  /** Continues at the target of the last move; resolves to whether there was one. @throws the error of a failed move. */
   async takeMove(): Promise<boolean> {
-    await this.#moving;
-    if (this.#moveFailure) throw this.#moveFailure.error;
-    const next = this.#next;
+    const next = await this.#target();
     if (!next) return false;
     this.#next = undefined;
     this.#moving = undefined;
-    this.#start = next;
-    this.#position = next;
-    this.#state = this.#stateOf(next);
-    this.#visitBase = next.visitBase;
-    this.#visitOrdinal = next.visitOrdinal;
+    this.#isFresh = false;
+    this.#place = this.#placeAt(next);
     return true;
   }
 
-  #stateOf(start: RunStart): RunState {
-    return new RunState(start.state, this.definition);
+  async #target(): Promise<RunStart | undefined> {
+    await this.#moving;
+    if (this.#moveFailure) throw this.#moveFailure.error;
+    return this.#next;
+  }
+
+  #placeAt(position: RunStart): Place {
+    const { visitBase, visitOrdinal } = position;
+    return { position, state: new RunState(position.state, this.definition), visitBase, visitOrdinal };
   }
 }
 

@@ -6,7 +6,7 @@ import { pendingRequest, type RunResult } from "../feature/RunResult.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
 import { runStrategy } from "./runStrategy.ts";
 
-/** Executes a run: the innermost of what `aroundRun` wraps. */
+/** Executes a run, inside the interceptors of `aroundRun`. */
 export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
   const { pipeline } = definition;
   const run = new ActiveRun(definition, request, await platformSha256());

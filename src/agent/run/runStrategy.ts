@@ -4,19 +4,19 @@ import { advance, type NextStep } from "../strategy/advance.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import { visitNode } from "./visitNode.ts";
 
-/** Visits one node after the other until the strategy ends, or waits; resolves to its output, or to what it waits for. */
+/** Visits one node after another until the strategy finishes or waits. Resolves to its output, or to its open requests. */
 export async function runStrategy(run: ActiveRun): Promise<{ readonly output: unknown } | Wait> {
   const { pipeline } = run;
   let step: NextStep | undefined;
   try {
     step = firstStep(run);
     await pipeline.emit("strategyStarting", { run, next: step });
-    await tellCrossings(run, step);
+    await emitCrossings(run, step);
     for (;;) {
       if (await run.takeMove()) {
         step = firstStep(run);
         await pipeline.emit("runMoved", { run, next: step });
-        await tellCrossings(run, step);
+        await emitCrossings(run, step);
       }
       if (step.nodeId === "finish") break;
       run.signal.throwIfAborted();
@@ -27,7 +27,7 @@ export async function runStrategy(run: ActiveRun): Promise<{ readonly output: un
         return next;
       }
       step = next;
-      await tellCrossings(run, step);
+      await emitCrossings(run, step);
     }
     await pipeline.emit("strategyCompleted", { run, output: step.input });
     return { output: step.input };
@@ -39,7 +39,7 @@ export async function runStrategy(run: ActiveRun): Promise<{ readonly output: un
   }
 }
 
-/** The first step from where the run begins, or goes on after a move. */
+/** The first step from where the run begins, or continues after a move. */
 function firstStep({ graph, position }: ActiveRun): NextStep {
   const input = frozenCopy(position.input);
   if (position.nodeId === "start") return advance(graph, "start", input);
@@ -48,7 +48,7 @@ function firstStep({ graph, position }: ActiveRun): NextStep {
   return position.unresolved ? advance(graph, nodeId, input) : { nodeId, input, entered: [], left: [], crossings: [] };
 }
 
-async function tellCrossings(run: ActiveRun, step: NextStep): Promise<void> {
+async function emitCrossings(run: ActiveRun, step: NextStep): Promise<void> {
   for (const { kind, path, value } of step.crossings) {
     if (kind === "entered") await run.pipeline.emit("subgraphStarting", { run, path, input: value });
     else await run.pipeline.emit("subgraphCompleted", { run, path, output: value });

@@ -16,8 +16,8 @@ type Outcome =
   | { readonly failed: true; readonly error: unknown };
 
 /**
- * Visits one node; resolves to where the run goes from there, to what it waits for, or to `undefined` when it moved
- * elsewhere meanwhile.
+ * Visits one node. Resolves to the next step, to the requests that the run waits for, or to `undefined` if the run moved
+ * meanwhile.
  */
 export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Promise<NextStep | Wait | undefined> {
   const visit = run.enter(nodeId, input);
@@ -34,7 +34,7 @@ export async function visitNode(run: ActiveRun, { nodeId, input }: NextStep): Pr
   }
 }
 
-/** Runs the body and waits for whatever it began, or until all that is left waits itself; after an abort no longer than the grace. */
+/** Runs the body and awaits its pending work, except open requests; after an abort no longer than the grace period. */
 async function settle(visit: NodeExecution, event: Event): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(runToEnd(visit, event));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };

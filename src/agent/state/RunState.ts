@@ -18,11 +18,11 @@ const requirementsSchema = strictOptions({
   environment: z.record(z.string(), z.string()).optional(),
 });
 
-/** What a run knows, and a checkpoint keeps. It remembers what is new, so that saving costs what is new. */
+/** The state of a run, which checkpoints store. It tracks its changes, so that a save costs as much as changed. */
 export class RunState {
   readonly history: MessageHistory;
   readonly storage: TypedStorage;
-  /** Nodes completed so far. */
+  /** The number of completed nodes. */
   iteration: number;
   #settings: RunSettings;
   #progress: number | undefined;
@@ -31,7 +31,7 @@ export class RunState {
   readonly #decisions: Decision[];
   #decisionsTaken: number;
 
-  /** @param defaults what the agent's configuration says, for what the seed leaves out. */
+  /** @param defaults from the agent's configuration, for members that the seed leaves out. */
   constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
     this.history = new MessageHistory(seed.messages, seed.nextMessage);
     if (!seed.messages && defaults.systemPrompt !== undefined)
@@ -47,25 +47,21 @@ export class RunState {
     this.#decisionsTaken = this.#decisions.length;
   }
 
-  /** Another object after each change. */
+  /** Replaced by each change. */
   get settings(): RunSettings {
     return this.#settings;
   }
-
   /** 0 to 100; `undefined` until it is set. */
   get progress(): number | undefined {
     return this.#progress;
   }
-
   get progressSummary(): string | undefined {
     return this.#progressSummary;
   }
-
-  /** Another object after each change. */
+  /** Replaced by each change. */
   get requirements(): RecordedRequirements {
     return this.#requirements;
   }
-
   get decisions(): readonly Decision[] {
     return this.#decisions;
   }
@@ -85,7 +81,7 @@ export class RunState {
     this.#decisions.push(frozenCopy(decision));
   }
 
-  /** Decisions recorded since the last call. */
+  /** The decisions recorded since the last call. */
   takeDecisions(): readonly Decision[] {
     const fresh = this.#decisions.slice(this.#decisionsTaken);
     this.#decisionsTaken = this.#decisions.length;
@@ -106,7 +102,7 @@ export class RunState {
     });
   }
 
-  /** Takes down what was found of what is required. */
+  /** Records the working directory and the hashes of the required files. */
   noteEnvironment(found: Required<Pick<RecordedRequirements, "workingDirectory" | "hashes">>): void {
     const { workingDirectory, hashes = {} } = this.#requirements;
     const paths = Object.keys(found.hashes);
@@ -117,29 +113,29 @@ export class RunState {
   }
 }
 
-/** Plain data that a run's state is made from. */
+/** Plain data from which the state of a run is created. */
 export interface RunStateSeed {
-  /** Absent: a fresh history, which begins with the agent's system prompt. */
+  /** Absent: a fresh history that begins with the agent's system prompt. */
   readonly messages?: readonly NumberedMessage[];
-  /** What comes after `messages` and is in no log yet. Absent: nothing. */
+  /** Messages after `messages` that no log has yet. Absent: none. */
   readonly added?: readonly Message[];
-  /** The first message number that is free in the agent's log; default 1. */
+  /** The first free message number in the agent's log. Default: 1. */
   readonly nextMessage?: number;
-  /** Stored values by key; each is checked when it is first read. Absent: none. */
+  /** Stored values by key, each validated when it is first read. Absent: none. */
   readonly storage?: ReadonlyMap<string, unknown>;
   /** Absent: those of the agent's configuration. */
   readonly settings?: RunSettings;
-  /** Nodes completed so far; default 0. */
+  /** The number of completed nodes. Default: 0. */
   readonly iteration?: number;
   /** 0 to 100; absent: not set. */
   readonly progress?: number;
   readonly progressSummary?: string;
-  /** Decisions already recorded; default none. */
+  /** Decisions already recorded. Default: none. */
   readonly decisions?: readonly Decision[];
   readonly requirements?: RecordedRequirements;
 }
 
-/** What a model request uses unless told otherwise. Replaced as a whole, never changed: another object means it changed. */
+/** The defaults of model requests. A change replaces the object, so that identity shows whether it changed. */
 export interface RunSettings {
   readonly model: string;
   /** Absent: the provider's defaults. */
@@ -148,12 +144,12 @@ export interface RunSettings {
   readonly tools: readonly string[];
 }
 
-/** What a resume needs, with what was found of it when it was last looked at. */
+/** What a resume requires, with the facts that were found at the last check. */
 export interface RecordedRequirements extends Requirements {
   readonly files?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where relative paths begin. Absent: nobody has looked. */
+  /** The folder of relative paths. Absent: not checked yet. */
   readonly workingDirectory?: string;
-  /** SHA-256 in hex of each file, by path; `null`: it was not there. Absent: nobody has looked. */
+  /** SHA-256 in hex of each file by path; `null` if it did not exist. Absent: not checked yet. */
   readonly hashes?: Readonly<Record<string, string | null>>;
 }

@@ -6,14 +6,14 @@ import type { StorageKey } from "../context/StorageKey.ts";
 
 const unchanged: ReadonlyMap<string, undefined> = new Map();
 
-/** The stored values of a run. Remembers which keys changed since it was last asked. */
+/** The stored values of a run. It tracks which keys changed. */
 export class TypedStorage implements AgentStorage {
   readonly #values: Map<string, unknown>;
   readonly #checkedBy = new Map<string, unknown>();
   #changed = new Set<string>();
   #atMark: ReadonlyMap<string, unknown> | undefined;
 
-  /** @param values isolated values, such as freshly decoded ones; each is checked when it is first read. */
+  /** @param values frozen copies, such as freshly decoded values; each is validated when it is first read. */
   constructor(values: ReadonlyMap<string, unknown> = new Map()) {
     this.#values = new Map(values);
   }
@@ -23,7 +23,7 @@ export class TypedStorage implements AgentStorage {
     return this.#values;
   }
 
-  /** Remembers this moment for {@link valuesAtMark}, at no cost until a value changes. */
+  /** Marks this moment for {@link valuesAtMark}, at no cost until a value changes. */
   mark(): void {
     this.#atMark = undefined;
   }
@@ -36,7 +36,7 @@ export class TypedStorage implements AgentStorage {
   get<Value>(key: StorageKey<Value>): Value | undefined {
     if (!this.#values.has(key.name)) return undefined;
     if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
-    // The schema has just made or accepted this value.
+    // The schema has returned this value.
     return copyMutableParts(this.#values.get(key.name)) as Value;
   }
 
@@ -54,7 +54,7 @@ export class TypedStorage implements AgentStorage {
     this.#changed.add(key.name);
   }
 
-  /** What changed since the last call: the new value of each key, or `undefined` for a deleted one. */
+  /** The changes since the last call: the new value of each key, or `undefined` for a deleted one. */
   takeChanges(): ReadonlyMap<string, { readonly value: unknown } | undefined> {
     const changed = this.#changed;
     if (changed.size === 0) return unchanged;

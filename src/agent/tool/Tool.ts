@@ -7,37 +7,37 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import type { argumentsOf } from "../context/ToolRef.ts";
 
 /**
- * What a call does to the world, which decides what happens to a call that began and whose end nobody knows:
- * `none` and `idempotent` run again; of `reversible` and `irreversible` the tool's own `probe` is asked, then
- * `onToolCallInDoubt` of `PersistenceConfig`, and without an answer the run stops with ToolCallInDoubtError.
+ * What kind of side effect a call has. It decides what happens to a call in doubt, which began but has no recorded end:
+ * `none` and `idempotent` run again; `reversible` and `irreversible` are decided by the tool's `probe`, then by
+ * `onToolCallInDoubt` of `PersistenceConfig`. If neither decides, the run stops with ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
-/** What a tool gets beside its input. */
+/** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /** The library's own id, not the provider's: the same when the call is retried or replayed, another after a rollback. Use it as idempotency key. */
+  /** The library's id of the call, for use as an idempotency key: the same when it is retried or replayed, new after a rollback. */
   readonly toolCallId: string;
-  /** The fencing token of the process that runs the agent; 0 where nothing fences. Pass it to systems that can check one. */
+  /** The fencing token of the process that runs the agent; 0 without fencing. Pass it to systems that can check one. */
   readonly generation: number;
   /** The message history when the call began. */
   readonly messages: readonly Message[];
-  /** Aborted when the run is aborted or moves elsewhere; its `reason` says which. */
+  /** Aborted when the run is aborted or moves; its `reason` says which. */
   readonly abortSignal: AbortSignal;
-  /** The context of the node that called, bound to this call. */
+  /** A context of the calling node, bound to this call. */
   readonly context: AgentContext;
 }
 
-/** What a probe gets beside the input of the call. */
+/** The second argument of a tool's `probe`. */
 export interface ToolProbeOptions {
   /** The id that the call had when it began. */
   readonly toolCallId: string;
-  /** Aborted when the run is aborted or moves elsewhere. */
+  /** Aborted when the run is aborted or moves. */
   readonly abortSignal: AbortSignal;
 }
 
 /**
- * What a probe found. `done` alone stands for a call whose output is `undefined`; where callers or the inverse use the
- * output, give it. `not-done`: the call is made again under its id. `unknown`: somebody else has to decide.
+ * What a probe found. `done` alone means that the output is `undefined`; return the output if callers or the inverse use
+ * it. `not-done`: the call runs again under its id. `unknown`: the probe cannot decide.
  */
 export type ToolProbeAnswer<Output = unknown> =
   | "done"
@@ -45,25 +45,25 @@ export type ToolProbeAnswer<Output = unknown> =
   | "unknown"
   | { readonly status: "done"; readonly output: Output };
 
-/** `Arguments`: what the model writes and the log stores. `Input`: what `execute` gets, after the schema. */
+/** `Arguments`: what the model writes and the log stores. `Input`: what the schema returns and `execute` receives. */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
   /** Unique among the tools of an agent. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: z.ZodType;
-  /** Default: `reversible` when an inverse is registered, else `irreversible`. */
+  /** Default: `reversible` if an inverse is registered, otherwise `irreversible`. */
   readonly effect?: ToolEffect;
-  /** Declares that a call may do great harm. With the trigger `beforeDangerousOperation` a checkpoint is durable before it. Default false. */
+  /** Declares that a call may do great harm. The trigger `beforeDangerousOperation` saves a checkpoint before it. Default: false. */
   readonly dangerous?: boolean;
-  /** Declares that a call reaches a system outside, for the trigger `beforeExternalApiCall`. Default false. */
+  /** Declares that a call reaches an external system, for the trigger `beforeExternalApiCall`. Default: false. */
   readonly externalApi?: boolean;
-  /** Declares that a call changes files, for the trigger `afterFileModification`. Default false. */
+  /** Declares that a call changes files, for the trigger `afterFileModification`. Default: false. */
   readonly modifiesFiles?: boolean;
-  /** What it throws is told to the model, or to the node code that called. */
+  /** Its errors are reported to the model, or thrown as ToolFailedError to the node code that called. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
-   * Looks whether a call that began, and whose end a crash kept from being recorded, had its effect. Asked before anybody
-   * else; not asked for tools declared `none` or `idempotent`. What it throws counts as `unknown`. Absent: `unknown`.
+   * Finds out whether a call in doubt had its effect. Called before `onToolCallInDoubt`, but not for tools whose effect is
+   * declared `none` or `idempotent`. An error counts as `unknown`. Absent: `unknown`.
    */
   readonly probe?: (
     input: Input,
@@ -72,7 +72,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly [argumentsOf]: (input: Arguments) => void;
 }
 
-/** A tool whatever its types. */
+/** A tool of any types. */
 export type AnyTool = Tool<never, unknown, never>;
 
 const shape = {
@@ -89,10 +89,10 @@ const shape = {
 
 const definitionSchema = strictOptions(shape);
 
-/** Of a tool that another library may have made, with members of its own. */
+/** Accepts tools of other libraries, which may have members of their own. */
 export const toolSchema: z.ZodType = z.object(shape);
 
-/** Defines a tool; its types follow from the schema and from what `execute` returns. @throws InvalidInputError */
+/** Defines a tool. Its types are inferred from the schema and from `execute`. @throws InvalidInputError */
 export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly name: string;
   readonly description: string;
@@ -110,6 +110,6 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
     | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
   checkSchema(definitionSchema, definition, "tool");
-  // The phantom member exists for the compiler alone.
+  // The phantom member exists only for the compiler.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }

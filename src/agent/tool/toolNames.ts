@@ -2,7 +2,7 @@ import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import type { ToolRef } from "../context/ToolRef.ts";
 import type { AnyTool } from "./Tool.ts";
 
-/** The names of tools that a resumed run will find again. @throws UnknownToolError for one the agent does not have. */
+/** The names of tools. @throws UnknownToolError for a tool that a resumed run would not find: the agent does not have it. */
 export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonly ToolRef[]): readonly string[] {
   for (const tool of tools) {
     if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
@@ -10,7 +10,7 @@ export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonl
   return tools.map(({ name }) => name);
 }
 
-/** The tools of these names. @throws UnknownToolError for one the agent does not have. */
+/** The tools of these names. @throws UnknownToolError for a name that the agent does not have. */
 export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonly string[]): readonly AnyTool[] {
   return names.map((name) => {
     const tool = known.get(name);

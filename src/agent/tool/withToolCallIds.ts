@@ -3,11 +3,10 @@ import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 
 /**
- * An answer with our tool-call ids; the id that stood there stays beside as the provider's. The message itself,
- * isolated, when all of its ids are kept.
+ * A frozen copy of a message with the library's tool-call ids. An id that is replaced becomes the `providerToolCallId`.
  *
- * @param idAt the id of the call at a place of the content.
- * @param keeps whether an id is ours already. One that stands twice in a message is kept once.
+ * @param idAt the new id of the call at an index of the content.
+ * @param keeps whether an id is the library's own and stays. A repeated id stays only at its first call.
  */
 export function withToolCallIds(
   message: AssistantMessage,
@@ -28,7 +27,7 @@ export function withToolCallIds(
   return frozenCopy(changed ? { ...message, content } : message);
 }
 
-/** Where the history holds `message`, it holds `issued` from now on: the same message with the ids its calls really have. */
+/** Replaces `message` in the history, if it is there, by `issued`, the same message with other ids. */
 export function replaceToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;
@@ -36,7 +35,7 @@ export function replaceToolCallIds(history: MessageHistory, message: AssistantMe
   if (shown >= 0) history.rewrite((messages) => messages.with(shown, issued));
 }
 
-/** Equal for messages that ask for the same calls; of a message that asks for none, equal to no other's. */
+/** The ids of the tool calls of a message, as comparable text; `undefined` if it has none. */
 function callIdsOf(message: Message): string | undefined {
   if (message.role !== "assistant" || typeof message.content === "string") return undefined;
   const ids = message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
