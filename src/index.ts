@@ -110,7 +110,7 @@ export type { ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts"
 export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
 export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener } from "./persistence/events/PersistenceEvent.ts";
-export type { ListenerErrorHandler } from "./persistence/events/notifyListener.ts";
+export type { ListenerErrorHandler } from "./persistence/events/PersistenceEvent.ts";
 export { printEvents } from "./persistence/events/printEvents.ts";
 export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
 export {

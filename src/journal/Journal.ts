@@ -14,6 +14,7 @@ import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
+import type { LogStorage } from "../storage/LogStorage.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { LogCapabilities, OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
 import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
@@ -24,16 +25,11 @@ import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 const envelopeBytes = 120;
 
 export interface JournalOptions {
-  readonly log: RecordLog;
+  readonly storage: LogStorage;
   readonly agentId: string;
   readonly clock: Clock;
-  readonly sha256: Sha256;
-  /** In bytes of UTF-8 JSON; larger values become blobs. */
-  readonly inlineThresholdBytes: number;
   /** Creates the listener for durable appends. Absent: none. */
   readonly listener?: (generation: number, index: LogProjection) => AppendListener;
-  /** In bytes of UTF-8 JSON; larger blobs are compressed. */
-  readonly compressThresholdBytes: number;
   /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
 }
@@ -79,13 +75,15 @@ export class Journal implements AsyncDisposable {
 
   private constructor(
     options: JournalOptions,
+    sha256: Sha256,
     owned: OwnedLog,
     head: { readonly log: AgentLog; readonly state: AgentState | undefined },
   ) {
     const { index } = head.log;
+    const { log, inlineThresholdBytes, compressThresholdBytes } = options.storage;
     this.agentId = options.agentId;
     this.clock = options.clock;
-    this.sha256 = options.sha256;
+    this.sha256 = sha256;
     this.maxCheckpointBytes = options.maxCheckpointBytes;
     this.head = head;
     this.#statusState = index.statusState;
@@ -100,17 +98,12 @@ export class Journal implements AsyncDisposable {
     this.appendedBytes = index.entries * envelopeBytes;
     for (const records of index.laneRecords.values())
       for (const { record } of records) this.appendedBytes += estimateBytes(record);
-    this.writer = new ValueWriter({
-      sha256: options.sha256,
-      inlineThresholdBytes: options.inlineThresholdBytes,
-      blobs: blobsIn(index),
-      contents: index.contents.keys(),
-    });
-    this.#recordLog = options.log;
+    const contents = index.contents.keys();
+    this.writer = new ValueWriter({ sha256, inlineThresholdBytes, blobs: blobsIn(index), contents });
+    this.#recordLog = log;
     this.#owned = owned;
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
-    const { compressThresholdBytes } = options;
-    this.#queue = new AppendQueue(owned, options.log.blobs, options.agentId, { compressThresholdBytes, onAppended });
+    this.#queue = new AppendQueue(owned, log.blobs, options.agentId, { compressThresholdBytes, onAppended });
   }
 
   /**
@@ -120,9 +113,11 @@ export class Journal implements AsyncDisposable {
    * @throws CorruptLogError when the log is damaged.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const owned = await own(options);
+    const { agentId, storage } = options;
+    const sha256 = await storage.sha256();
+    const owned = await own(storage.log, agentId);
     try {
-      return new Journal(options, owned, await AgentLog.readHead(options.log, options.agentId));
+      return new Journal(options, sha256, owned, await AgentLog.readHead(storage.log, agentId));
     } catch (error) {
       await owned.release();
       throw error;
@@ -268,7 +263,7 @@ export class Journal implements AsyncDisposable {
   }
 }
 
-async function own({ log, agentId }: JournalOptions): Promise<OwnedLog> {
+async function own(log: RecordLog, agentId: string): Promise<OwnedLog> {
   try {
     return await log.open(agentId, processOwner());
   } catch (error) {

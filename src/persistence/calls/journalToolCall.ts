@@ -13,9 +13,8 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { discardReplay } from "./discardReplay.ts";
-import { recordEnd, shownCall } from "./recordEnd.ts";
+import { type CallEnd, recordEnd, resolveOnReplay, shownCall } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { resolveOnReplay, type CallEnd } from "./resolveOnReplay.ts";
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 

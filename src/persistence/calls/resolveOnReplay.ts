@@ -1,12 +1,11 @@
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
-import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { recordEnd, shownCall } from "./recordEnd.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
-import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
+import { askWhatHappened } from "../doubt/askWhatHappened.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /** How a call ended, with its output when it has one. */
 export interface CallEnd {
@@ -55,4 +54,30 @@ function shownEnd(
   if (settlement === "unknown") return { status: "unknown" };
   if ("error" in settlement) return { status: "failed", error: settlement.error };
   return { status: "succeeded", output: settlement.output };
+}
+
+/** Appends how a call ended. A call without effect has no intent, so that its outcome says what an intent would have. */
+export function recordEnd(
+  recorder: RunRecorder,
+  facts: IntentRecord,
+  end: Partial<OutcomeRecord>,
+  call?: CheckpointToolCall,
+): void {
+  if (recorder.movedCalls.has(facts.call)) return;
+  const { kind: _kind, ...unsaid } = facts;
+  const { lane, visit, call: id } = facts;
+  const outcome: OutcomeRecord =
+    facts.effect === "none"
+      ? { ...unsaid, kind: "outcome", ...end }
+      : { kind: "outcome", lane, visit, call: id, ...end };
+  recorder.journal.append([outcome]);
+  if (call) recorder.endedCalls.push(call);
+}
+
+/** A call as a checkpoint shows it, but for how it ended. */
+export function shownCall(
+  { call, tool, effect }: IntentRecord,
+  input: unknown,
+): Pick<CheckpointToolCall, "toolCallId" | "toolName" | "effect" | "input"> {
+  return { toolCallId: call, toolName: tool, effect, input };
 }

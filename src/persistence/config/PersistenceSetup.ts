@@ -1,14 +1,12 @@
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
-import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -17,18 +15,16 @@ import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../environment/Environment.ts";
-import { AppendedEvents } from "../events/AppendedEvents.ts";
-import { type PersistenceListener, timedEvent, type EventBody } from "../events/PersistenceEvent.ts";
-import { type ListenerErrorHandler, notifyListener } from "../events/notifyListener.ts";
+import { emitAppended, type EmitEvent, eventEmitter } from "../events/eventEmitter.ts";
+import type { EventBody } from "../events/PersistenceEvent.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
-import { RequestSchemas } from "./RequestSchemas.ts";
 import { type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
-import { CappedClock } from "./CappedClock.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
+import type { z } from "zod";
 
 const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
 
@@ -55,8 +51,9 @@ export class PersistenceSetup {
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly askedSchemas = new RequestSchemas();
-  readonly #onEvent: PersistenceListener | undefined;
-  readonly #onListenerError: ListenerErrorHandler | undefined;
+  /** Gives an event to the listener; without one, failures become warnings of the process. */
+  readonly tell: EmitEvent;
+  readonly #emit: EmitEvent | undefined;
   /** The agent that was asked for or run last. */
   lastAgentId: string;
 
@@ -81,35 +78,20 @@ export class PersistenceSetup {
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
-    this.#onEvent = config.onEvent;
-    this.#onListenerError = config.onListenerError;
+    this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
+    this.tell = this.#emit ?? warnOfFailure;
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
   }
 
   async openJournal(agentId: string): Promise<Journal> {
-    const { log, clock, maxCheckpointBytes } = this;
-    const { inlineThresholdBytes, compressThresholdBytes } = this.storage;
+    const { storage, clock, maxCheckpointBytes } = this;
     this.lastAgentId = agentId;
-    const journal = await Journal.open({
-      log,
-      agentId,
-      clock,
-      sha256: await this.storage.sha256(),
-      inlineThresholdBytes,
-      ...(this.#onEvent && { listener: (generation, index) => this.#tellOf(agentId, generation, index) }),
-      compressThresholdBytes,
-      maxCheckpointBytes,
-    });
+    const listener = this.#emit && emitAppended(agentId, this.#emit);
+    const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
     const { tornTail } = journal;
     if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
     return journal;
-  }
-
-  /** Tells whoever listens. A listener that fails is reported and fails nothing. */
-  tell(event: EventBody): void {
-    if (!this.#onEvent) return warnOfFailure(event);
-    notifyListener(this.#onEvent, timedEvent(event, this.clock), this.#onListenerError);
   }
 
   /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */
@@ -120,11 +102,6 @@ export class PersistenceSetup {
   /** What a crash in the middle of a call of this tool means. */
   effectOf(tool: AnyTool): ToolEffect {
     return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
-  }
-
-  #tellOf(agentId: string, generation: number, index: LogProjection): AppendListener {
-    const events = new AppendedEvents(agentId, generation, index);
-    return (records, summary) => events.of(records, summary).forEach((event) => this.tell(event));
   }
 }
 
@@ -154,4 +131,52 @@ function warnOfFailure(event: EventBody): void {
 /** Three methods cannot remove anything, and whoever asks for it has to know. Where nothing is kept, all is gone anyway. */
 export function assertPrunable({ capabilities }: RecordLog, operation: string): void {
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
+}
+
+/**
+ * The time of day as far as this process can vouch for it: a clock that is set forward while it runs does not make
+ * anything old.
+ */
+export class CappedClock {
+  readonly #clock: Clock;
+  readonly #start: { readonly now: number; readonly monotonic: number };
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#start = { now: clock.now(), monotonic: clock.monotonic() };
+  }
+
+  /** Milliseconds since 1970; never later than the start and what has passed since. */
+  now(): number {
+    const passed = this.#clock.monotonic() - this.#start.monotonic;
+    return Math.min(this.#clock.now(), this.#start.now + passed);
+  }
+}
+
+/** More requests than this are not remembered; the oldest go first. */
+const kept = 1_000;
+
+/**
+ * The schemas of requests that nodes of this process made. They judge an answer that is given here as the node will; in
+ * another process there is what JSON Schema can say.
+ */
+export class RequestSchemas {
+  readonly #schemas = new Map<string, z.ZodType>();
+
+  add(agentId: string, requestId: string, schema: z.ZodType): void {
+    const key = keyOf(agentId, requestId);
+    this.#schemas.delete(key);
+    this.#schemas.set(key, schema);
+    const [oldest] = this.#schemas.keys();
+    if (this.#schemas.size > kept && oldest !== undefined) this.#schemas.delete(oldest);
+  }
+
+  /** `undefined`: asked by another process, or too long ago. */
+  of(agentId: string, requestId: string): z.ZodType | undefined {
+    return this.#schemas.get(keyOf(agentId, requestId));
+  }
+}
+
+function keyOf(agentId: string, requestId: string): string {
+  return JSON.stringify([agentId, requestId]);
 }

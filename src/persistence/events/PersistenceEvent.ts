@@ -1,4 +1,3 @@
-import type { Clock } from "../../internal/Clock.ts";
 import type { TornTail } from "../../storage/RecordLog.ts";
 
 /** Which agent an event is about, and when it was told. */
@@ -162,8 +161,5 @@ export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLik
 export type EventBody = Untimed<PersistenceEvent>;
 type Untimed<Event> = Event extends PersistenceEvent ? Omit<Event, "at"> : never;
 
-/** An event with the time at which it is told. */
-export function timedEvent(event: EventBody, clock: Clock): PersistenceEvent {
-  // The compiler does not add the two up for each kind.
-  return { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
-}
+/** Receives what a listener threw or rejected with, and the event that it was given. */
+export type ListenerErrorHandler = (error: unknown, event: PersistenceEvent) => void | PromiseLike<void>;

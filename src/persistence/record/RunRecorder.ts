@@ -19,11 +19,15 @@ import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../replay/RequestDigest.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { CheckpointHead } from "./CheckpointHead.ts";
-import { type CheckpointPlan, checkpointRecord, subjectOf } from "./checkpointRecord.ts";
+import {
+  assertCheckpointFits,
+  type CheckpointHead,
+  type CheckpointPlan,
+  checkpointRecord,
+  subjectOf,
+} from "./checkpointRecord.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { StateWriter } from "./StateWriter.ts";
-import { assertCheckpointFits } from "./assertCheckpointFits.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
 

@@ -1,5 +1,9 @@
 import type { RunState } from "../../agent/state/RunState.ts";
+import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
@@ -56,4 +60,36 @@ export interface CheckpointPlan {
 export function subjectOf({ node, unresolved, status }: CheckpointPlan): string {
   if (status) return "the output of the run";
   return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
+}
+
+/** The checkpoint that a line goes on from. */
+export interface CheckpointHead {
+  readonly version: number;
+  readonly id: string;
+}
+
+/**
+ * What a checkpoint itself adds is bounded; what the log has already, it only refers to.
+ *
+ * @param uploads how many blobs were on their way before those of this checkpoint: when it is refused, they are not put.
+ * @throws CheckpointTooLargeError
+ */
+export function assertCheckpointFits(
+  { agentId, maxCheckpointBytes, writer }: Journal,
+  plan: CheckpointPlan,
+  input: StoredValue,
+  records: readonly AgentRecord[],
+  uploads: number,
+): void {
+  // A record of its own, since the checkpoint takes its version only once it is known to fit.
+  const own: AgentRecord = { kind: "run", run: "", input, at: 0 };
+  if (surelyFits([own, ...records], writer.uploads > 0, maxCheckpointBytes)) return;
+  const parts = checkpointParts([
+    ...records.map((record) => ({ name: partName(record), record })),
+    { name: subjectOf(plan), record: own },
+  ]);
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  if (bytes <= maxCheckpointBytes) return;
+  writer.withdrawUploads(uploads);
+  throw new CheckpointTooLargeError(agentId, plan.node, parts, maxCheckpointBytes);
 }

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { CheckpointHead } from "./CheckpointHead.ts";
+import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
 /** A snapshot is due when this much was appended since the last one, and this many times its own size. */

@@ -1,21 +1,24 @@
-import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { LaneRecord, RequirementsRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { missingToolResults } from "./missingToolResults.ts";
-import { eventCheckpoint } from "../events/AppendedEvents.ts";
-import { NamedCheckpoints } from "./NamedCheckpoints.ts";
-import type { CheckpointRestoredEvent } from "../events/PersistenceEvent.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { eventCheckpoint } from "../events/eventEmitter.ts";
+import type { CheckpointRestoredEvent } from "../events/PersistenceEvent.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import { Replay } from "../replay/Replay.ts";
-import { restoreRun } from "./restoreRun.ts";
+import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { RunRecorder } from "./RunRecorder.ts";
-import { structureReference, structureRecord } from "./strategyRecord.ts";
+import { missingToolResults } from "./missingToolResults.ts";
+import { structureRecord, structureReference } from "./strategyRecord.ts";
 
 /** A stored state with the log it was read from. */
 export interface StoredState {
@@ -138,4 +141,79 @@ function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages"
     reader,
   );
   return { messages, ...(closing && { added: [closing] }) };
+}
+
+export interface RestoreOptions {
+  readonly agentId: string;
+  readonly state: AgentState;
+  readonly reader: ValueReader;
+  readonly index: LogProjection;
+  /** The lane that the run goes on in: the state's own, or one that begins from it. */
+  readonly lane: number;
+  readonly runId: string;
+  readonly generation: number;
+  readonly nextNumber: number;
+}
+
+/** A stored state as the start of a run: what runs next, with everything it knew. */
+export function restoreRun({
+  agentId,
+  state,
+  reader,
+  index,
+  lane,
+  runId,
+  generation,
+  nextNumber,
+}: RestoreOptions): RunStart {
+  const record = state.checkpoint?.record;
+  const [visitBase, visitOrdinal] = nextVisitOf(state);
+  const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
+  return {
+    nodeId: record?.node ?? "start",
+    input: reader.read(record ? record.input : state.run?.input),
+    ...(record?.unresolved && { unresolved: true }),
+    state: seedOf(state, reader, nextNumber),
+    line: { agentId, runId, lane },
+    generation,
+    visitBase,
+    visitOrdinal,
+    runId,
+    isRecordedCall: (id) => recorded.has(id),
+  };
+}
+
+function seedOf(state: AgentState, reader: ValueReader, nextMessage: number): RunStateSeed {
+  const { checkpoint, settings, requirements, decisions } = state;
+  const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
+  const { progress, summary } = checkpoint?.record ?? {};
+  return {
+    // Without a checkpoint the run begins, with a fresh history unless it continues another's.
+    ...((checkpoint || messages.length > 0) && { messages }),
+    nextMessage,
+    storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    ...(settings && {
+      settings: freezeInPlace({
+        model: settings.model,
+        tools: settings.tools,
+        ...(settings.parameters !== undefined && {
+          parameters: reader.read(settings.parameters) as Record<string, unknown>,
+        }),
+      }),
+    }),
+    iteration: checkpoint?.record.iteration ?? 0,
+    ...(progress !== undefined && { progress }),
+    ...(summary !== undefined && { progressSummary: summary }),
+    decisions: decisions.map(({ decision, reason }) => ({ decision, ...(reason !== undefined && { reason }) })),
+    ...(requirements && { requirements: requirementsOf(requirements) }),
+  };
+}
+
+function requirementsOf({ files, environment, directory, hashes }: RequirementsRecord): RecordedRequirements {
+  return {
+    files,
+    environment,
+    ...(directory !== undefined && { workingDirectory: directory }),
+    ...(hashes && { hashes }),
+  };
 }

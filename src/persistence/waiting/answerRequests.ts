@@ -1,18 +1,19 @@
-import { fromJSONSchema, type z } from "zod";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { PendingInput } from "../../agent/feature/RunResult.ts";
-import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
-import { isPast, requestState } from "./requestState.ts";
 import { pendingInputs } from "./pendingInputs.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { waitingStatus } from "./waitForInput.ts";
+import { fromJSONSchema, type z } from "zod";
 
 /**
  * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
@@ -91,4 +92,30 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
     left.length > 0 ? { ...waitingStatus(left, at), answered: true } : { status: "in_progress", at };
   journal.append([...replies, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
+}
+
+/** What an answer to a request comes to now: only one to an open request is taken. */
+export type RequestJudgement =
+  | { readonly kind: "open" | "answered" | "unknown" }
+  | { readonly kind: "expired"; readonly expiredAt: string };
+
+/** @param now milliseconds since 1970. */
+export function requestState(
+  index: LogProjection,
+  state: AgentState | undefined,
+  requestId: string,
+  now: number,
+): RequestJudgement {
+  const known = state?.requests.get(requestId);
+  if (!state || !known) return { kind: "unknown" };
+  const { expiresAt } = known.record;
+  if (known.reply?.expired || (!known.reply && isPast(expiresAt, now)))
+    return { kind: "expired", expiredAt: new Date(expiresAt ?? now).toISOString() };
+  if (known.reply) return { kind: "answered" };
+  return { kind: openRequests(index, state).includes(known.record) ? "open" : "unknown" };
+}
+
+/** Whether a request whose answer was wanted by then has ended without one. */
+export function isPast(expiresAt: number | undefined, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }

@@ -1,12 +1,8 @@
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
-import type { AppendListener } from "../../journal/AppendQueue.ts";
 import { Journal } from "../../journal/Journal.ts";
-import { AppendedEvents } from "../../persistence/events/AppendedEvents.ts";
-import { notifyListener } from "../../persistence/events/notifyListener.ts";
-import { timedEvent } from "../../persistence/events/PersistenceEvent.ts";
+import { emitAppended, type EmitEvent, eventEmitter } from "../../persistence/events/eventEmitter.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -17,7 +13,7 @@ export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
   readonly #storage: LogStorage;
-  readonly #listening: Pick<TaskManagerOptions, "onEvent" | "onListenerError">;
+  readonly #emit: EmitEvent | undefined;
 
   /** @throws StorageNotListableError for a provider of three methods. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
@@ -25,7 +21,7 @@ export class TaskLogs {
     this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;
-    this.#listening = { onEvent, onListenerError };
+    this.#emit = eventEmitter(clock, onEvent, onListenerError);
   }
 
   /** Reads and folds the log of a task without owning it. */
@@ -35,27 +31,12 @@ export class TaskLogs {
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */
   async openJournal(taskId: string): Promise<Journal> {
-    const { log, clock } = this;
-    const { inlineThresholdBytes, compressThresholdBytes } = this.#storage;
     return Journal.open({
-      log,
+      storage: this.#storage,
       agentId: taskId,
-      clock,
-      sha256: await this.#storage.sha256(),
-      inlineThresholdBytes,
-      compressThresholdBytes,
+      clock: this.clock,
       maxCheckpointBytes: Infinity,
-      listener: (generation, index) => this.#listenerOf(taskId, generation, index),
+      ...(this.#emit && { listener: emitAppended(taskId, this.#emit) }),
     });
-  }
-
-  #listenerOf(taskId: string, generation: number, index: LogProjection): AppendListener {
-    const { onEvent, onListenerError } = this.#listening;
-    if (!onEvent) return () => {};
-    const events = new AppendedEvents(taskId, generation, index);
-    return (records, summary) => {
-      for (const event of events.of(records, summary))
-        notifyListener(onEvent, timedEvent(event, this.clock), onListenerError);
-    };
   }
 }

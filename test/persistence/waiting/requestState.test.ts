@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AgentState } from "../../../src/checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
-import { requestState } from "../../../src/persistence/waiting/requestState.ts";
+import { requestState } from "../../../src/persistence/waiting/answerRequests.ts";
 
 const record = (expiresAt?: number): RequestRecord => ({
   kind: "request",
@@ -41,7 +41,7 @@ it.each([
   ],
 ])("a request that is %s", (_name, asked, replied, waits, expected) => {
   const requests = new Map(asked ? [["r", { record: asked, ...(replied && { reply: replied }) }]] : []);
-  const standing = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
-  const index = { life: { standing } } as unknown as LogProjection;
+  const current = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
+  const index = { statusState: { current } } as unknown as LogProjection;
   expect(requestState(index, { requests } as unknown as AgentState, "r", 1_000)).toEqual(expected);
 });

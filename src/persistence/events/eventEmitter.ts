@@ -1,0 +1,92 @@
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warn } from "../../internal/warn.ts";
+import type { JournalOptions } from "../../journal/Journal.ts";
+import type {
+  EventBody,
+  EventCheckpoint,
+  ListenerErrorHandler,
+  PersistenceEvent,
+  PersistenceListener,
+} from "./PersistenceEvent.ts";
+
+/** Gives an event to the listener, with the time of this moment; the listener is not awaited and its errors go no further. */
+export type EmitEvent = (event: EventBody) => void;
+
+/** `undefined` without a listener. */
+export function eventEmitter(
+  clock: Clock,
+  onEvent: PersistenceListener | undefined,
+  onListenerError: ListenerErrorHandler = warnOfListener,
+): EmitEvent | undefined {
+  if (!onEvent) return undefined;
+  const notify = async (event: PersistenceEvent) => {
+    try {
+      await onEvent(event);
+    } catch (error) {
+      await onListenerError(error, event);
+    }
+  };
+  return (event) => {
+    // The compiler does not combine the two for each kind.
+    const timed = { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
+    // If the error handler fails as well, there is no one left to notify.
+    notify(timed).catch(() => {});
+  };
+}
+
+function warnOfListener(error: unknown, { kind, agentId }: PersistenceEvent): void {
+  warn("listener_failed", `The listener failed on ${kind} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
+}
+
+/** Emits the events of a journal's durable appends. It tracks their run, which the record of a checkpoint does not name. */
+export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<JournalOptions["listener"]> {
+  return (generation, index) => {
+    let runId = index.run?.run ?? "";
+    let last: string | undefined = index.statusState.current?.status;
+    /** True between the record of a run and its first checkpoint. */
+    let starts = index.unfinished && index.latest?.runId !== index.run?.run;
+    return (records, summary) => {
+      for (const record of records) {
+        if (record.kind === "run") {
+          runId = record.run;
+          starts = true;
+        }
+        if (record.kind !== "checkpoint") continue;
+        const checkpoint = eventCheckpoint(record.id ?? `${generation}-${record.version}`, record);
+        emit({ kind: "checkpoint_saved", agentId, runId, trigger: triggerOf(record, starts), ...checkpoint });
+        starts = false;
+      }
+      if (!summary || summary.status === last) return;
+      const { status } = summary;
+      const previous = last === undefined ? {} : { previous: last };
+      last = status;
+      emit({ kind: "status_changed", agentId, runId: summary.runId ?? runId, status, ...previous, data: summary.data });
+    };
+  };
+}
+
+/** What events show of a checkpoint. */
+export function eventCheckpoint(
+  checkpointId: string,
+  { version, node, iteration, progress, summary }: CheckpointRecord,
+): EventCheckpoint {
+  return {
+    checkpointId,
+    version,
+    nodeId: node,
+    iteration,
+    ...(progress !== undefined && { progress }),
+    ...(summary !== undefined && { progressSummary: summary }),
+  };
+}
+
+/** Why a checkpoint was made: what its record says, or what follows from it. */
+function triggerOf({ trigger, move, status, unresolved }: CheckpointRecord, starts: boolean): string {
+  const recorded = trigger ?? move;
+  if (recorded !== undefined) return recorded;
+  if (status) return "run_ended";
+  if (unresolved) return "unresolved";
+  return starts ? "run_started" : "after_node";
+}
