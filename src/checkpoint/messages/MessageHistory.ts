@@ -165,16 +165,13 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
     remember(contentKey(message), at);
   });
   let from = 0;
+  const firstOf = (key: unknown) => positions.get(key)?.find((at) => at >= from);
   return wanted.map((message) => {
-    const found = firstFrom(positions.get(message), from) ?? firstFrom(positions.get(contentKey(message)), from);
+    const found = firstOf(message) ?? firstOf(contentKey(message));
     if (found === undefined) return undefined;
     from = found + 1;
     return before[found];
   });
-}
-
-function firstFrom(positions: readonly number[] | undefined, from: number): number | undefined {
-  return positions?.find((at) => at >= from);
 }
 
 /** Equal for equal plain content. Rich values that JSON cannot tell apart are matched by identity alone. */
@@ -204,22 +201,14 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   return changes;
 }
 
-/** Neighbouring removals become one range: a range may span numbers that are absent, never numbers that are kept. */
+/** Neighboring removals become one range: a range may span numbers that are absent, never numbers that are kept. */
 function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
-  const removed = before.map(({ number }) => number).filter((number) => !kept.has(number));
-  const ordered = removed.sort((a, b) => a - b);
-  const stays = before
-    .map(({ number }) => number)
-    .filter((number) => kept.has(number))
-    .sort((a, b) => a - b);
   const ranges: [number, number][] = [];
-  let nextStay = 0;
-  for (const number of ordered) {
-    const last = ranges.at(-1);
-    while (nextStay < stays.length && (stays[nextStay] ?? 0) < (last?.[1] ?? number)) nextStay++;
-    const crosses = last !== undefined && (stays[nextStay] ?? Infinity) < number;
-    if (last && !crosses) last[1] = number;
-    else ranges.push([number, number]);
+  let open: [number, number] | undefined;
+  for (const number of before.map((entry) => entry.number).sort((a, b) => a - b)) {
+    if (kept.has(number)) open = undefined;
+    else if (open) open[1] = number;
+    else ranges.push((open = [number, number]));
   }
   return ranges;
 }

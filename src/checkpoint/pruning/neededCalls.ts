@@ -1,4 +1,4 @@
-import { visitAt, withRecord, type RecordedCall } from "../state/AgentState.ts";
+import { callsOf, visitAt, type RecordedCall } from "../state/AgentState.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
@@ -11,11 +11,9 @@ export interface NeededCalls {
   readonly has: (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
 }
 
-type CallOnLane = RecordedCall & { readonly lane: number };
-
 /**
- * What refers to an answer or a call needs it; so does a node that may run again; and a call whose effect stands, or may
- * stand, is needed by every rollback to before it.
+ * What refers to an answer or a call needs it; so does a node that may run again; and a call whose effect remains, or may
+ * remain, is needed by every rollback to before it.
  *
  * @param restated the records of kept checkpoints.
  * @param kept versions of kept checkpoints.
@@ -34,35 +32,19 @@ export function neededCalls(
     (call) => calls.has(call.call) || again.has(call.visit[0]) || hasEffect(index, call, kept, hasInverse),
   );
   for (const { call } of needed) calls.add(call);
-  const askedFor = new Set(
-    needed.filter(({ intent, outcome }) => !("input" in (intent ?? outcome ?? {}))).map(({ call }) => call),
-  );
-  return {
-    has: (record) =>
-      record.kind === "answer"
-        ? answers.has(answerKey(record.visit, record.ordinal, record.within)) ||
-          again.has(record.visit[0]) ||
-          asksFor(record, askedFor)
-        : calls.has(record.call),
-  };
+  const withoutInput = needed.filter(({ intent, outcome }) => !("input" in (intent ?? outcome ?? {})));
+  const askedFor = new Set(withoutInput.map(({ call }) => call));
+  const needsAnswer = (record: AnswerRecord): boolean =>
+    answers.has(answerKey(record.visit, record.ordinal, record.within)) ||
+    again.has(record.visit[0]) ||
+    asksFor(record, askedFor);
+  return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
 }
 
-function callsOf(index: LogProjection): readonly CallOnLane[] {
-  const calls = new Map<string, CallOnLane>();
-  for (const [lane, records] of index.laneRecords) {
-    for (const { record, order } of records) {
-      if (record.kind !== "intent" && record.kind !== "outcome") continue;
-      const base: CallOnLane = { ...calls.get(record.call), call: record.call, visit: record.visit, order, lane };
-      calls.set(record.call, withRecord(base, record));
-    }
-  }
-  return [...calls.values()];
-}
-
-/** One that was taken back is shown by the kept checkpoints after it, and by nothing else. */
+/** One that was reverted is shown by the kept checkpoints after it, and by nothing else. */
 function hasEffect(
   index: LogProjection,
-  call: CallOnLane,
+  call: RecordedCall & { readonly lane: number },
   kept: ReadonlySet<number>,
   hasInverse: (tool: string) => boolean,
 ): boolean {

@@ -162,7 +162,8 @@ class Fold {
     if (snapshot) this.#addSnapshot();
     for (const { record, order } of this.#index.laneRecords.get(lane) ?? []) {
       if (order > upTo) break;
-      this.#addRecord(record, order);
+      if (this.#originals && record.kind === "edit" && record.trim) continue;
+      applierOf.get(record.kind)?.(this.#state, record, order);
     }
   }
 
@@ -186,85 +187,64 @@ class Fold {
     this.#state.structure = snapshot.structure;
     this.#state.decisions = [...snapshot.decisions];
   }
+}
 
-  #addRecord(record: AgentRecord, order: number): void {
-    const state = this.#state;
-    switch (record.kind) {
-      case "message":
-        state.history.push({ number: record.number, message: record.message });
-        return;
-      case "edit":
-        if (!(this.#originals && record.trim)) state.history = applyEdit(state.history, record);
-        return;
-      case "storage":
-        if ("value" in record) state.storage.set(record.key, record.value);
-        else state.storage.delete(record.key);
-        return;
-      case "settings":
-        state.settings = record;
-        return;
-      case "requirements":
-        state.requirements = record;
-        return;
-      case "structure":
-        state.structure = record;
-        return;
-      case "decision":
-        state.decisions.push(record);
-        return;
-      default:
-        return this.#addToVisit(record, order);
-    }
-  }
+type Apply<Kind> = (state: FoldedState, record: Extract<AgentRecord, { kind: Kind }>, order: number) => void;
 
-  #addToVisit(record: AgentRecord, order: number): void {
-    switch (record.kind) {
-      case "answer":
-        return this.#addAnswer(record);
-      case "note":
-        this.#state.notes.push(record);
-        return;
-      case "request":
-      case "reply":
-        return this.#addRequest(record, order);
-      case "intent":
-      case "outcome":
-        return this.#addCall(record, order);
-      default:
-        return;
-    }
-  }
+const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
+  message: ({ history }, { number, message }) => void history.push({ number, message }),
+  edit: (state, edit) => void (state.history = applyEdit(state.history, edit)),
+  storage: ({ storage }, record) =>
+    void ("value" in record ? storage.set(record.key, record.value) : storage.delete(record.key)),
+  settings: (state, settings) => void (state.settings = settings),
+  requirements: (state, requirements) => void (state.requirements = requirements),
+  structure: (state, structure) => void (state.structure = structure),
+  decision: ({ decisions }, decision) => void decisions.push(decision),
+  note: ({ notes }, note) => void notes.push(note),
+  answer: addAnswer,
+  request: ({ requests }, record) => void requests.set(record.request, { record }),
+  reply({ requests }, reply, order) {
+    const known = requests.get(reply.request);
+    if (known) requests.set(reply.request, { ...known, reply, repliedAt: order });
+  },
+  intent: addCall,
+  outcome: addCall,
+};
 
-  #addRequest(record: RequestRecord | ReplyRecord, order: number): void {
-    const { requests } = this.#state;
-    const known = requests.get(record.request);
-    if (record.kind === "request") requests.set(record.request, { record });
-    else if (known) requests.set(record.request, { ...known, reply: record, repliedAt: order });
-  }
+/** The same by kind, for a kind that a newer version may have written. */
+const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
 
-  /** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */
-  #addAnswer(record: AnswerRecord): void {
-    const { answers } = this.#state;
-    const key = answerKey(record.visit, record.ordinal, record.within);
-    if (answers.has(key)) this.#forgetCalls(record.visit);
-    answers.set(key, record);
-  }
-
-  #forgetCalls([base, ordinal]: Visit): void {
-    const { calls } = this.#state;
+/** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */
+function addAnswer({ answers, calls }: FoldedState, record: AnswerRecord): void {
+  const key = answerKey(record.visit, record.ordinal, record.within);
+  const [base, ordinal] = record.visit;
+  if (answers.has(key))
     for (const { call, visit } of calls.values()) if (visit[0] === base && visit[1] === ordinal) calls.delete(call);
-  }
+  answers.set(key, record);
+}
 
-  #addCall(record: IntentRecord | OutcomeRecord, order: number): void {
-    const { calls } = this.#state;
-    const call: RecordedCall = { ...calls.get(record.call), call: record.call, visit: record.visit, order };
-    calls.set(record.call, withRecord(call, record));
-  }
+function addCall({ calls }: FoldedState, record: IntentRecord | OutcomeRecord, order: number): void {
+  calls.set(record.call, withRecord(calls.get(record.call), record, order));
 }
 
 /** A call with its next record. A new intent begins the call again. */
-export function withRecord<Call extends RecordedCall>(call: Call, record: IntentRecord | OutcomeRecord): Call {
-  if (record.kind === "outcome") return { ...call, outcome: record };
-  const { outcome: _before, ...begun } = call;
-  return { ...begun, intent: record } as Call;
+export function withRecord(
+  known: RecordedCall | undefined,
+  record: IntentRecord | OutcomeRecord,
+  order: number,
+): RecordedCall {
+  const { call, visit } = record;
+  if (record.kind === "outcome") return { ...known, call, visit, order, outcome: record };
+  const { outcome: _before, ...begun } = known ?? {};
+  return { ...begun, call, visit, order, intent: record };
+}
+
+/** Every tool call of a log, with its lane. */
+export function callsOf(index: LogProjection): readonly (RecordedCall & { readonly lane: number })[] {
+  const calls = new Map<string, RecordedCall & { readonly lane: number }>();
+  for (const [lane, records] of index.laneRecords)
+    for (const { record, order } of records)
+      if (record.kind === "intent" || record.kind === "outcome")
+        calls.set(record.call, { ...withRecord(calls.get(record.call), record, order), lane });
+  return [...calls.values()];
 }

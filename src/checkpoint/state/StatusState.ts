@@ -76,14 +76,8 @@ export function statusInSnapshot({ task, run, startedAt, current, retries }: Sta
 
 function begun(state: StatusState, run: RunRecord): StatusState {
   const { at } = run;
-  return {
-    ...state,
-    run,
-    current: { status: "in_progress", at },
-    createdAt: state.createdAt ?? at,
-    startedAt: at,
-    retries: 0,
-  };
+  const current = { status: "in_progress", at } as const;
+  return { ...state, run, current, createdAt: state.createdAt ?? at, startedAt: at, retries: 0 };
 }
 
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {

@@ -49,7 +49,10 @@ export class ValueReader {
       case "$answer":
         return this.read(this.#answer(content as AnswerReference));
       case "$outcomes":
-        return this.#toolMessage(content as readonly StoredResult[]);
+        return {
+          role: "tool",
+          content: (content as readonly StoredResult[]).map((result) => this.#toolResult(result)),
+        };
       default:
         return decodeValue(slot);
     }
@@ -77,10 +80,6 @@ export class ValueReader {
     const answer = this.#state.answers.get(key);
     if (!answer) throw new UnreadableValueError(`it refers to answer ${key}, which its lane does not have`);
     return answer.message;
-  }
-
-  #toolMessage(results: readonly StoredResult[]): Message {
-    return { role: "tool", content: results.map((result) => this.#toolResult(result)) };
   }
 
   #toolResult({ part, ...inline }: StoredResult): ContentPart {

@@ -1,6 +1,6 @@
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "../records/blobReferences.ts";
-import { answerKeyOf } from "../records/Visit.ts";
+import { answerKeyOf, type Visit } from "../records/Visit.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
@@ -15,24 +15,18 @@ export function stateReferences(state: AgentState): BlobCells {
   return references;
 }
 
-function slotsOfVisit(state: AgentState, base: number): readonly StoredValue[] {
-  return [...slotsOfAnswers(state, base), ...slotsOfRequests(state, base)];
-}
-
-function slotsOfAnswers({ answers, calls }: AgentState, base: number): readonly StoredValue[] {
-  const slots: StoredValue[] = [];
-  for (const { visit, message } of answers.values()) if (visit[0] === base) slots.push(message);
-  for (const { visit, intent, outcome } of calls.values())
-    if (visit[0] === base) slots.push(intent?.input, outcome?.input, outcome?.output);
-  return slots;
-}
-
-function slotsOfRequests({ calls, requests, notes }: AgentState, base: number): readonly StoredValue[] {
-  const slots: StoredValue[] = [];
-  for (const { record, reply } of requests.values())
-    if (record.visit[0] === base) slots.push(record.prompt, record.schema, reply?.answer);
-  for (const { call = "", value } of notes) if (calls.get(call)?.visit[0] === base) slots.push(value);
-  return slots;
+function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: number): readonly StoredValue[] {
+  const isOfVisit = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
+  return [
+    ...[...answers.values()].filter(isOfVisit).map(({ message }) => message),
+    ...[...calls.values()]
+      .filter(isOfVisit)
+      .flatMap(({ intent, outcome }) => [intent?.input, outcome?.input, outcome?.output]),
+    ...[...requests.values()]
+      .filter(({ record }) => isOfVisit(record))
+      .flatMap(({ record, reply }) => [record.prompt, record.schema, reply?.answer]),
+    ...notes.filter(({ call = "" }) => calls.get(call)?.visit[0] === base).map(({ value }) => value),
+  ];
 }
 
 /** The values that a slot refers to on its lane. A `$message` reference adds none: the history contains the message. */

@@ -20,7 +20,7 @@ export function statusRecords(state: StatusState, change: Omit<StatusRecord, "ki
 export function recordsBefore(state: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
   const { run, current } = state;
   if (!run || !current) return [];
-  const passed = (statusPath(current.status, to) ?? []).slice(0, -1) as readonly StatusRecord["status"][];
+  const passed = statusPath(current.status, to).slice(0, -1) as readonly StatusRecord["status"][];
   return passed.map((status) => ({ kind: "status", run: run.run, ...retryOf(state, { status, at }) }));
 }
 
@@ -31,21 +31,17 @@ function retryOf<Change extends Pick<StatusRecord, "status">>(
   return change.status === "queued" && current?.status === "failed" ? { ...change, retry: retries + 1 } : change;
 }
 
-/** The shortest path from one status to another, the last included; `undefined` when there is none. */
-function statusPath(from: TaskStatus, to: TaskStatus): readonly TaskStatus[] | undefined {
+/** The shortest path from one status to another, the last included; none when there is no path. */
+function statusPath(from: TaskStatus, to: TaskStatus): readonly TaskStatus[] {
   const seen = new Set<TaskStatus>([from]);
-  let paths: readonly (readonly TaskStatus[])[] = [[]];
-  while (paths.length > 0) {
-    const longer: (readonly TaskStatus[])[] = [];
-    for (const path of paths) {
-      const at = path.at(-1) ?? from;
-      if (at === to) return path;
-      for (const next of STATE_TRANSITIONS[at].filter((status) => !seen.has(status))) {
-        seen.add(next);
-        longer.push([...path, next]);
-      }
+  const paths = [[from]];
+  for (const path of paths) {
+    const at = path.at(-1) ?? from;
+    if (at === to) return path.slice(1);
+    for (const next of STATE_TRANSITIONS[at].filter((status) => !seen.has(status))) {
+      seen.add(next);
+      paths.push([...path, next]);
     }
-    paths = longer;
   }
-  return undefined;
+  return [];
 }
