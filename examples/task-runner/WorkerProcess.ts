@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("worker.ts", import.meta.url));
 
-/** A worker in a process of its own. */
+/** A worker in a separate process. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  /** @param hear gets each line that the worker says. */
+  /** @param hear is called with each line that the worker prints. */
   constructor(name: string, directory: string, hear: (line: string) => void) {
     this.#child = spawn(process.execPath, ["--import", "tsx", program, name, directory], {
       stdio: ["ignore", "pipe", "inherit", "ipc"],
@@ -19,12 +19,12 @@ export class WorkerProcess {
     if (this.#child.stdout) createInterface({ input: this.#child.stdout }).on("line", hear);
   }
 
-  /** Kills it as a crash does: it gets no chance to do anything about it. */
+  /** Kills the process as a crash does: it cannot clean up. */
   kill(): void {
     this.#child.kill("SIGKILL");
   }
 
-  /** Lets it finish what it does, and waits for its end. */
+  /** Asks the worker to stop, and waits until its process has ended. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     await this.#ended;

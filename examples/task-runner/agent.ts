@@ -2,13 +2,13 @@ import { setTimeout as passes } from "node:timers/promises";
 import { AIAgent, Persistence, strategy, type PersistenceStorageProvider } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 
-/** What a task asks for. */
+/** The input of a task. */
 export interface Region {
   readonly region: string;
   readonly sales: readonly number[];
 }
 
-/** Makes the report of a region in three steps, and tells each as it begins. No step asks a model, so no key is needed. */
+/** Reports on a region in three steps, and calls `tell` as each begins. No step asks a model, so you need no API key. */
 export function reporter(
   storage: PersistenceStorageProvider,
   tell: (step: string, region: string) => void,
@@ -43,7 +43,7 @@ export function reporter(
   return agent.install(Persistence, {
     storage,
     onEvent: (event) => {
-      if (event.kind === "recovery_notice") tell(`goes on after "${event.progressSummary}" with`, event.agentId);
+      if (event.kind === "recovery_notice") tell(`continues after "${event.progressSummary}" with`, event.agentId);
     },
   });
 }

@@ -11,4 +11,4 @@ assert.match(stdout, /(ada|bob) recovered south completed/);
 assert.match(stdout, /hills {4}completed {3}hills: 115/);
 assert.equal(stdout.match(/✓/g)?.length, 7, stdout);
 assert.doesNotMatch(stdout, /✗/);
-console.log("   the killed worker's task was recovered by the other, and every task ran to its end once");
+console.log("   the other worker recovered the killed worker's task, and every task was completed once");

@@ -8,7 +8,7 @@ import { TaskManager } from "agent-persistence/task";
 import { reporter, type Region } from "./agent.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
 
-/** Eight tasks, two workers, one of which is killed in the middle of a task. Ends with 1 if a claim does not hold. */
+/** Runs eight tasks on two workers and kills one of them in the middle of a task. Exits with 1 if a claim is false. */
 const regions = ["north", "east", "south", "west", "coast", "hills", "plain", "lakes"];
 const urgent = "hills";
 const doomed = "south";
@@ -36,22 +36,25 @@ for await (const task of tasks.list()) {
 }
 const inEightDays = Date.now() + 8 * 24 * 60 * 60 * 1000;
 const { pruned } = await persistence(reporter(storage, () => {})).prune({ now: inEightDays });
-console.log(`\n${pruned.length} finished tasks were pruned, as they will be in eight days`);
+console.log(`\n${pruned.length} finished tasks were pruned, as if eight days had passed`);
 const claims: readonly (readonly [string, boolean])[] = [
   ["the urgent task was among the first to begin", begun().slice(0, 3).includes(urgent)],
   ["one worker was killed", killed() !== undefined],
-  ["the other one recovered its task", lines.some((line) => line.endsWith(`recovered ${doomed} completed`))],
-  ["it was told how far that was", lines.some((line) => line.endsWith(`after "3 sales collected" with ${doomed}`))],
-  ["what was finished before the kill was not done again", count(`collect ${doomed}`) === 1],
+  ["the other worker recovered its task", lines.some((line) => line.endsWith(`recovered ${doomed} completed`))],
+  [
+    "the other worker knew how far the task had come",
+    lines.some((line) => line.endsWith(`after "3 sales collected" with ${doomed}`)),
+  ],
+  ["the step that finished before the kill was not repeated", count(`collect ${doomed}`) === 1],
   ["every task was completed once", regions.every((region) => count(`${region} completed`) === 1)],
-  ["what was old was pruned", pruned.length === regions.length && !(await isThere())],
+  ["the old tasks were pruned", pruned.length === regions.length && !(await isThere())],
 ];
 console.log();
 for (const [claim, holds] of claims) console.log(`${holds ? "✓" : "✗"} ${claim}`);
 process.exitCode = claims.every(([, holds]) => holds) ? 0 : 1;
 await rm(directory, { recursive: true, force: true });
 
-/** Kills whoever begins the second step of the doomed task. */
+/** Kills the worker that begins the second step of the doomed task. */
 function hear(name: string, line: string): void {
   lines.push(line);
   console.log(line);

@@ -2,11 +2,11 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { reporter } from "./agent.ts";
 
-/** A worker process: `worker.ts <name> <directory>`. It works until whoever started it lets go of it. */
+/** A worker process: `worker.ts <name> <directory>`. It stops when the demo disconnects from it. */
 const [, , name = "worker", directory = ".agent-persistence"] = process.argv;
 const storage = new FilePersistenceStorageProvider({ directory });
 const stopped = new AbortController();
-process.once("disconnect", () => stopped.abort(new Error("nobody needs this worker any more")));
+process.once("disconnect", () => stopped.abort(new Error("the demo no longer needs this worker")));
 
 await using worker = new TaskWorker({
   tasks: new TaskManager({ storage }),

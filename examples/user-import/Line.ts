@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the agent program says of itself, a line of JSON at a time. */
+/** A line of JSON that the agent program prints. */
 export const Line = z.union([
   z.object({ signedUp: z.string(), added: z.boolean(), count: z.int() }),
   z.object({ waiting: z.literal(true) }),

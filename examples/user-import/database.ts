@@ -7,7 +7,7 @@ export interface User extends Person {
 
 export interface SignUp {
   readonly user: User;
-  /** Whether this call added the user, or the same call had before. */
+  /** Whether this call added the user; `false`: the same call had added the user before. */
   readonly added: boolean;
 }
 
@@ -17,8 +17,8 @@ export class UserDatabase {
 
   constructor(file: string) {
     this.#sqlite = new SQLite(file);
-    // Nothing but the id of the tool call keeps a person from being signed up twice: e-mails are not unique here, so
-    // that the demo would show it.
+    // Only the id of the tool call prevents a second sign-up: e-mails are not unique here, so that the demo would show
+    // a duplicate.
     this.#sqlite.exec(`CREATE TABLE IF NOT EXISTS users (
       id INTEGER PRIMARY KEY,
       name TEXT NOT NULL,
@@ -28,7 +28,7 @@ export class UserDatabase {
     )`);
   }
 
-  /** Signs a person up. The same call again gives the user whom it added the first time. */
+  /** Signs a person up. The same call again returns the user whom it added first. */
   add({ name, email, city }: Person, toolCallId: string): SignUp {
     const { changes } = this.#sqlite
       .prepare("INSERT INTO users (name, email, city, tool_call_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING")
@@ -37,7 +37,7 @@ export class UserDatabase {
     return { user: user as User, added: changes > 0 };
   }
 
-  /** Undoes that call; again is no harm. */
+  /** Undoes that call; repeating it does nothing. */
   remove(toolCallId: string): void {
     this.#sqlite.prepare("DELETE FROM users WHERE tool_call_id = ?").run(toolCallId);
   }

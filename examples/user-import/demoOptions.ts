@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { databaseFile } from "./agent.ts";
 
-/** What was asked for cannot be done; said in one line. */
+/** The options are invalid; the message says why in one line. */
 export class UsageError extends Error {}
 
 export interface DemoOptions {
   readonly csvFile: string;
-  /** Absent: a fresh folder. */
+  /** Absent: a new folder. */
   readonly directory: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function demoOptions(): DemoOptions {
   }
 }
 
-/** The folder for database and agent, made where it is absent. */
+/** The folder for database and agent, created if it is absent. */
 export function dataDirectory(directory: string | undefined): string {
   if (directory === undefined) return mkdtempSync(join(tmpdir(), "user-import-"));
   if (existsSync(databaseFile(directory))) {

@@ -7,13 +7,13 @@ const SignUp = z.object({
   output: z.object({ id: z.int() }),
 });
 
-/** A checkpoint, with the ids of the users who were signed up until then. */
+/** A checkpoint, with the ids of the users signed up by then. */
 export interface EarlierCheckpoint {
   readonly checkpoint: AgentCheckpointData;
   readonly userIds: ReadonlySet<number>;
 }
 
-/** The last of the checkpoints, given oldest first, by which at most that many people were signed up. */
+/** The last checkpoint, in a list from oldest to newest, with at most that many people signed up. */
 export function earlierCheckpoint(
   checkpoints: readonly AgentCheckpointData[],
   atMost: number,
@@ -27,7 +27,7 @@ export function earlierCheckpoint(
   return found;
 }
 
-/** By the calls that ended between the checkpoint before and this one. */
+/** Signed up by the calls that ended between the previous checkpoint and this one. */
 function signedUpIn({ toolCalls }: AgentCheckpointData): readonly number[] {
   return toolCalls.flatMap((call) => SignUp.safeParse(call).data?.output.id ?? []);
 }

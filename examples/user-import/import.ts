@@ -6,9 +6,9 @@ import { UserDatabase, type SignUp } from "./database.ts";
 import type { Line } from "./Line.ts";
 
 /**
- * The agent program: imports a CSV file, and says what it does in lines of JSON. Started again after a crash it goes on
- * where it stopped, with no code for that: `run` goes on with the run of this id, and once that has ended it gives back
- * the recorded answer instead of importing twice.
+ * The agent program: imports a CSV file and reports its progress in lines of JSON. After a crash it continues where it
+ * stopped, without any code for this: `run` continues the run with this id. Once that run has ended, `run` returns the
+ * recorded answer instead of importing again.
  */
 const { values } = parseArgs({
   options: { csv: { type: "string" }, directory: { type: "string" }, "halt-after": { type: "string" } },
@@ -30,7 +30,7 @@ function say(line: Line): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-/** For the demo: stands still inside the tool, its insert done, and says so until someone kills the process. */
+/** For the demo: stops inside the tool after the insert, and reports it until the demo kills the process. */
 function halted(): Promise<never> {
   return new Promise(() => setInterval(() => say({ waiting: true }), 200));
 }

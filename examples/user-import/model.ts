@@ -12,7 +12,7 @@ export interface Model {
   readonly promptExecutor: PromptExecutor;
 }
 
-/** The model that the environment names, else a script that does what a good one would. */
+/** The model that the environment names, else a script that acts like a good model. */
 export function importModel(csvFile: string): Model {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL, OPENAI_MODEL: name } = process.env;
   if (!apiKey) return { name: "scripted", promptExecutor: scriptedModel(scriptOf(csvFile)) };

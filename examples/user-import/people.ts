@@ -5,10 +5,10 @@ import { z } from "zod";
 export const Person = z.object({ name: z.string().min(1), email: z.string().min(1), city: z.string() });
 export type Person = z.infer<typeof Person>;
 
-/** What is wrong with a CSV file, in one line for the person who gave it. */
+/** A CSV file is invalid; the message says why in one line. */
 export class CsvError extends Error {}
 
-/** The people of a CSV file with the columns `name` and `email`, and perhaps `city`. */
+/** The people of a CSV file with the columns `name`, `email` and optionally `city`. */
 export function readPeople(file: string): readonly Person[] {
   const [header, ...rows] = rowsOf(file);
   if (header === undefined || rows.length === 0) throw new CsvError(`${file}: there are no people in it`);

@@ -3,7 +3,7 @@ import type { Line } from "./Line.ts";
 
 const longest = 24;
 
-/** Shows what the agent program says. */
+/** Prints a line of the agent program. */
 export function printLine(line: Line): void {
   if ("waiting" in line) console.log("   … the last call is in the database, and the agent does not know it yet");
   else if ("answer" in line) console.log(`   the model says: ${line.answer}`);
@@ -14,7 +14,7 @@ export function printLine(line: Line): void {
     );
 }
 
-/** Shows the table before and after, a line for each user who was in it. */
+/** Shows the table before and after, with a line for each user in it. */
 export function printTable(before: readonly User[], after: readonly User[]): void {
   const kept = new Set(after.map(({ id }) => id));
   console.log("     id   before   after   name");

@@ -14,7 +14,7 @@ export interface Ending {
   readonly lines: readonly Line[];
 }
 
-/** Runs the agent program in a process of its own. `onLine` sees what it says, and may kill it. */
+/** Runs the agent program in a separate process. `onLine` gets each line that it prints, and may kill it. */
 export async function runImport(
   options: Readonly<Record<string, string>>,
   onLine: (line: Line, kill: () => void) => void,

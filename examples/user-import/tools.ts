@@ -6,7 +6,7 @@ import { Person, readPeople } from "./people.ts";
 export interface ToolOptions {
   readonly csvFile: string;
   readonly database: UserDatabase;
-  /** Called with each sign-up once it is in the database, before the agent hears of it. */
+  /** Called with each sign-up once it is in the database, before the agent gets the result. */
   readonly onSignUp?: (signUp: SignUp) => void | Promise<void>;
 }
 
@@ -26,8 +26,8 @@ export function importTools({ csvFile, database, onSignUp }: ToolOptions) {
     name: "signUp",
     description: "Signs one person up, with name, email and city exactly as listed.",
     inputSchema: Person,
-    // A crash between the insert and its record leaves the call in doubt. It may simply run again: its id is the same
-    // then, and the database knows it.
+    // A crash between the insert and its record leaves the call in doubt. It may simply run again: it keeps its id, and
+    // the database knows that id.
     effect: "idempotent",
     execute: async (person, { toolCallId }) => {
       const signUp = database.add(person, toolCallId);
@@ -39,7 +39,7 @@ export function importTools({ csvFile, database, onSignUp }: ToolOptions) {
   const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(
     signUp,
     (_person, { toolCallId }) => database.remove(toolCallId),
-    // Removing by the id of the call twice is the same as once: a removal that a crash cut short runs again.
+    // Removing by the id of the call twice equals removing once: a removal that a crash interrupted runs again.
     { effect: "idempotent" },
   );
   return { tools: [listPeople, signUp], rollbackToolRegistry };

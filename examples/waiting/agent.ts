@@ -5,7 +5,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
 
-/** An order that somebody has to approve before it is paid. Every process builds the agent anew, on the same folder. */
+/** An order that a person must approve before it is paid. Every process creates the agent, on the same folder. */
 export function buyer(directory: string): AIAgent<string, string> {
   const pay = tool({
     name: "pay",

@@ -1,7 +1,7 @@
 import { AgentPersistenceError, persistence } from "agent-persistence";
 import { buyer } from "./agent.ts";
 
-/** The second process: `answer.ts <directory> <answer as JSON>`. It shows what is asked and answers; nothing runs. */
+/** The second process: `answer.ts <directory> <answer as JSON>`. It shows the question and answers it; no run starts. */
 const [, , directory = ".agent-persistence", answer = "{}"] = process.argv;
 const order = persistence(buyer(directory)).agent("order-7");
 const [request] = await order.getRequests();
@@ -14,4 +14,4 @@ if (request?.kind === "input") {
     if (!AgentPersistenceError.isInstance(error)) throw error;
     console.log(`refused: ${error.message}`);
   }
-} else console.log("nobody asks");
+} else console.log("no question is open");

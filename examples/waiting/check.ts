@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Runs each step in a process of its own, as a user would, and verifies what it prints. */
+/** Runs each step in a separate process, as a user would, and verifies its output. */
 const directory = mkdtempSync(join(tmpdir(), "waiting-"));
 
 function step(name: string, ...options: readonly string[]): string {
@@ -21,7 +21,7 @@ try {
   assert.equal(step("resume"), "waiting");
   assert.match(step("answer", '{"approved":"yes"}'), /^human_approval: May I buy a lamp\?\nrefused: .*approved/);
   assert.match(step("answer", '{"approved":true,"by":"Ada"}'), /\nanswered$/);
-  assert.equal(step("answer", '{"approved":false,"by":"Bob"}'), "nobody asks");
+  assert.equal(step("answer", '{"approved":false,"by":"Bob"}'), "no question is open");
   assert.equal(step("resume"), "bought a lamp for Ada");
   assert.equal(step("resume"), "bought a lamp for Ada");
   assert.match(readFileSync(join(directory, "payments.txt"), "utf8"), /^\S+ a lamp\n$/);

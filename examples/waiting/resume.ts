@@ -1,6 +1,6 @@
 import { buyer } from "./agent.ts";
 
-/** The third process: `resume.ts <directory>`. The agent goes on with the answer. */
+/** The third process: `resume.ts <directory>`. The agent continues with the answer. */
 const [, , directory = ".agent-persistence"] = process.argv;
 const result = await buyer(directory).resume({ agentId: "order-7" });
 console.log(result.status === "completed" ? result.output : result.status);
