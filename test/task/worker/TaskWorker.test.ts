@@ -13,9 +13,9 @@ import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Reservations } from "agent-persistence/workspace";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
-import { testDirectory } from "../storage/file/support/fixture.ts";
-import { logStorages } from "../persistence/support/storages.ts";
+import { durableAgent, Fault } from "../../persistence/support/durableAgent.ts";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 
 /** Opens when it is told to. */

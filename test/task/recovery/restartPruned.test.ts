@@ -2,9 +2,9 @@ import { persistence, RollbackToolRegistry, storageKey, strategy, type AgentCont
 import { TaskManager } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
-import { World } from "../persistence/support/World.ts";
+import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { World } from "../../persistence/support/World.ts";
 
 const round = storageKey("round", z.number());
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { repository } from "./compile.ts";
+import { repository } from "../compile.ts";
 import { problemsOf, testsIn } from "./namedTests.ts";
 
 const page = readFileSync(`${repository}docs/guarantees.md`, "utf8");

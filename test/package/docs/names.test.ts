@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { repository } from "./compile.ts";
+import { repository } from "../compile.ts";
 
 /**
  * docs/names.md maps every name of the two designs to ours, in tables "| design | ours | where |". `where` holds one or

@@ -2,9 +2,9 @@ import { printEvents, type PersistenceEvent } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
-import { defaultLoop } from "../persistence/support/defaultLoop.ts";
-import { durableAgent } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
+import { defaultLoop } from "../../persistence/support/defaultLoop.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
 
 /** Moves a task by every call there is. */
 async function moveAbout(tasks: TaskManager): Promise<void> {

@@ -5,10 +5,10 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
-import { retryAfterMs } from "../../src/task/worker/TaskBackoff.ts";
-import { durableAgent } from "../persistence/support/durableAgent.ts";
-import { logStorages, type Opened } from "../persistence/support/storages.ts";
-import { segmentPaths, testDirectory } from "../storage/file/support/fixture.ts";
+import { retryAfterMs } from "../../../src/task/worker/TaskBackoff.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { logStorages, type Opened } from "../../persistence/support/storages.ts";
+import { segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 
 const pollMs = 1000;

@@ -4,8 +4,8 @@ import { recoverTasks, TaskManager, type RecoverAllOptions } from "agent-persist
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { logStorages } from "../persistence/support/storages.ts";
-import { recordsOf } from "../persistence/support/stored.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { recordsOf } from "../../persistence/support/stored.ts";
 
 /** An agent with the default strategy and one tool, whose first turn uses it. */
 function definition(storage: LogPersistenceStorageProvider, toolName: string, execute: () => void = () => {}) {

@@ -5,9 +5,9 @@ import { TaskManager, TaskWorker, type Task } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault } from "../persistence/support/durableAgent.ts";
-import { logStorages, type Opened } from "../persistence/support/storages.ts";
-import { temporaryFolder } from "../workspace/fixture.ts";
+import { Fault } from "../../persistence/support/durableAgent.ts";
+import { logStorages, type Opened } from "../../persistence/support/storages.ts";
+import { temporaryFolder } from "../../workspace/fixture.ts";
 
 type Work = (write: (path: string, content: string) => Promise<unknown>, context: AgentContext) => Promise<unknown>;
 

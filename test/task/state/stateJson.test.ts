@@ -4,7 +4,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskStatus, type Task } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { agentPath, testDirectory } from "../storage/file/support/fixture.ts";
+import { agentPath, testDirectory } from "../../storage/file/support/fixture.ts";
 import { wayTo } from "./tasksInEachStatus.ts";
 
 const statuses = Object.values(TaskStatus);

@@ -1,8 +1,8 @@
 import { printEvents, strategy, type AgentContext, type PersistenceEvent } from "agent-persistence";
 import { recoverTask, TaskManager } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
+import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
 
 /** Says how far it is, and stops in its third node. */
 const reporting = (fault: Fault) =>

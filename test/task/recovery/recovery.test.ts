@@ -17,13 +17,13 @@ import {
   type RecoveryParticipant,
 } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
-import { requiringAgent } from "../persistence/support/requiringAgent.ts";
-import { logStorages, storages } from "../persistence/support/storages.ts";
-import { recordsOf } from "../persistence/support/stored.ts";
-import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
-import { testDirectory } from "../storage/file/support/fixture.ts";
-import { offeredOptions } from "../../src/task/recovery/offeredOptions.ts";
+import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { requiringAgent } from "../../persistence/support/requiringAgent.ts";
+import { logStorages, storages } from "../../persistence/support/storages.ts";
+import { recordsOf } from "../../persistence/support/stored.ts";
+import { TestEnvironment } from "../../persistence/support/TestEnvironment.ts";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
+import { offeredOptions } from "../../../src/task/recovery/offeredOptions.ts";
 
 const steps = ["find_checkpoint", "verify_environment", "restore_state", "resume_execution"];
 const modified: EnvironmentMismatch = {

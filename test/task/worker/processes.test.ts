@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { bundleWorker } from "../kill/bundleWorker.ts";
-import { temporaryDirectory } from "../kill/temporaryDirectory.ts";
-import { testDirectory } from "../storage/file/support/fixture.ts";
+import { bundleWorker } from "../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
 import type { WorkerProcessOptions } from "./workerProcess.ts";
 
 const children = new Set<ChildProcess>();
@@ -28,7 +28,7 @@ describe("workers in two processes", () => {
   let programs = "";
   beforeAll(async () => {
     programs = await temporaryDirectory();
-    program = await bundleWorker(programs, "../task/workerProcess.ts");
+    program = await bundleWorker(programs, "../task/worker/workerProcess.ts");
   });
   afterAll(() => rm(programs, { recursive: true, force: true }));
   afterEach(() => {

@@ -1,7 +1,7 @@
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { durableAgent } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
 import { oneNode } from "./oneNode.ts";
 
 const reserves = [{ path: "a", operation: "write" }] as const;

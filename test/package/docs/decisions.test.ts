@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { repository } from "./compile.ts";
+import { repository } from "../compile.ts";
 
 it("docs/decisions/README.md lists every decision, under the title of its page", () => {
   const folder = `${repository}docs/decisions/`;

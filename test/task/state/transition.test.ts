@@ -10,7 +10,7 @@ import {
   type Task,
 } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { exampleData, exampleTask } from "./exampleTask.ts";
+import { exampleData, exampleTask } from "../exampleTask.ts";
 
 const at = "2026-01-02T00:00:00.000Z";
 const statuses = Object.values(TaskStatus);

@@ -2,8 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeEnvironment } from "agent-persistence/task";
 import { expect, it } from "vitest";
-import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { testDirectory } from "../storage/file/support/fixture.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
 
 it("nodeEnvironment hashes files, relative to a directory, and knows folders from files", async () => {
   const directory = await testDirectory();

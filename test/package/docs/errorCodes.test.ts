@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
-import { repository } from "./compile.ts";
+import { repository } from "../compile.ts";
 
 /**
  * docs/errors.md lists every error in a table whose first two columns are the code and the class, both in backticks:

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { repository } from "./compile.ts";
+import { repository } from "../compile.ts";
 
 /** A test that a page names: "`test/….test.ts`: "beginning of its title"". */
 export interface NamedTest {

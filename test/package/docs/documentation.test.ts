@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { codeGroups } from "./codeBlocks.ts";
-import { againstSource, complaintsOf, programOf, repository } from "./compile.ts";
+import { againstSource, complaintsOf, programOf, repository } from "../compile.ts";
 
 const pages = [
   "README.md",

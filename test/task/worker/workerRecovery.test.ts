@@ -4,11 +4,11 @@ import type { PersistenceEvent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type RecoveryHandlers, type TaskOutcome } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
-import { requiringAgent } from "../persistence/support/requiringAgent.ts";
-import { logStorages, type Opened } from "../persistence/support/storages.ts";
-import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
-import { agentPath, testDirectory } from "../storage/file/support/fixture.ts";
+import { Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { requiringAgent } from "../../persistence/support/requiringAgent.ts";
+import { logStorages, type Opened } from "../../persistence/support/storages.ts";
+import { TestEnvironment } from "../../persistence/support/TestEnvironment.ts";
+import { agentPath, testDirectory } from "../../storage/file/support/fixture.ts";
 
 /** Tasks of which a crash left one in progress at its second node. */
 class Scene {

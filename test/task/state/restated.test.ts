@@ -5,10 +5,10 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, type Task } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { durableAgent, Fault, Stopped } from "../persistence/support/durableAgent.ts";
-import { recordsOf } from "../persistence/support/stored.ts";
-import { logStorages } from "../persistence/support/storages.ts";
-import { agentPath, testDirectory } from "../storage/file/support/fixture.ts";
+import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { recordsOf } from "../../persistence/support/stored.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { agentPath, testDirectory } from "../../storage/file/support/fixture.ts";
 
 const rounds = 150;
 const inputRequest = "in".padEnd(20_000, ".");

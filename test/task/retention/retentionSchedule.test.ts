@@ -3,9 +3,9 @@ import { diskUsage, RetentionSchedule, type RetentionScheduleOptions } from "age
 import { SimulatedClock } from "agent-persistence/testing";
 import { tmpdir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
-import { durableAgent } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
-import { delegatingOwner } from "../testing/delegatingLog.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { delegatingOwner } from "../../testing/delegatingLog.ts";
 
 const minute = 60 * 1000;
 const hour = 60 * minute;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
-const repository = fileURLToPath(new URL("../../", import.meta.url));
+const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const { files } = JSON.parse(readFileSync(`${repository}package.json`, "utf8")) as {
   readonly files: readonly string[];
 };

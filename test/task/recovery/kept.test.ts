@@ -3,9 +3,9 @@ import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { durableAgent } from "../persistence/support/durableAgent.ts";
-import { logStorages } from "../persistence/support/storages.ts";
-import { wayTo } from "./tasksInEachStatus.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { wayTo } from "../state/tasksInEachStatus.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const echo = strategy<string, string>("echo", (g) => g.edge(g.start, g.finish));

@@ -14,9 +14,9 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { expectedData, moveTo, wayTo } from "./tasksInEachStatus.ts";
-import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
-import { logStorages, RowsProvider, type Opened } from "../persistence/support/storages.ts";
+import { expectedData, moveTo, wayTo } from "../state/tasksInEachStatus.ts";
+import { durableAgent, Fault } from "../../persistence/support/durableAgent.ts";
+import { logStorages, RowsProvider, type Opened } from "../../persistence/support/storages.ts";
 
 const statuses = Object.values(TaskStatus);
 const time = "2026-01-01T00:00:00.000Z";
