@@ -29,3 +29,14 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   }
   return bytes;
 }
+
+/** The parts, one after another. */
+export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

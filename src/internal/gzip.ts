@@ -1,3 +1,5 @@
+import { concatenated } from "./bytes.ts";
+
 /** Compresses bytes with `CompressionStream`. */
 export function gzip(bytes: Uint8Array): Promise<Uint8Array> {
   return collect(streamOf(bytes).pipeThrough(new CompressionStream("gzip")), Number.POSITIVE_INFINITY);
@@ -27,11 +29,5 @@ async function collect(stream: ReadableStream<Uint8Array>, limit: number): Promi
     if (total > limit) throw new RangeError(`more than ${limit} bytes`);
     chunks.push(chunk);
   }
-  const whole = new Uint8Array(total);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
+  return concatenated(chunks);
 }

@@ -16,6 +16,13 @@ export interface AppendOptions {
 /** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
 export type AppendListener = (records: readonly AgentRecord[], summary: AgentSummary | undefined) => void;
 
+interface AppendQueueOptions {
+  readonly blobs: BlobStore;
+  readonly agentId: string;
+  readonly compressThresholdBytes: number;
+  readonly onAppended: AppendListener;
+}
+
 interface Batch {
   readonly records: AgentRecord[];
   readonly uploads: BlobUpload[];
@@ -32,27 +39,16 @@ interface Batch {
  */
 export class AppendQueue {
   readonly #log: OwnedLog;
-  readonly #blobs: BlobStore;
-  readonly #agentId: string;
-  readonly #onAppended: AppendListener;
-  readonly #compressThresholdBytes: number;
+  readonly #options: AppendQueueOptions;
   #position: number;
   #open: Batch | undefined;
   #inFlight: Batch | undefined;
   #draining = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(
-    log: OwnedLog,
-    blobs: BlobStore,
-    agentId: string,
-    options: { readonly compressThresholdBytes: number; readonly onAppended: AppendListener },
-  ) {
+  constructor(log: OwnedLog, options: AppendQueueOptions) {
     this.#log = log;
-    this.#blobs = blobs;
-    this.#agentId = agentId;
-    this.#onAppended = options.onAppended;
-    this.#compressThresholdBytes = options.compressThresholdBytes;
+    this.#options = options;
     this.#position = log.position;
   }
 
@@ -98,14 +94,16 @@ export class AppendQueue {
 
   async #append(batch: Batch): Promise<void> {
     try {
-      await putBlobs(this.#blobs, this.#agentId, this.#log.generation, batch.uploads, this.#compressThresholdBytes);
+      const { blobs, agentId, compressThresholdBytes, onAppended } = this.#options;
+      const { generation } = this.#log;
+      await putBlobs(blobs, agentId, generation, batch.uploads, compressThresholdBytes);
       const { records, snapshot, summary } = batch;
-      const id = `${this.#log.generation}-${this.#position + 1}`;
+      const id = `${generation}-${this.#position + 1}`;
       this.#position = await this.#log.append(
         { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
-      this.#onAppended(records, summary);
+      onAppended(records, summary);
       batch.resolve();
     } catch (error) {
       this.#failure = { error };

@@ -103,7 +103,8 @@ export class Journal implements AsyncDisposable {
     this.#recordLog = log;
     this.#owned = owned;
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
-    this.#queue = new AppendQueue(owned, log.blobs, options.agentId, { compressThresholdBytes, onAppended });
+    const { blobs } = log;
+    this.#queue = new AppendQueue(owned, { blobs, agentId: this.agentId, compressThresholdBytes, onAppended });
   }
 
   /**

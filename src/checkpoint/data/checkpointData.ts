@@ -54,16 +54,16 @@ export function checkpointData(
       Object.freeze(
         Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)])),
       ),
-    ...settingsOf(opened),
+    // An imported checkpoint without a model is stored with an empty name.
+    model: () => opened().state.settings?.model || undefined,
+    modelParameters: () => opened().reader.read(opened().state.settings?.parameters),
+    tools: () => opened().state.settings?.tools ?? [],
     toolCalls: () => toolCallsSince(index, point, opened()),
     fileChanges: () => fileChangesSince(index, point, opened()),
     decisions: () =>
-      opened().state.decisions.map(({ node, at, decision, reason }) => ({
-        decision,
-        ...(reason !== undefined && { reason }),
-        nodeId: node,
-        decidedAt: new Date(at).toISOString(),
-      })),
+      opened().state.decisions.map(({ node: nodeId, at, decision, reason }) =>
+        withoutUndefined({ decision, reason, nodeId, decidedAt: new Date(at).toISOString() }),
+      ),
     recoveryInfo: () => recoveryInfo(record.node, opened().state.requirements),
     strategyFingerprint: () => opened().state.structure?.fingerprint,
   }) as unknown as AgentCheckpointData;
@@ -84,40 +84,29 @@ function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): O
   return { state, reader: new ValueReader(state, blobs) };
 }
 
-function settingsOf(opened: () => Opened): Record<string, () => unknown> {
-  return {
-    // An imported checkpoint without a model is stored with an empty name.
-    model: () => opened().state.settings?.model || undefined,
-    modelParameters: () => {
-      const slot = opened().state.settings?.parameters;
-      return slot === undefined ? undefined : opened().reader.read(slot);
-    },
-    tools: () => opened().state.settings?.tools ?? [],
-  };
-}
-
 function toolCallsSince(index: LogProjection, point: CheckpointPoint, { state, reader }: Opened): unknown {
-  const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
-  const calls = [...state.calls.values()].filter(
-    (call) => call.outcome && call.order > from && call.order < point.order,
-  );
+  const isSince = sinceParent(index, point);
+  const calls = [...state.calls.values()].filter((call) => call.outcome && isSince(call));
   return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
 }
 
 function fileChangesSince(index: LogProjection, point: CheckpointPoint, { reader }: Opened): FileChanges {
-  const from = point.parent === undefined ? -1 : (index.checkpoints.get(point.parent)?.order ?? -1);
-  const notes = index.notes.filter(
-    ({ record, order }) =>
-      record.key === fileNoteKey && record.lane === point.record.lane && order > from && order < point.order,
-  );
+  const isSince = sinceParent(index, point);
+  const notes = index.notes
+    .filter(isSince)
+    .filter(({ record }) => record.key === fileNoteKey && record.lane === point.record.lane);
   return summarizeFileChanges(notes.flatMap(({ record }) => fileChangesIn(reader.read(record.value))));
+}
+
+function sinceParent({ checkpoints }: LogProjection, point: CheckpointPoint) {
+  const from = checkpoints.get(point.parent ?? -1)?.order ?? -1;
+  return ({ order }: { readonly order: number }): boolean => order > from && order < point.order;
 }
 
 /** Adds properties that are computed when they are first read, and that look like ordinary data. */
 function lazily(target: object, members: Readonly<Record<string, () => unknown>>): object {
   for (const [name, compute] of Object.entries(members)) {
-    const value = once(compute);
-    Object.defineProperty(target, name, { enumerable: true, configurable: false, get: value });
+    Object.defineProperty(target, name, { enumerable: true, configurable: false, get: once(compute) });
   }
   return target;
 }

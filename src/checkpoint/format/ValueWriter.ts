@@ -66,7 +66,8 @@ export class ValueWriter {
    */
   byValue(message: Message, subject: string): StoredValue {
     const slot = encodeValue(message, subject);
-    if (!this.#isLarge(slot) || message.role !== "tool" || !isToolMessage(message)) return this.#externalise(slot);
+    const isLargeResult = message.role === "tool" && isToolMessage(message) && this.#largeText(slot) !== undefined;
+    if (!isLargeResult) return this.#externalise(slot);
     return {
       $outcomes: message.content.map((content): StoredResult => {
         const { output, ...part } = content as Extract<typeof content, { type: "tool-result" }>;
@@ -103,16 +104,14 @@ export class ValueWriter {
     return isMessage ? this.byValue(value as Message, subject) : this.value(value, subject);
   }
 
-  /** Whether a message stands in the log as an answer. */
+  /** Whether the log has the message as an answer. */
   isAnswer(message: Message): boolean {
     return this.#answers.has(message);
   }
 
   noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
-    this.#answers.set(
-      message,
-      within === undefined ? [visit[0], visit[1], request] : [visit[0], visit[1], request, within],
-    );
+    const [base, ordinal] = visit;
+    this.#answers.set(message, within === undefined ? [base, ordinal, request] : [base, ordinal, request, within]);
   }
 
   noteOutcome(call: string, output: unknown): void {
@@ -147,7 +146,7 @@ export class ValueWriter {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }
 
-  /** How many blobs are on their way. */
+  /** The number of blobs on their way. */
   get uploads(): number {
     return this.#uploads.length;
   }
@@ -189,10 +188,6 @@ export class ValueWriter {
     return { $blob: cell };
   }
 
-  #isLarge(slot: StoredValue): boolean {
-    return this.#largeText(slot) !== undefined;
-  }
-
   /** The text of a value that is to be a blob. */
   #largeText(slot: StoredValue): { readonly text: string; readonly bytes: number } | undefined {
     if (estimateBytes(slot) * 3 <= this.#threshold) return undefined;
@@ -208,10 +203,6 @@ function isToolMessage(value: object): boolean {
 }
 
 function isToolResult(part: unknown): boolean {
-  return (
-    typeof part === "object" &&
-    part !== null &&
-    (part as { readonly type?: unknown }).type === "tool-result" &&
-    "output" in part
-  );
+  if (typeof part !== "object" || part === null) return false;
+  return "type" in part && part.type === "tool-result" && "output" in part;
 }

@@ -1,32 +1,17 @@
-import type { HistoryChange } from "../messages/MessageHistory.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { HistoryChange, NumberedMessage } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { ValueWriter } from "./ValueWriter.ts";
 
 /** The records that say how a history changed. @throws NotSerializableError */
 export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: ValueWriter): AgentRecord[] {
   return changes.flatMap((change): AgentRecord[] => {
-    if (change.kind === "append") {
-      return change.messages.map(({ number, message }) => ({
-        kind: "message",
-        lane,
-        number,
-        message: writer.message(message, `message ${number}`),
-      }));
-    }
-    const insert = change.insert.map(({ number, message }) => ({
-      number,
-      message: writer.message(message, `message ${number}`),
-    }));
-    return [
-      {
-        kind: "edit",
-        lane,
-        remove: change.remove,
-        insert,
-        ...(change.before !== undefined && { before: change.before }),
-        ...(change.trim && { trim: true }),
-      },
-    ];
+    const written = (messages: readonly NumberedMessage[]) =>
+      messages.map(({ number, message }) => ({ number, message: writer.message(message, `message ${number}`) }));
+    if (change.kind === "append")
+      return written(change.messages).map((fields) => ({ kind: "message", lane, ...fields }));
+    const { remove, insert, before, trim } = change;
+    return [withoutUndefined({ kind: "edit", lane, remove, insert: written(insert), before, trim })];
   });
 }
 

@@ -1,3 +1,5 @@
+import { concatenated } from "../../internal/bytes.ts";
+
 /** A pack is closed when it has this many bytes: what is read at once to get at one content stays small. */
 const packBytes = 4 * 1024 * 1024;
 
@@ -19,14 +21,4 @@ export function packsOf(
     bytes: concatenated(group.map(([, bytes]) => bytes)),
     contents: group.map(([hash, bytes]) => [hash, bytes.length] as const),
   }));
-}
-
-function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

@@ -33,10 +33,8 @@ export function neededContents(
     if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);
   }
-  const states = [...spans.values()].flatMap((files) =>
-    [...files.values()].flatMap(({ before, after }) => [before, after]),
-  );
-  for (const state of states) if (state?.kind === "file") needed.add(state.hash);
+  for (const { before, after } of [...spans.values()].flatMap((files) => [...files.values()]))
+    for (const state of [before, after]) if (state?.kind === "file") needed.add(state.hash);
   return needed;
 }
 

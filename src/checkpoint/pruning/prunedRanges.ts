@@ -18,22 +18,16 @@ export function prunedRanges(entries: readonly Entry[]): Removal {
   const gaps: PrunedGap[] = [];
   let before = { position: (entries[0]?.position ?? 1) - 1, checksum: "" };
   let generation = 0;
+  const removeUpTo = (last: number, after: string) =>
+    last > before.position && gaps.push({ first: before.position + 1, last, before: before.checksum, after });
   for (const entry of entries) {
     if (entry.generation === generation) continue;
     generation = entry.generation;
-    if (entry.position > before.position + 1) gaps.push(gapUpTo(before, entry.position - 1, entry.prev));
+    removeUpTo(entry.position - 1, entry.prev);
     before = entry;
   }
   const last = entries.at(-1);
-  if (last && last.position > before.position) gaps.push(gapUpTo(before, last.position, last.checksum));
+  if (last) removeUpTo(last.position, last.checksum);
   const goes = (position: number) => gaps.some(({ first, last: end }) => first <= position && position <= end);
   return { gaps, positions: entries.map(({ position }) => position).filter(goes) };
-}
-
-function gapUpTo(
-  before: { readonly position: number; readonly checksum: string },
-  last: number,
-  after: string,
-): PrunedGap {
-  return { first: before.position + 1, last, before: before.checksum, after };
 }
