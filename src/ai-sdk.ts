@@ -5,7 +5,7 @@ export type {
   AiSdkGeneration,
   AiSdkLanguageModel,
 } from "./integrations/ai-sdk/AiSdkLanguageModel.ts";
-export type { AiSdkModels } from "./integrations/ai-sdk/modelNamed.ts";
+export type { AiSdkModels } from "./integrations/ai-sdk/aiSdkExecutor.ts";
 export { InvalidModelParametersError } from "./errors/model/InvalidModelParametersError.ts";
 export { UnusableModelAnswerError } from "./errors/model/UnusableModelAnswerError.ts";
 export { ModelNotAvailableError } from "./errors/model/ModelNotAvailableError.ts";

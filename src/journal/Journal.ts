@@ -13,11 +13,10 @@ import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import { AgentLog } from "../storage/AgentLog.ts";
+import { AgentLog, withLastCheckpoint } from "../storage/AgentLog.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { LogCapabilities, OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
-import { withLastCheckpoint } from "../storage/withLastCheckpoint.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 

@@ -1,21 +1,25 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { emptyState, foldTo, type AgentState } from "../checkpoint/state/AgentState.ts";
-import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { checkpointData } from "../checkpoint/data/checkpointData.ts";
-import { LogProjection, type CheckpointPoint } from "../checkpoint/state/LogProjection.ts";
-import type { Entry } from "../checkpoint/records/Entry.ts";
-import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
-import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import { validateRecord } from "../checkpoint/format/validateRecord.ts";
+import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
-import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
+import { type AgentState, emptyState, foldTo } from "../checkpoint/state/AgentState.ts";
+import { type CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { type BlobTexts, ValueReader } from "../checkpoint/state/ValueReader.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";
+import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
+import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
+import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
-import { readBlob } from "./readBlob.ts";
+import { gunzip } from "../internal/gzip.ts";
+import type { BlobStore } from "./BlobStore.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
-import { withLastCheckpoint } from "./withLastCheckpoint.ts";
+import { maximumCompressedTextBytes } from "./putBlobs.ts";
 
 /** One agent's log as read: indexed, with the blobs that it refers to. */
 export class AgentLog {
@@ -152,4 +156,54 @@ async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells
     }
   }
   return texts;
+}
+
+const decoder = new TextDecoder();
+
+/** The text of a blob; `undefined` when it is missing. @throws CorruptBlobError */
+export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell): Promise<string | undefined> {
+  const [reference, length, hash] = cell;
+  const bytes = await blobs.get(agentId, reference);
+  if (bytes === undefined || hash === undefined) return bytes && decoder.decode(bytes);
+  // A length that nothing was ever stored with: whoever changed it wants the memory filled.
+  if (length > maximumCompressedTextBytes)
+    throw new CorruptBlobError(agentId, reference, `is said to hold ${length} bytes, more than is ever compressed`);
+  try {
+    return decoder.decode(await gunzip(bytes, length));
+  } catch (cause) {
+    throw new CorruptBlobError(agentId, reference, `cannot be decompressed to the ${length} bytes stated`, { cause });
+  }
+}
+
+/** An error about a damaged log with the last checkpoint before the damage; any other error as it is. */
+export async function withLastCheckpoint(error: unknown, log: RecordLog, agentId: string): Promise<unknown> {
+  if (!(error instanceof CorruptLogError)) return error;
+  const lastCheckpointId = await lastReadable(log, agentId);
+  if (lastCheckpointId === undefined) return error;
+  const { file, line, lastPosition, found } = error;
+  return new CorruptLogError(
+    error.agentId,
+    {
+      file,
+      ...(line !== undefined && { line }),
+      ...(lastPosition !== undefined && { lastPosition }),
+      lastCheckpointId,
+    },
+    found,
+  );
+}
+
+function lastCheckpointOf({ generation, records }: Entry): string | undefined {
+  const record = records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
+  return record && (record.id ?? `${generation}-${record.version}`);
+}
+
+async function lastReadable(log: RecordLog, agentId: string): Promise<string | undefined> {
+  let last: string | undefined;
+  try {
+    for await (const entry of log.read(agentId)) last = lastCheckpointOf(entry) ?? last;
+  } catch {
+    // Here the damage begins.
+  }
+  return last;
 }

@@ -14,3 +14,10 @@ export interface BlobStore {
   /** Removes a blob; nothing happens when it is not there. */
   delete(agentId: string, reference: string): Promise<void>;
 }
+
+/** For storages that refer to no blob: nothing is stored and nothing is found. */
+export const noBlobStore: BlobStore = {
+  put: async (_agentId, generation) => `blob://${"0".repeat(64)}-${generation}`,
+  get: async () => undefined,
+  delete: async () => {},
+};

@@ -1,8 +1,7 @@
 import { providerSeparationTests } from "./provider/providerSeparationTests.ts";
 import { isolationTests } from "./provider/isolationTests.ts";
-import { orderTests } from "./provider/orderTests.ts";
+import { orderTests, reopenTests } from "./provider/orderTests.ts";
 import type { ProviderTest } from "./provider/providerTest.ts";
-import { reopenTests } from "./provider/reopenTests.ts";
 import { valueTests } from "./provider/valueTests.ts";
 
 /**

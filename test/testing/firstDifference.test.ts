@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeValue } from "../../src/testing/support/describeValue.ts";
-import { firstDifference } from "../../src/testing/support/firstDifference.ts";
+import { describeValue, firstDifference } from "../../src/testing/support/Expectations.ts";
 
 const own = (text: string) => JSON.parse(text) as unknown;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FileRecordLog } from "../../src/file.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
-import { NoRecordLog } from "../../src/storage/none/NoRecordLog.ts";
+import { NoRecordLog } from "../../src/storage/none/NoPersistenceStorageProvider.ts";
 import { recordLogConformance, SimulatedClock, type RecordLogHarness } from "../../src/testing.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";

@@ -1,12 +1,12 @@
 import type { PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
+import { ModelNotAvailableError } from "../../errors/model/ModelNotAvailableError.ts";
+import { ModelRequestError } from "../../errors/model/ModelRequestError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
-import { answerOf, type AiSdkAnswer } from "./answerOf.ts";
+import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
-import { modelNamed, type AiSdkModels } from "./modelNamed.ts";
-import { requestErrorOf } from "./requestErrorOf.ts";
 
 /** Options of {@link aiSdkExecutor}. */
 export interface AiSdkExecutorOptions {
@@ -71,4 +71,68 @@ async function generate(model: AiSdkLanguageModel, request: PromptRequest): Prom
     request.abortSignal.throwIfAborted();
     throw requestErrorOf(model, cause);
   }
+}
+
+/** What the AI SDK's errors say of a failed call, those of its gateway included. */
+interface CallFailure {
+  readonly statusCode?: unknown;
+  readonly isRetryable?: unknown;
+  readonly responseHeaders?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Whatever a model's call failed with, as an error whose code a caller can rely on. */
+export function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): ModelRequestError {
+  const failure: CallFailure = typeof cause === "object" && cause !== null ? cause : {};
+  const retryAfterMs = retryAfterMsOf(failure.responseHeaders ?? {});
+  return new ModelRequestError({
+    model: model.modelId,
+    provider: model.provider,
+    retryable: failure.isRetryable === true,
+    ...(typeof failure.statusCode === "number" && { statusCode: failure.statusCode }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    cause,
+  });
+}
+
+function retryAfterMsOf(headers: Readonly<Record<string, string | undefined>>): number | undefined {
+  const ms = Number(headers["retry-after-ms"] ?? Number.NaN);
+  if (ms >= 0) return ms;
+  const after = headers["retry-after"] ?? "";
+  if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000;
+  // The provider's own clock: ours may differ.
+  const wait = Date.parse(after) - Date.parse(headers["date"] ?? "");
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+/** One model, or a function that gives the model of a name. A provider of the AI SDK is such a function. */
+export type AiSdkModels = AiSdkLanguageModel | ((name: string) => AiSdkLanguageModel | PromiseLike<AiSdkLanguageModel>);
+
+const versions: readonly string[] = ["v2", "v3", "v4"] satisfies AiSdkLanguageModel["specificationVersion"][];
+
+/** The model of that name. */
+export async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
+  const model: Partial<AiSdkLanguageModel> | undefined =
+    typeof models === "function" ? await made(models, name) : models;
+  if (model === undefined || model === null)
+    throw new ModelNotAvailableError(name, "the function gave no model for it");
+  if (!versions.includes(model.specificationVersion ?? "")) throw new ModelNotAvailableError(name, unsupported(model));
+  if (typeof models !== "function" && models.modelId !== name) throw new ModelNotAvailableError(name, only(models));
+  return model as AiSdkLanguageModel;
+}
+
+async function made(make: (name: string) => unknown, name: string): Promise<Partial<AiSdkLanguageModel> | undefined> {
+  try {
+    return (await make(name)) as Partial<AiSdkLanguageModel> | undefined;
+  } catch (cause) {
+    throw new ModelNotAvailableError(name, cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function unsupported({ specificationVersion }: Partial<AiSdkLanguageModel>): string {
+  const found = specificationVersion === undefined ? "none" : JSON.stringify(specificationVersion);
+  return `its specification version is ${found}, supported are ${versions.join(", ")} (AI SDK 5 to 7)`;
+}
+
+function only({ modelId }: AiSdkLanguageModel): string {
+  return `this executor has only ${JSON.stringify(modelId)}; ask for that, or give aiSdkExecutor a function (name) => model`;
 }

@@ -1,8 +1,9 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
 import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
-import { assistantMessageOf } from "./assistantMessageOf.ts";
+import { messageDataOf, type TaggedFileData } from "./fileData.ts";
+import { toolInputOf } from "./jsonValueOf.ts";
 
 /** What the executor made of a model's answer. */
 export interface AiSdkAnswer extends PromptAnswer {
@@ -39,4 +40,58 @@ function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {
 function saysSomething({ content }: AssistantMessage): boolean {
   if (typeof content === "string") return content !== "";
   return content.some((part) => part.type !== "reasoning" && (part.type !== "text" || part.text.trim() !== ""));
+}
+
+/** The parts of a model's answer that all versions of the specification share. */
+type GeneratedPart = { readonly providerMetadata?: ProviderOptions } & (
+  | { readonly type: "text" | "reasoning"; readonly text: string }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: string | Uint8Array | TaggedFileData }
+  | ToolCall
+  | { readonly type: "source" }
+);
+
+interface ToolCall {
+  readonly type: "tool-call";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: string;
+  readonly providerExecuted?: boolean;
+}
+
+/**
+ * A model's answer as a message. What the provider attached to a part is kept as options of that part, since the
+ * provider wants it back (the signature of a reasoning, say). Sources are left out: no provider wants them back.
+ *
+ * @param refuse - throws, saying what was found that a message cannot keep
+ */
+export function assistantMessageOf(
+  content: readonly { readonly type: string }[],
+  refuse: (found: string) => never,
+): AssistantMessage {
+  const parts = content.flatMap((part) => partOf(part as GeneratedPart, refuse) ?? []);
+  return { role: "assistant", content: parts };
+}
+
+function partOf(part: GeneratedPart, refuse: (found: string) => never): ContentPart | undefined {
+  const options = part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata };
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? undefined : { type: "text", text: part.text, ...options };
+    case "reasoning":
+      return { type: "reasoning", text: part.text, ...options };
+    case "file":
+      return { type: "file", data: messageDataOf(part.data), mediaType: part.mediaType, ...options };
+    case "source":
+      return undefined;
+    case "tool-call":
+      return { ...toolCallOf(part, refuse), ...options };
+    default:
+      return refuse(`a part of type ${JSON.stringify((part as { readonly type: string }).type)}`);
+  }
+}
+
+function toolCallOf(call: ToolCall, refuse: (found: string) => never): ContentPart {
+  const { toolCallId, toolName, input } = call;
+  if (call.providerExecuted === true) refuse(`a call that the provider executes itself (${JSON.stringify(toolName)})`);
+  return { type: "tool-call", toolCallId, toolName, input: toolInputOf(input) };
 }

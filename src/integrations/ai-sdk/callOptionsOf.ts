@@ -1,8 +1,8 @@
 import type { PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
+import { InvalidModelParametersError } from "../../errors/model/InvalidModelParametersError.ts";
 import { ToolSchemaError } from "../../errors/model/ToolSchemaError.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
-import { callParametersOf } from "./callParametersOf.ts";
 import { fileDataOf, taggedFileDataOf } from "./fileData.ts";
 import { promptOf } from "./promptOf.ts";
 import { z } from "zod";
@@ -34,4 +34,50 @@ export function functionToolOf({ name, description, inputSchema }: AnyTool): AiS
   } catch (cause) {
     throw new ToolSchemaError(name, { cause });
   }
+}
+
+const toolChoice = z.union([
+  z.strictObject({ type: z.enum(["auto", "none", "required"]) }),
+  z.strictObject({ type: z.literal("tool"), toolName: z.string() }),
+]);
+
+const responseFormat = z.union([
+  z.strictObject({ type: z.literal("text") }),
+  z.strictObject({
+    type: z.literal("json"),
+    schema: z.record(z.string(), z.unknown()).optional(),
+    name: z.string().optional(),
+    description: z.string().optional(),
+  }),
+]);
+
+// No headers: parameters are stored with every checkpoint that changes them, and headers hold keys.
+const callParameters = z.strictObject({
+  maxOutputTokens: z.int().positive().optional(),
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  topK: z.number().optional(),
+  presencePenalty: z.number().optional(),
+  frequencyPenalty: z.number().optional(),
+  stopSequences: z.array(z.string()).optional(),
+  seed: z.int().optional(),
+  reasoning: z.string().optional(),
+  toolChoice: toolChoice.optional(),
+  responseFormat: responseFormat.optional(),
+  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
+});
+
+/** The parameters of an agent as call options of the AI SDK, which have the same names. */
+export function callParametersOf(
+  parameters: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const checked = callParameters.safeParse(parameters);
+  if (!checked.success) {
+    throw new InvalidModelParametersError(checked.error.issues.map(problemOf), Object.keys(callParameters.shape));
+  }
+  return Object.fromEntries(Object.entries(checked.data).filter(([, value]) => value !== undefined));
+}
+
+function problemOf({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }

@@ -1,8 +1,7 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { UnsupportedMessagePartError } from "../../errors/model/UnsupportedMessagePartError.ts";
 import { type AiSdkMessage, type AiSdkPart, type AiSdkPrompt, type AiSdkToolOutput, optionsOf } from "./AiSdkPrompt.ts";
-import { jsonValueOf } from "./jsonValueOf.ts";
-import { shownInputOf } from "./toolInput.ts";
+import { jsonValueOf, shownInputOf } from "./jsonValueOf.ts";
 
 interface Conversion<Data> {
   readonly providerIds: ReadonlyMap<string, string>;

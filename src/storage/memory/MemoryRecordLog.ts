@@ -1,15 +1,16 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type {
   AgentSummary,
+  LogAppend,
   LogCapabilities,
   LogOwner,
   OwnedLog,
@@ -17,9 +18,9 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
+import { selectSummaries } from "../selectSummaries.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { MemoryBlobStore } from "./MemoryBlobStore.ts";
-import { MemoryOwnedLog } from "./MemoryOwnedLog.ts";
 
 const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
 
@@ -113,5 +114,60 @@ export class MemoryRecordLog implements RecordLog {
 
   #assertOpen(): void {
     if (this.#closed) throw new StorageClosedError("The storage in memory");
+  }
+}
+
+/** A log in memory that is owned: until it is released, dropped, or the storage closed. */
+export class MemoryOwnedLog implements OwnedLog {
+  readonly generation: number;
+  readonly owner: LogOwner;
+  readonly #log: MemoryAgentLog;
+  readonly #lost = new AbortController();
+  readonly #onRelease: () => void;
+  #released = false;
+
+  constructor(log: MemoryAgentLog, owner: LogOwner, generation: number, onRelease: () => void) {
+    this.#log = log;
+    this.owner = owner;
+    this.generation = generation;
+    this.#onRelease = onRelease;
+  }
+
+  get position(): number {
+    return this.#log.position;
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async append(entry: LogAppend, expectedPosition: number): Promise<number> {
+    this.#assertOwned();
+    return this.#log.append(entry, expectedPosition, this.generation);
+  }
+
+  async prune(): Promise<void> {
+    this.#assertOwned();
+    this.#log.prune();
+  }
+
+  async drop(): Promise<void> {
+    this.#assertOwned();
+    this.#log.clear();
+    await this.release();
+  }
+
+  async release(): Promise<void> {
+    if (this.#released) return;
+    this.#released = true;
+    this.#onRelease();
+  }
+
+  requestStop(reason: string): void {
+    this.#lost.abort(new StopRequestedError(this.#log.agentId, reason));
+  }
+
+  #assertOwned(): void {
+    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#log.agentId)}`);
   }
 }

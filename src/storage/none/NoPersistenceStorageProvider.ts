@@ -1,5 +1,10 @@
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { type BlobStore, noBlobStore } from "../BlobStore.ts";
 import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
-import { NoRecordLog } from "./NoRecordLog.ts";
+import type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
 
 /**
  * Keeps nothing: the default. Reads are empty, and every rollback fails with `checkpoint_not_found`. It does not conform
@@ -8,5 +13,90 @@ import { NoRecordLog } from "./NoRecordLog.ts";
 export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor() {
     super(new NoRecordLog());
+  }
+}
+
+/** Stores nothing: every log is empty and free, every append is acknowledged and forgotten. */
+export class NoRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one", keeps: "nothing" };
+  readonly blobs: BlobStore = noBlobStore;
+  #closed = false;
+
+  async open(agentId: string, _owner: LogOwner): Promise<OwnedLog> {
+    this.#assertUsable(agentId);
+    return new NoOwnedLog(agentId);
+  }
+
+  // oxlint-disable-next-line require-yield
+  async *read(agentId: string): AsyncGenerator<Entry> {
+    this.#assertUsable(agentId);
+  }
+
+  // oxlint-disable-next-line require-yield
+  async *list(): AsyncGenerator<AgentSummary> {
+    this.#assertOpen();
+  }
+
+  async owner(agentId: string): Promise<undefined> {
+    this.#assertUsable(agentId);
+  }
+
+  async requestStop(agentId: string, _reason: string): Promise<void> {
+    this.#assertUsable(agentId);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertUsable(agentId: string): void {
+    this.#assertOpen();
+    assertAgentId(agentId);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageClosedError("The storage that keeps nothing");
+  }
+}
+
+/** Counts appends and keeps none. */
+export class NoOwnedLog implements OwnedLog {
+  readonly generation = 1;
+  readonly lost = new AbortController().signal;
+  readonly #agentId: string;
+  #position = 0;
+  #released = false;
+
+  constructor(agentId: string) {
+    this.#agentId = agentId;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  async append(_entry: LogAppend, expectedPosition: number): Promise<number> {
+    this.#assertOwned();
+    if (expectedPosition !== this.#position)
+      throw new PositionConflictError(this.#agentId, expectedPosition, this.#position);
+    return ++this.#position;
+  }
+
+  async prune(_positions: readonly number[]): Promise<void> {
+    this.#assertOwned();
+  }
+
+  async drop(): Promise<void> {
+    this.#assertOwned();
+    await this.release();
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+  }
+
+  #assertOwned(): void {
+    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#agentId)}`);
   }
 }

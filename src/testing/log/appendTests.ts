@@ -1,8 +1,6 @@
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { jsonValues } from "../support/jsonValues.ts";
-import { appendText } from "./appendText.ts";
-import { exampleRecord } from "./exampleRecord.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, exampleRecord, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That appends are numbered, chained, stored once, and whole. */
 export const appendTests: readonly RecordLogTest[] = [

@@ -1,8 +1,6 @@
 import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { changeDeeply } from "../support/changeDeeply.ts";
-import type { RecordLogUnderTest } from "./RecordLogUnderTest.ts";
-import { appendText } from "./appendText.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 const hash = "0123456789abcdef".repeat(4);
 const hostileReferences = [

@@ -1,7 +1,5 @@
 import { agentIdGroups } from "../support/agentIdGroups.ts";
-import { appendText } from "./appendText.ts";
-import { exampleSummary } from "./exampleSummary.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That agents never see each other. */
 export const logSeparationTests: readonly RecordLogTest[] = [

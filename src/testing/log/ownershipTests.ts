@@ -1,6 +1,5 @@
 import type { LogOwner } from "../../storage/RecordLog.ts";
-import { appendText } from "./appendText.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That a log has one owner at a time, and that owners are told apart. */
 export const ownershipTests: readonly RecordLogTest[] = [

@@ -1,7 +1,5 @@
 import type { ReadOptions } from "../../storage/RecordLog.ts";
-import { appendText } from "./appendText.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
-import type { RecordLogUnderTest } from "./RecordLogUnderTest.ts";
+import { appendText, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 const count = 20;
 const snapshots = [6, 7, 15];

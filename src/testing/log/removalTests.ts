@@ -1,9 +1,6 @@
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { OwnedLog } from "../../storage/RecordLog.ts";
-import { appendText } from "./appendText.ts";
-import { exampleSummary } from "./exampleSummary.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
-import type { RecordLogUnderTest } from "./RecordLogUnderTest.ts";
+import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 /** That what is removed is gone, and nothing else. */
 export const removalTests: readonly RecordLogTest[] = [

@@ -1,5 +1,4 @@
-import { appendText } from "./appendText.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That an owner learns what others want, and what a closed storage does. */
 export const stopTests: readonly RecordLogTest[] = [

@@ -1,7 +1,5 @@
 import { changeDeeply } from "../support/changeDeeply.ts";
-import { appendText } from "./appendText.ts";
-import { exampleSummary } from "./exampleSummary.ts";
-import { logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That a list shows each agent as it is. */
 export const summaryTests: readonly RecordLogTest[] = [

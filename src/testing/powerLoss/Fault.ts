@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { SimulatedSystemError } from "./SimulatedSystemError.ts";
+import { z } from "zod";
+
 /**
  * How a call goes wrong. An error code: it rejects; a write has then taken half of its bytes, and a sync can be tried
  * again. `short write`: a write takes half of its bytes and says so. `lying sync`: a sync reports `EIO`, what it was to
@@ -72,5 +72,26 @@ export class FaultyCalls {
   next(operation: FileSystemOperation, path: string): FaultKind | undefined {
     const number = this.made.push({ operation, path });
     return this.fault && strikes(this.fault, number, operation) ? this.fault.kind : undefined;
+  }
+}
+
+/** What a call to a simulated file system rejects with: an error with the system's `code`, as Node's own are. */
+export class SimulatedSystemError extends Error {
+  /** Such as `ENOENT`. */
+  readonly code: string;
+  /** The call, such as `link`. */
+  readonly syscall: string;
+  readonly path: string;
+
+  constructor(code: string, syscall: string, path: string) {
+    // Most are expected, and a stack is what costs most; those of Node have none either.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(`${code}: ${syscall} "${path}" in a simulated file system`);
+    Error.stackTraceLimit = stackTraceLimit;
+    this.name = "SimulatedSystemError";
+    this.code = code;
+    this.syscall = syscall;
+    this.path = path;
   }
 }

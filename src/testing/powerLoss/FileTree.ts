@@ -1,7 +1,6 @@
-import type { WriteOutcome } from "./WriteOutcome.ts";
-import { FileContent } from "./FileContent.ts";
-import type { FolderEntry, Mutation } from "./Mutation.ts";
-import { SimulatedSystemError } from "./SimulatedSystemError.ts";
+import { FileContent, type WriteOutcome } from "./FileContent.ts";
+import type { FolderEntry, Mutation } from "./MutationTrace.ts";
+import { SimulatedSystemError } from "./Fault.ts";
 
 type Folder = Map<string, number>;
 

@@ -1,8 +1,7 @@
 import type { CrashModel, CrashOptions } from "./CrashModel.ts";
 import type { FileTree } from "./FileTree.ts";
-import type { Mutation } from "./Mutation.ts";
-import { MutationTrace } from "./MutationTrace.ts";
-import type { WriteOutcome } from "./WriteOutcome.ts";
+import { type Mutation, MutationTrace } from "./MutationTrace.ts";
+import type { WriteOutcome } from "./FileContent.ts";
 import { powerLossOutcomes } from "./powerLossOutcomes.ts";
 
 /** A tree that a crash may leave. */

@@ -2,10 +2,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
 import { type CrashModel, type CrashOptions, crashOptionsSchema } from "./CrashModel.ts";
-import { type Fault, faultSchema, FaultyCalls, type FileSystemCall } from "./Fault.ts";
+import { type Fault, faultSchema, FaultyCalls, type FileSystemCall, SimulatedSystemError } from "./Fault.ts";
 import { FileTree } from "./FileTree.ts";
 import { RecordedTree } from "./RecordedTree.ts";
-import { SimulatedSystemError } from "./SimulatedSystemError.ts";
 
 /**
  * A file system in memory that knows what it would lose. Run a storage on it, note what the storage acknowledged at which

@@ -1,7 +1,6 @@
 import type { CrashModel, CrashOptions } from "./CrashModel.ts";
-import { type WriteOutcome, type Fill, sectorsOf } from "./WriteOutcome.ts";
-import type { Mutation } from "./Mutation.ts";
-import { adversarialOutcomes } from "./adversarialOutcomes.ts";
+import type { Mutation } from "./MutationTrace.ts";
+import { type Fill, sectorsOf, type WriteOutcome } from "./FileContent.ts";
 
 /** The fates of all mutations that were not durable when power was lost. */
 export interface PowerLoss {
@@ -38,4 +37,64 @@ function filledWith(fill: Fill): (write: Mutation) => WriteOutcome {
     write.kind === "write"
       ? { kept: Array.from({ length: sectorsOf(write.offset, write.bytes.length) }, () => false), fill }
       : "kept";
+}
+
+const fills: readonly Fill[] = ["zeros", "stale", "nothing"];
+/** How likely a sample keeps each part: few, half or nearly all. */
+const likelihoods = [0.1, 0.5, 0.9];
+
+/** Every other sample looks at the last of them alone: what is old is mostly on the device. */
+const recent = 8;
+
+/** Says of part after part whether it reached the device. */
+type Choose = () => boolean;
+
+/** Fates in which any part of some mutations reached the device: all there are when few, else samples. */
+export function* adversarialOutcomes(
+  mutations: readonly Mutation[],
+  { exhaustiveUpTo, samples, seed }: { exhaustiveUpTo: number; samples: number; seed: number },
+): Generator<readonly WriteOutcome[]> {
+  const parts = mutations.reduce((total, mutation) => total + partsOf(mutation), 0);
+  const variants = mutations.some(({ kind }) => kind === "write") ? fills : fills.slice(0, 1);
+  if (parts < 20 && 2 ** parts * variants.length <= exhaustiveUpTo) {
+    for (let mask = 0; mask < 2 ** parts; mask++)
+      for (const fill of variants) yield fatesOf(mutations, bitsOf(mask), fill);
+    return;
+  }
+  const random = seededNumbers(seed);
+  for (let sample = 0; sample < samples; sample++) {
+    const likelihood = likelihoods[sample % likelihoods.length] ?? 0.5;
+    const fill = fills[Math.floor(random() * fills.length)] ?? "zeros";
+    const old = sample % 2 === 0 ? 0 : Math.max(0, mutations.length - recent);
+    const fates = fatesOf(mutations.slice(old), () => random() < likelihood, fill);
+    yield [...Array.from({ length: old }, (): WriteOutcome => "kept"), ...fates];
+  }
+}
+
+function partsOf(mutation: Mutation): number {
+  return mutation.kind === "write" ? sectorsOf(mutation.offset, mutation.bytes.length) : 1;
+}
+
+function fatesOf(mutations: readonly Mutation[], choose: Choose, fill: Fill): WriteOutcome[] {
+  return mutations.map((mutation) => {
+    const kept = Array.from({ length: partsOf(mutation) }, choose);
+    if (kept.every(Boolean)) return "kept";
+    return mutation.kind === "write" ? { kept, fill } : "lost";
+  });
+}
+
+function bitsOf(mask: number): Choose {
+  let at = 0;
+  return () => ((mask >> at++) & 1) === 1;
+}
+
+/** Numbers from 0 to below 1, always the same for one seed (mulberry32). */
+export function seededNumbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

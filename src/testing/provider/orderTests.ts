@@ -1,4 +1,5 @@
 import { exampleCheckpoint, exampleCheckpoints } from "./exampleCheckpoint.ts";
+import { fullCheckpoints } from "./fullCheckpoints.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
 /** Which checkpoints come back, and in which order. */
@@ -87,6 +88,29 @@ export const orderTests: readonly ProviderTest[] = [
       exampleCheckpoint("a", index + 1, { checkpointId, ...(index > 0 && { parentId: ids[index - 1] ?? "" }) }),
     );
     await storage.saveAll(all);
+    await storage.expectStored("a", all, expect);
+  }),
+];
+
+/** That the next process finds everything; told only where the harness can reopen a storage. */
+export const reopenTests: readonly ProviderTest[] = [
+  providerTest("has everything after it was reopened", async (storage, expect) => {
+    await storage.saveAll(fullCheckpoints("a"));
+    await storage.saveAll(exampleCheckpoints("b", 3));
+    await storage.reopen();
+    await storage.expectStored("b", exampleCheckpoints("b", 3), expect);
+    await storage.expectStored("a", fullCheckpoints("a"), expect);
+    await storage.expectStored("c", [], expect);
+  }),
+
+  providerTest("goes on after it was reopened, again and again", async (storage, expect) => {
+    const all = exampleCheckpoints("a", 6);
+    for (const [index, data] of all.entries()) {
+      await storage.save(data);
+      await storage.reopen();
+      await storage.expectStored("a", all.slice(0, index + 1), expect);
+    }
+    await storage.save(exampleCheckpoint("b", 1));
     await storage.expectStored("a", all, expect);
   }),
 ];

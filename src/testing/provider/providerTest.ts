@@ -1,8 +1,10 @@
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
-import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Expectations } from "../support/Expectations.ts";
-import type { ProviderHarness } from "./ProviderHarness.ts";
-import { ProviderUnderTest } from "./ProviderUnderTest.ts";
+import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
 
 /** A test of a provider of three methods: given as it is, or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
@@ -17,4 +19,87 @@ export function providerTest(
     (made: PersistenceStorageProvider | ProviderHarness) => new ProviderUnderTest(made),
     body,
   );
+}
+
+/** A provider as the tests use it. */
+export class ProviderUnderTest {
+  readonly #reopen: ProviderHarness["reopen"];
+  #provider: PersistenceStorageProvider;
+
+  constructor(made: PersistenceStorageProvider | ProviderHarness) {
+    const harness = harnessOf(made);
+    this.#provider = harness.provider;
+    this.#reopen = harness.reopen;
+  }
+
+  /** Hands over a copy, so that the test's own data stays as it is whatever the provider does to it. */
+  save(data: AgentCheckpointData): Promise<void> {
+    return this.hand(structuredClone(data));
+  }
+
+  /** Hands over the object itself. */
+  async hand(data: AgentCheckpointData): Promise<void> {
+    await this.#provider.saveCheckpoint(data.agentId, data);
+  }
+
+  async saveAll(all: readonly AgentCheckpointData[]): Promise<void> {
+    for (const data of all) await this.save(data);
+  }
+
+  all(agentId: string): Promise<readonly AgentCheckpointData[]> {
+    return this.#provider.getCheckpoints(agentId);
+  }
+
+  latest(agentId: string): Promise<AgentCheckpointData | undefined> {
+    return this.#provider.getLatestCheckpoint(agentId);
+  }
+
+  async reopen(): Promise<void> {
+    if (this.#reopen !== undefined) this.#provider = await this.#reopen();
+  }
+
+  /** Expects an agent to have these checkpoints, oldest first, and the last of them as its latest. */
+  async expectStored(agentId: string, expected: readonly AgentCheckpointData[], expect: Expectations): Promise<void> {
+    const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
+    const found = await this.all(agentId);
+    expect.isTrue(`what getCheckpoints gives for agent ${name}`, Array.isArray(found), "an array", found);
+    const versions = found.map(({ version }) => version);
+    expect.equal(
+      `the versions of the checkpoints of agent ${name}`,
+      versions,
+      expected.map(({ version }) => version),
+    );
+    for (const [index, data] of expected.entries())
+      expect.equal(`checkpoint ${data.version} of agent ${name}`, comparable(found[index]), comparable(data));
+    const latest = await this.latest(agentId);
+    expect.equal(`the latest checkpoint of agent ${name}`, comparable(latest), comparable(expected.at(-1)));
+  }
+}
+
+/** Without the checksum, which is the storage's own. */
+function comparable(data: AgentCheckpointData | undefined): object | undefined {
+  if (typeof data !== "object" || data === null) return data;
+  const { checksum: _checksum, ...rest } = data;
+  return rest;
+}
+
+const harnessSchema = strictOptions({
+  provider: providerSchema,
+  reopen: functionSchema().optional(),
+});
+
+function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
+  const harness = made && "saveCheckpoint" in made ? { provider: made } : made;
+  checkSchema(harnessSchema, harness, "harness of a provider");
+  return harness as ProviderHarness;
+}
+
+/** A provider to be tested, with what else the suite may do to it. */
+export interface ProviderHarness {
+  readonly provider: PersistenceStorageProvider;
+  /**
+   * Another provider on the same data, as a new process would have; it may close the first. Absent: the first goes on,
+   * and the suite cannot see what a storage forgets.
+   */
+  readonly reopen?: () => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>;
 }

@@ -1,8 +1,7 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
-import { Expectations } from "./Expectations.ts";
-import { describeValue } from "./describeValue.ts";
+import { describeValue, Expectations } from "./Expectations.ts";
 
 /** A test whose every failure is a `ConformanceError`, also one that the storage throws by itself. */
 export function defineConformanceTest<Made, Subject>(

@@ -9,9 +9,15 @@ import {
 } from "agent-persistence";
 import { StopRequestedError } from "agent-persistence/feature";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { TaskNotFoundError, TransitionNotAllowedError } from "agent-persistence/task";
+import {
+  STATE_TRANSITIONS,
+  type Task,
+  TaskManager,
+  TaskNotFoundError,
+  TaskStatus,
+  TransitionNotAllowedError,
+} from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { STATE_TRANSITIONS, TaskManager, TaskStatus, type Task } from "agent-persistence/task";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { expectedData, moveTo, wayTo } from "../state/tasksInEachStatus.ts";

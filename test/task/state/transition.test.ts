@@ -1,13 +1,13 @@
 import { InvalidInputError } from "agent-persistence";
-import { TransitionNotAllowedError } from "agent-persistence/task";
 import {
   allowedTransitions,
   isResumable,
   STATE_TRANSITIONS,
-  TaskStatus,
-  transitionTask,
   type StateData,
   type Task,
+  TaskStatus,
+  TransitionNotAllowedError,
+  transitionTask,
 } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { exampleData, exampleTask } from "../exampleTask.ts";

@@ -1,14 +1,13 @@
-import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
-import { parseBlobReference } from "../../blobReference.ts";
+import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import type { Disk } from "../../../node/Disk.ts";
-import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
+import { parseBlobReference } from "../../blobReference.ts";
+import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
+import { type AgentFolder, removeFiles } from "../format/AgentFolder.ts";
 import { SegmentScan } from "../format/SegmentScan.ts";
-import { wholeSegment } from "../format/segmentContent.ts";
+import { droppedSegment, wholeSegment } from "../format/controlLine.ts";
 import { publishReplacement } from "../own/publishSegment.ts";
 import type { Taken } from "../own/takeOwnership.ts";
-import type { LogPart } from "../read/LoadedLog.ts";
-import { LogLoader } from "../read/LogLoader.ts";
+import { LogLoader, type LogPart } from "../read/LogLoader.ts";
 import { LogReader } from "../read/LogReader.ts";
 import { join } from "node:path";
 
@@ -61,4 +60,20 @@ export async function sweepBlobs(
   if (earlier.length === 0) return;
   const named = new Set(lines.flatMap((line) => line.toString("latin1").match(references) ?? []));
   for (const name of earlier) if (!named.has(scheme + name)) await disk.unlink(join(folder.blobs, name));
+}
+
+/**
+ * Removes an agent: one new segment that holds nothing takes the place of all, so that a crash leaves the agent whole or
+ * gone, and the bytes of its log are removed and not only hidden.
+ */
+export async function dropSegments(
+  backend: FileBackend,
+  folder: AgentFolder,
+  taken: Taken,
+  end: ChainLink,
+): Promise<Taken> {
+  const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
+  const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
+  for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);
+  return { segment, claim, end: { position: end.position, checksum: "" } };
 }

@@ -1,14 +1,14 @@
-import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
+import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
+import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
+import { lineBreak, type LineRange, linesBackwards } from "../format/Segment.ts";
 import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
-import type { LoadedLog, LogPart } from "./LoadedLog.ts";
-import { LogLoader } from "./LogLoader.ts";
-import { linesWithBackwards, snapshotLinesBackwards, startAfter } from "./lineSearch.ts";
+import { type LoadedLog, LogLoader, type LogPart } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
 const summaryText = Buffer.from('"summary":{');
@@ -127,4 +127,35 @@ function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): Lo
 /** A reader of one agent's log. */
 export function openReader({ disk, sha256 }: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder): LogReader {
   return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
+}
+
+const snapshotLine = Buffer.from(`\n${snapshotMark}`);
+
+/** Where lines begin that hold a snapshot, from the last to the first: found by their first bytes, not yet verified. */
+export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Generator<number> {
+  // A line break comes before every line of a part: the claim stands before them all.
+  for (let at = end - snapshotLine.length; at >= start - 1; at--) {
+    at = segment.bytes.lastIndexOf(snapshotLine, at);
+    if (at < start - 1) return;
+    yield at + 1;
+  }
+}
+
+/** The lines that hold a text, from the last to the first. */
+export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: Buffer): Generator<LineRange> {
+  for (let at = bytes.lastIndexOf(text, end - text.length); at >= start;) {
+    const lineStart = Math.max(start, bytes.lastIndexOf(lineBreak, at) + 1);
+    const found = bytes.indexOf(lineBreak, at);
+    if (found >= 0 && found < end) yield { start: lineStart, end: found };
+    at = lineStart - text.length < start ? -1 : bytes.lastIndexOf(text, lineStart - text.length);
+  }
+}
+
+/** Where the lines after a position begin; `undefined` when the part holds no line up to it. Unverified. */
+export function startAfter(part: LogPart, position: number): number | undefined {
+  for (const line of linesBackwards(part.segment.bytes, part)) {
+    const found = linkOf(part.segment.bytes.subarray(line.start, line.end));
+    if (found && found.position <= position) return line.end + 1;
+  }
+  return undefined;
 }

@@ -1,6 +1,5 @@
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
-import { assertNoLinks } from "../format/ensureAgentFolder.ts";
+import { type AgentFolder, assertNoLinks, segmentGenerations } from "../format/AgentFolder.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import { decodeState } from "../format/stateJson.ts";
 

@@ -1,22 +1,21 @@
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../../checkpoint/records/CheckpointRecord.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
+import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import { parseBlobReference } from "../../blobReference.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
-import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
-import { assertNoLinks, ensureAgentFolder } from "../format/ensureAgentFolder.ts";
-import { newClaim, type FileBackend } from "../backend/FileBackend.ts";
-import { encodeControl } from "../format/controlLine.ts";
-import { intactChain } from "./intactChain.ts";
-import { listSegments } from "../read/listSegments.ts";
+import { parseBlobReference } from "../../blobReference.ts";
+import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
+import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
+import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+import { encodeControl, wholeSegment } from "../format/controlLine.ts";
 import { parseSegment } from "../format/parseSegment.ts";
 import { publishSegment } from "../own/publishSegment.ts";
-import { wholeSegment } from "../format/segmentContent.ts";
-import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+import { listSegments } from "../read/listSegments.ts";
 
 /** What was salvaged of an agent, and what was not. */
 export interface SalvageReport {
@@ -147,4 +146,55 @@ function lastCheckpointOf(appends: readonly FoundLine[]): string | undefined {
     if (record) return record.id ?? `${entry.generation}-${record.version}`;
   }
   return undefined;
+}
+
+/** What of a damaged log hangs together from its beginning, and what does not. */
+export interface IntactChain<Found> {
+  /** The position before the first append. */
+  readonly from: number;
+  /** Oldest first. */
+  readonly appends: readonly Found[];
+  /** Positions after the last of them at which an intact append was found that nothing leads to, in their order. */
+  readonly unreachable: readonly number[];
+}
+
+/**
+ * Links appends that were found anywhere in the files of an agent. Where two follow the same one, that of the later owner
+ * counts: it took over from there, so what an earlier one still wrote was never acknowledged.
+ */
+export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: readonly Found[]): IntactChain<Found> {
+  const gaps = found.flatMap(({ entry }) => prunedGapsOf(entry.records));
+  const following = new Map<string, Found>();
+  for (const append of [...found].sort((a, b) => a.entry.generation - b.entry.generation))
+    following.set(place(append.entry.position, append.entry.prev), append);
+  const from = startOf(found, gaps);
+  const appends: Found[] = [];
+  let end: ChainLink | undefined = { position: from, checksum: "" };
+  let last = from;
+  while (end !== undefined) {
+    last = end.position;
+    const next = following.get(place(end.position + 1, end.checksum));
+    if (next !== undefined) appends.push(next);
+    end = next?.entry ?? acrossGap(end, gaps);
+  }
+  const after = new Set(found.map(({ entry }) => entry.position).filter((position) => position > last));
+  return { from, appends, unreachable: [...after].sort((a, b) => a - b) };
+}
+
+/** An agent that was deleted begins again at a higher position, by a later owner. */
+function startOf(found: readonly Pick<FoundEntry, "entry">[], gaps: readonly PrunedGap[]): number {
+  const firsts = found.filter(({ entry }) => entry.prev === "").map(({ entry }) => entry);
+  const [first] = firsts.sort((a, b) => b.generation - a.generation);
+  return (first?.position ?? gaps.find(({ before }) => before === "")?.first ?? 1) - 1;
+}
+
+function acrossGap(end: ChainLink, gaps: readonly PrunedGap[]): ChainLink | undefined {
+  const gap = gaps.find(
+    ({ first, last, before }) => first === end.position + 1 && before === end.checksum && last >= first,
+  );
+  return gap && { position: gap.last, checksum: gap.after };
+}
+
+function place(position: number, prev: string): string {
+  return `${position} ${prev}`;
 }

@@ -2,8 +2,13 @@ import { join } from "node:path";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
-import { AgentFolder, agentFolderName, isAgentFolderName, segmentGenerations } from "../format/AgentFolder.ts";
-import { assertNoLinks } from "../format/ensureAgentFolder.ts";
+import {
+  AgentFolder,
+  agentFolderName,
+  assertNoLinks,
+  isAgentFolderName,
+  segmentGenerations,
+} from "../format/AgentFolder.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import { openReader } from "../read/LogReader.ts";
