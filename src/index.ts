@@ -23,7 +23,7 @@ export type {
 } from "./agent/feature/RunResult.ts";
 export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
 export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
-export type { InputOf, Node, OutputOf } from "./agent/strategy/Node.ts";
+export type { InputOf, Node, OutputOf } from "./agent/strategy/Strategy.ts";
 export { type Graph, type NodeOptions, strategy, type Strategy } from "./agent/strategy/Strategy.ts";
 export {
   type AnyTool,

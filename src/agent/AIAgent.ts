@@ -5,7 +5,7 @@ import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
-import type { FeatureKey } from "./context/FeatureKey.ts";
+import type { FeatureKey } from "./context/AgentContext.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import type { AgentFeature, ClaimableOption } from "./feature/FeaturePipeline.ts";

@@ -2,7 +2,7 @@ import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBinding.ts";
-import type { Node } from "../agent/strategy/Node.ts";
+import type { Node } from "../agent/strategy/Strategy.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Node } from "../agent/strategy/Node.ts";
+import type { Node } from "../agent/strategy/Strategy.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { foldTo } from "../checkpoint/state/AgentState.ts";

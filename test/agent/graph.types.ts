@@ -5,11 +5,10 @@ import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { AgentFeature } from "../../src/agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callModel, callTools, hasToolCalls, textOf } from "../../src/agent/model/nodes.ts";
-import type { InputOf, Node, OutputOf } from "../../src/agent/strategy/Node.ts";
+import { type InputOf, type Node, type OutputOf, strategy } from "../../src/agent/strategy/Strategy.ts";
 import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
 import { runMoved, type RunMoved } from "../../src/agent/context/RunMoved.ts";
 import { storageKey } from "../../src/agent/context/StorageKey.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
-import type { Node } from "../../src/agent/strategy/Node.ts";
+import { type Graph, type Node, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
 import { DuplicateNameError } from "../../src/errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";

@@ -1,5 +1,4 @@
 import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import type { FeatureKey } from "./FeatureKey.ts";
 import type { InputRequest } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 import type { ToolRef } from "./ToolRef.ts";
@@ -98,4 +97,11 @@ export interface Requirements {
   readonly files?: readonly string[] | undefined;
   /** The required value of each name, such as `{ node: ">=20.19", "env:DATABASE_URL": "*" }`. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The part of an `AgentFeature` by which a context finds its instance. */
+export interface FeatureKey<out Instance> {
+  /** Unique among the features of an agent. */
+  readonly key: string;
+  install(pipeline: never, config: never): Instance;
 }

@@ -1,4 +1,4 @@
-import type { FeatureKey } from "../context/FeatureKey.ts";
+import type { FeatureKey } from "../context/AgentContext.ts";
 import type { Pipeline } from "./Pipeline.ts";
 import type { PromptExecutor } from "../model/PromptExecutor.ts";
 import type { RunSettings } from "../state/RunState.ts";

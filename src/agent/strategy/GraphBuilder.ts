@@ -10,11 +10,11 @@ type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;
 type EdgeOptions = Omit<EdgePlan, "to">;
 
-// What the options hold is judged by the graph, which names the place.
+// The graph checks the values, so that its errors name the node or the edge.
 const schemasSchema = strictOptions({ input: z.unknown(), output: z.unknown() }).partial();
 const edgeSchema = strictOptions({ when: z.unknown(), map: z.unknown() }).partial();
 
-/** What stands behind a `Graph` while it is being built: the same methods without their types. */
+/** Implements `Graph`: the same methods without their types. */
 export class GraphBuilder {
   readonly start: object = Object.freeze({ name: "start" });
   readonly finish: object = Object.freeze({ name: "finish" });
@@ -34,7 +34,7 @@ export class GraphBuilder {
   /** @throws InvalidStrategyError, DuplicateNameError */
   node(name: string, ...rest: readonly [run: Body] | readonly [schemas: Schemas, run: Body]): object {
     const [schemas, run] = rest.length === 1 ? [{}, rest[0]] : rest;
-    if (typeof run !== "function") this.#refuse(`node "${name}" has no function that it runs.`);
+    if (typeof run !== "function") this.#refuse(`node "${name}" has no function to run.`);
     this.#checkSchemas(schemas, `node "${name}"`);
     return this.#add(name, (handle) => ({ kind: "leaf", handle, run, ...schemasOf(schemas) }));
   }
@@ -55,8 +55,8 @@ export class GraphBuilder {
   edge(from: object, to: object, options: EdgeOptions = {}): void {
     const [source, target] = [this.#nameOf(from), this.#nameOf(to)];
     checkSchema(edgeSchema, options, `options of the edge from "${source}" to "${target}"`);
-    if (source === "finish") this.#refuse('an edge leaves "finish", which ends the graph.');
-    if (target === "start") this.#refuse('an edge leads to "start", where the graph only begins.');
+    if (source === "finish") this.#refuse('an edge leaves "finish". No edge can leave the end of the graph.');
+    if (target === "start") this.#refuse('an edge leads to "start". No edge can lead to the beginning of the graph.');
     for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
       if (given !== undefined && typeof given !== "function")
         this.#refuse(`"${key}" of the edge from "${source}" to "${target}" is no function.`);
@@ -73,7 +73,7 @@ export class GraphBuilder {
     const returned: unknown = build(graph);
     if (returned instanceof Promise) {
       void returned.catch(() => undefined);
-      graph.#refuse("its build function is async. Build the graph at once, without await.");
+      graph.#refuse("its build function is async. Build the graph synchronously, without await.");
     }
     return graph.#plan(schemas);
   }
@@ -88,11 +88,11 @@ export class GraphBuilder {
     if (this.#built) this.#refuse(`node "${name}" was added after the graph was built.`);
     if (typeof name !== "string" || name === "" || name.includes("/")) {
       this.#refuse(
-        `"${String(name)}" is not a node name. A name is not empty and holds no "/", which separates the names of a path.`,
+        `"${String(name)}" is not a node name. Use a non-empty name without "/", which separates the names of a path.`,
       );
     }
     if (name === "start" || name === "finish")
-      this.#refuse(`"${name}" is the name of its own begin or end. Give the node another one.`);
+      this.#refuse(`"${name}" is reserved for the beginning or the end of a graph. Give the node another name.`);
     if (this.#nodes.has(name)) throw new DuplicateNameError("duplicate_node", name, this.#graph);
     const handle = Object.freeze({ name });
     this.#nodes.set(name, plan(handle));
@@ -106,7 +106,7 @@ export class GraphBuilder {
     if (name !== undefined) return name;
     const stranger = String((node as { readonly name?: unknown } | undefined)?.name);
     return this.#refuse(
-      `an edge names the node "${stranger}" of another graph. An edge joins two nodes of the same graph.`,
+      `an edge names the node "${stranger}" of another graph. An edge connects two nodes of one graph.`,
     );
   }
 

@@ -1,10 +1,10 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { z } from "zod";
 
-/** A graph as it was built: plain, and never changed afterwards. */
+/** A built graph, as immutable plain data. */
 export interface GraphPlan {
   readonly nodes: ReadonlyMap<string, NodePlan>;
-  /** By the name of the node they leave, in the order they are tried. "start" has edges too. */
+  /** By the name of the node that they leave, "start" included, in the order they are tried. */
   readonly edges: ReadonlyMap<string, readonly EdgePlan[]>;
   readonly input?: z.ZodType;
   readonly output?: z.ZodType;
@@ -39,7 +39,6 @@ export interface EdgePlan {
 
 const plans = new WeakMap<object, GraphPlan>();
 
-/** Ties a plan to the strategy that stands for it. */
 export function registerPlan(strategy: object, plan: GraphPlan): void {
   plans.set(strategy, plan);
 }
@@ -48,9 +47,8 @@ export function isStrategy(value: unknown): boolean {
   return plans.has(value as object);
 }
 
-/** The plan of a strategy. */
 export function planOf(strategy: object): GraphPlan {
   const plan = plans.get(strategy);
-  if (!plan) throw new TypeError("Expected what strategy(…) returned, found another object.");
+  if (!plan) throw new TypeError("Expected a strategy that strategy(…) returned, found another object.");
   return plan;
 }

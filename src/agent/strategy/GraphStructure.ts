@@ -1,6 +1,6 @@
 import type { GraphPlan } from "./GraphPlan.ts";
 
-/** The shape of a graph as plain JSON: what makes its fingerprint, and shows how two versions differ. */
+/** The shape of a graph as plain JSON. Its fingerprint is a digest of it, and two versions are compared by it. */
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
@@ -8,18 +8,18 @@ export interface GraphStructure {
   readonly edges: readonly EdgeStructure[];
 }
 
-/** A node, or a subgraph with what is in it. */
+/** A node, or a subgraph with its content. */
 export interface NodeStructure {
   readonly name: string;
-  /** Of a subgraph. */
+  /** Absent: the node is not a subgraph. */
   readonly graph?: GraphStructure;
 }
 
-/** An edge; what its condition and mapping do cannot be described. */
+/** An edge. Its condition and mapping are functions, which are not compared. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;
-  /** Its place among the edges of `from`, from 0. */
+  /** Its index among the edges of `from`. */
   readonly ordinal: number;
   /** Whether it has a `when`. */
   readonly conditional: boolean;
@@ -27,7 +27,7 @@ export interface EdgeStructure {
   readonly mapped: boolean;
 }
 
-/** Describes a plan. Order of declaration shows only where it matters: among the edges of one node. */
+/** Describes a plan. The order of declaration shows only among the edges of a node, where it matters. */
 export function structureOf(plan: GraphPlan): GraphStructure {
   const nodes = [...plan.nodes]
     .sort(([a], [b]) => compare(a, b))
@@ -46,7 +46,7 @@ export function structureOf(plan: GraphPlan): GraphStructure {
   return { nodes, edges };
 }
 
-/** By code unit: the same on every machine, whatever its language. */
+/** By code unit, which does not depend on the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,13 +1,13 @@
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
-import type { inputOf, Node, NodeOutput, outputOf } from "./Node.ts";
 import { registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
 
-/** A finished graph: what an agent runs, or a subgraph of another. */
+/** A complete graph, which an agent runs or another graph contains. */
 export interface Strategy<in Input = never, out Output = unknown> {
-  /** For people; not part of any node path, so renaming it breaks nothing. */
+  /** For people. Node paths do not contain it, so you can rename a strategy with stored runs. */
   readonly name: string;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;
@@ -16,10 +16,10 @@ export interface Strategy<in Input = never, out Output = unknown> {
 type Schemas<Input, Output> = { readonly input: z.ZodType<Input>; readonly output: z.ZodType<Output> };
 
 /**
- * Builds a strategy. With schemas, the input and the output of a run are checked against them.
+ * Builds a strategy. Schemas, if given, validate the input and the output of a run.
  *
  * @throws DuplicateNameError for two nodes of one name in one graph.
- * @throws InvalidStrategyError for a graph that cannot run.
+ * @throws InvalidStrategyError for a graph that cannot run; InvalidInputError for an unknown option.
  */
 export function strategy<Input, Output>(
   name: string,
@@ -38,23 +38,23 @@ export function strategy<Input, Output>(
 ): Strategy<Input, Output> {
   const [schemas, build] = rest.length === 1 ? [{}, rest[0]] : rest;
   checkSchema(z.string(), name, "name of a strategy");
-  // The phantom members exist for the compiler alone.
+  // The phantom members exist only for the compiler.
   const built = Object.freeze({ name }) as Strategy<Input, Output>;
   registerPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));
   return built;
 }
 
 /**
- * The nodes and edges of a strategy while it is being built. Values handed from node to node are frozen copies: a node
- * that wants to change its input makes its own copy.
+ * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies: a node that changes its input
+ * makes its own copy first.
  */
 export interface Graph<Input, Output> {
-  /** Where edges begin: it gives the input of the run, or of the subgraph. */
+  /** The first edges leave it. Its output is the input of the run or the subgraph. */
   readonly start: Node<never, Input>;
-  /** Where edges end: what it gets is the output. */
+  /** The last edges lead to it. Its input is the output of the run or the subgraph. */
   readonly finish: Node<Output, never>;
 
-  /** Adds a node. @throws DuplicateNameError when the name is taken. @throws InvalidStrategyError when it is not a name. */
+  /** Adds a node. @throws DuplicateNameError for a name that is taken, InvalidStrategyError for an invalid one. */
   node<In, Returned>(name: string, run: (input: In, context: AgentContext) => Returned): Node<In, NodeOutput<Returned>>;
   node<In, Returned>(
     name: string,
@@ -62,11 +62,14 @@ export interface Graph<Input, Output> {
     run: (input: NoInfer<In>, context: AgentContext) => Returned,
   ): Node<In, NodeOutput<Returned>>;
 
-  /** Adds a graph as one node. It shares history, storage, tools and model with this one. */
+  /** Adds a graph as a node. It shares history, storage, tools and model with this graph. */
   subgraph<In, Out>(name: string, build: (graph: Graph<In, Out>) => void): Node<In, Out>;
   subgraph<In, Out>(name: string, strategy: Strategy<In, Out>): Node<In, Out>;
 
-  /** Edges of a node are tried in the order they were added. `to` gets what the type guard `when` leaves of it, changed by `map` … */
+  /**
+   * Adds an edge. The edges of a node are tried in the order they were added. `to` gets the output of `from`, narrowed by
+   * the type guard `when` and changed by `map` …
+   */
   edge<Out, Narrowed extends Out, In>(
     from: Node<never, Out>,
     to: Node<In>,
@@ -77,13 +80,13 @@ export interface Graph<Input, Output> {
     to: Node<Narrowed>,
     options: { readonly when: (output: Out) => output is Narrowed },
   ): void;
-  /** … or what `map` makes of it … */
+  /** … or the result of `map` … */
   edge<Out, In>(
     from: Node<never, Out>,
     to: Node<In>,
     options: { readonly when?: ((output: Out) => boolean) | undefined; readonly map: (output: Out) => NoInfer<In> },
   ): void;
-  /** … or what `from` gave. */
+  /** … or the output of `from`. */
   edge<Out>(
     from: Node<never, Out>,
     to: Node<NoInfer<Out>>,
@@ -91,10 +94,29 @@ export interface Graph<Input, Output> {
   ): void;
 }
 
-/** Schemas that are checked whenever the node runs; what they make of a value is what the node takes and gives. */
+/** Schemas that validate each run of a node. The node receives and returns the values that they return. */
 export interface NodeOptions<In, Out> {
-  /** Absent: the input is not checked. */
+  /** Absent: the input is not validated. */
   readonly input?: z.ZodType<In> | undefined;
-  /** Absent: the output is not checked. */
+  /** Absent: the output is not validated. */
   readonly output?: z.ZodType<Out> | undefined;
 }
+
+/** Phantom keys of nodes and strategies: they exist only for the compiler. */
+export declare const inputOf: unique symbol;
+export declare const outputOf: unique symbol;
+
+/** A node of a strategy, as edges refer to it. */
+export interface Node<in Input = never, out Output = unknown> {
+  /** Unique in its graph; contains no "/". */
+  readonly name: string;
+  readonly [inputOf]: (input: Input) => void;
+  readonly [outputOf]: () => Output;
+}
+
+/** The input of a node; for a union of nodes, the input that all of them accept. */
+export type InputOf<N> = [N] extends [Node<infer In, unknown>] ? In : never;
+/** The output of a node. */
+export type OutputOf<N> = N extends Node<never, infer Out> ? Out : never;
+/** The output of a node whose body returns `Returned`: the result of a move is no output. */
+export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;

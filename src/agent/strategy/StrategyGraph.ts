@@ -1,10 +1,9 @@
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import { type GraphPlan, type LeafPlan, planOf } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";
-import type { Node } from "./Node.ts";
-import type { Strategy } from "./Strategy.ts";
+import type { Node, Strategy } from "./Strategy.ts";
 
-/** A strategy compiled for running: its nodes by path. Immutable, shared by all runs. */
+/** A compiled strategy: its nodes by path. Immutable and shared by all runs. */
 export class StrategyGraph {
   /** The name of the strategy, for people. */
   readonly name: string;
@@ -23,9 +22,9 @@ export class StrategyGraph {
   }
 
   /**
-   * The path of a node: given in full, by a name that only one node has, or as what `graph.node` returned.
+   * The path of a node, which is given as its path, as a name that only one node has, or as the result of `graph.node`.
    *
-   * @throws UnknownNodeError when there is none, or more than one.
+   * @throws UnknownNodeError if no node matches, or more than one.
    */
   resolve(node: string | Node): string {
     if (typeof node === "string" && this.#leaves.has(node)) return node;
@@ -39,14 +38,14 @@ export class StrategyGraph {
     return only;
   }
 
-  /** The node with this path. @throws UnknownNodeError when there is none. */
+  /** The node with this path. @throws UnknownNodeError */
   leaf(path: string): LeafPlan {
     const leaf = this.#leaves.get(path);
     if (!leaf) throw new UnknownNodeError(path, this.nodePaths);
     return leaf;
   }
 
-  /** The graph of a subgraph by its names from the root; no names: the root. */
+  /** The graph of a subgraph by the names of its path. No names: the root. */
   graphAt(names: readonly string[]): GraphPlan {
     let graph = this.root;
     for (const name of names) {

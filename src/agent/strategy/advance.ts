@@ -4,16 +4,16 @@ import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { StrategyGraph } from "./StrategyGraph.ts";
 
-/** More borders than this between two nodes are an endless circle of subgraphs without a node. */
+/** More crossings than this between two nodes are an endless circle of subgraphs without a node. */
 const maxCrossings = 1_000;
 
 /**
- * Where a run goes from a node with what the node gave: along the first edge whose condition holds, out of subgraphs
- * that end and into those that begin, up to the next node with a body or the end of the strategy.
+ * The next step of a run: follows the first edge whose condition holds, out of subgraphs that end and into subgraphs that
+ * begin, up to the next node with a body or the end of the strategy.
  *
  * @param from a node path, or "start".
- * @throws NoMatchingEdgeError when no edge takes the output.
- * @throws InvalidInputError when a subgraph's or the strategy's schema refuses what crosses it.
+ * @throws NoMatchingEdgeError if no edge accepts the output.
+ * @throws InvalidInputError if a schema of the strategy refuses the output.
  */
 export function advance(graph: StrategyGraph, from: string, output: unknown): NextStep {
   const within = from.split("/");
@@ -50,10 +50,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown): Ne
     crossings.push({ kind: "left", path: left, value: frozenCopy(value) });
     at = outer;
   }
-  throw new InvalidStrategyError(
-    graph.name,
-    `after "${from}" its subgraphs lead to each other in a circle that has no node.`,
-  );
+  throw new InvalidStrategyError(graph.name, `after "${from}" its subgraphs form a circle without a node.`);
 }
 
 function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]): NextStep {
@@ -62,25 +59,25 @@ function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]):
   return { nodeId, input: frozenCopy(input), entered: paths("entered"), left: paths("left"), crossings };
 }
 
-/** Where a run goes after a node. */
+/** The next step of a run after a node. */
 export interface NextStep {
   /** A node path, or "finish" at the end of the strategy. */
   readonly nodeId: string;
-  /** What the node is about to get; at the end, the output of the strategy. */
+  /** The input of the node; at the end, the output of the strategy. */
   readonly input: unknown;
   /** Paths of the subgraphs entered on the way, in order. */
   readonly entered: readonly string[];
   /** Paths of the subgraphs left on the way, in order. */
   readonly left: readonly string[];
-  /** Both together, with what went in or came out, in order. */
+  /** Both together with their values, in order. */
   readonly crossings: readonly Crossing[];
 }
 
-/** The border of a subgraph, crossed. */
+/** A subgraph that the run enters or leaves. */
 export interface Crossing {
   readonly kind: "entered" | "left";
   /** The path of the subgraph. */
   readonly path: string;
-  /** Its input or its output. */
+  /** Its input if entered, its output if left. */
   readonly value: unknown;
 }

@@ -1,10 +1,13 @@
-import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema, nonEmptyString, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import type { argumentsOf } from "../context/ToolRef.ts";
+import type { argumentsOf, ToolRef } from "../context/ToolRef.ts";
+import { z } from "zod";
 
 /**
  * What kind of side effect a call has. It decides what happens to a call in doubt, which began but has no recorded end:
@@ -112,4 +115,26 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   checkSchema(definitionSchema, definition, "tool");
   // The phantom member exists only for the compiler.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
+}
+
+/** Whether an error is the outcome of a tool call: node code may catch it, and the model gets its `reason`. */
+export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError {
+  return error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError;
+}
+
+/** The names of tools. @throws UnknownToolError for a tool that a resumed run would not find: the agent does not have it. */
+export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonly ToolRef[]): readonly string[] {
+  for (const tool of tools) {
+    if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
+  }
+  return tools.map(({ name }) => name);
+}
+
+/** The tools of these names. @throws UnknownToolError for a name that the agent does not have. */
+export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonly string[]): readonly AnyTool[] {
+  return names.map((name) => {
+    const tool = known.get(name);
+    if (!tool) throw new UnknownToolError(name, [...known.keys()]);
+    return tool;
+  });
 }

@@ -7,9 +7,9 @@ import type {
   AgentStorage,
   AgentTools,
   Decision,
+  FeatureKey,
   Requirements,
 } from "../context/AgentContext.ts";
-import type { FeatureKey } from "../context/FeatureKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";

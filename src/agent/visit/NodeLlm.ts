@@ -9,7 +9,7 @@ import { assertMessage } from "../model/assertMessage.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
-import { namesOfTools, toolsByNames } from "../tool/toolNames.ts";
+import { namesOfTools, toolsByNames } from "../tool/Tool.ts";
 
 const requestShape = {
   model: nonEmptyString.optional(),

@@ -8,8 +8,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import { isToolFailure } from "../tool/isToolFailure.ts";
-import type { AnyTool, Tool } from "../tool/Tool.ts";
+import { type AnyTool, isToolFailure, type Tool } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 

@@ -1,5 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { isToolFailure } from "../../agent/tool/isToolFailure.ts";
+import { isToolFailure } from "../../agent/tool/Tool.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";

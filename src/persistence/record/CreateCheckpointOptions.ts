@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import type { Node } from "../../agent/strategy/Node.ts";
+import type { Node } from "../../agent/strategy/Strategy.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 

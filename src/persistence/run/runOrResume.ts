@@ -1,6 +1,6 @@
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
-import { toolsByNames } from "../../agent/tool/toolNames.ts";
+import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
