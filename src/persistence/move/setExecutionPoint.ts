@@ -68,23 +68,19 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   };
   journal.append([...laneStart(log, recorder, lane, structureReference(structure, journal)), ...unsaved, checkpoint]);
   await journal.durable();
-  return new RunRecorder({
-    journal,
-    lane,
-    run: recorder.run,
+  const runId = recorder.run.run;
+  const start = {
+    nodeId: node,
+    input: options.input,
+    state: seedFrom(state),
+    line: { agentId: journal.agentId, runId, lane },
+    generation: journal.generation,
+    visitBase: version,
+    visitOrdinal: 0,
+    runId,
+  };
+  return new RunRecorder(recorder.setup, journal, recorder.run, start, {
     structure,
-    setup: recorder.setup,
-    start: {
-      nodeId: node,
-      input: options.input,
-      state: seedFrom(state),
-      line: { agentId: journal.agentId, runId: recorder.run.run, lane },
-      generation: journal.generation,
-      visitBase: version,
-      visitOrdinal: 0,
-      runId: recorder.run.run,
-    },
-    recording: undefined,
     opening: [],
     restored: recorder.decisions,
     named: recorder.named,

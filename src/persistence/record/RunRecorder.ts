@@ -10,6 +10,7 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -29,21 +30,17 @@ import {
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
-import { snapshotIfDue, type SnapshotSource } from "./snapshot.ts";
+import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
-/** One run on one line of a journal: what is saved when. A move begins another recorder on the same journal. */
+/** Records one run on one lane of a journal. A move begins another recorder on the same journal. */
 export class RunRecorder {
-  readonly setup: PersistenceSetup;
-  readonly journal: Journal;
   readonly lane: number;
-  readonly start: RunStart;
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
   readonly replies: RecordedAnswers | undefined;
-  readonly run: RunRecord;
   /** Calls that moved the run, or that wait: they get no other outcome. */
   readonly movedCalls = new Set<string>();
-  /** What became of each call that was made on this line in this process. */
+  /** The results of the calls that this process made on this lane. */
   readonly performed = new Map<string, Promise<unknown>>();
   /** Calls that have begun and not ended. */
   readonly inFlight = new Map<string, IntentRecord>();
@@ -51,46 +48,45 @@ export class RunRecorder {
   head: CheckpointHead | undefined;
   /** Resolves when every answer recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
-  /** True once the run has moved to another line: what still ends on this one is recorded as far as it had an effect. */
+  /** True once the run has moved to another lane: of what still ends on this one, only effects are recorded. */
   closed = false;
   /** Calls that ended since the last checkpoint, for the data that a save returns. */
   endedCalls: CheckpointToolCall[] = [];
-  /** Likewise the changes of files that were noted. */
+  /** Changes of files noted since the last checkpoint. */
   changedFiles: readonly FileChange[] = [];
+  /** True once the log has state from within the current visit: its beginning can no longer be saved. */
+  savedWithin = false;
+  /** When the last checkpoint was saved, or else this recorder began: milliseconds of the monotonic clock. */
+  savedAt = 0;
   readonly #restored: readonly DecisionRecord[] | undefined;
   readonly #structure: StructureRecord;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
-  #savedAt = 0;
   #bytesThen = 0;
   /** The node that runs or ran last. */
   #node = "start";
-  /** True once the log has state from within the current visit: its beginning can no longer be saved. */
-  #savedWithin = false;
-  /** The checkpoint that was saved within the current visit, and what it says runs next. */
+  /** The checkpoint that was saved within the current visit, and the next step that it names. */
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
-  constructor(options: RunRecorderOptions) {
-    this.setup = options.setup;
-    this.journal = options.journal;
-    this.run = options.run;
-    this.#structure = options.structure;
-    this.lane = options.lane;
-    this.start = options.start;
-    this.recording = options.recording;
-    this.requests = new RequestDigest(options.journal.sha256);
-    this.replies = options.replies;
-    this.head = options.head;
-    this.named = options.named ?? new NamedCheckpoints();
-    this.#restored = options.restored;
-    this.#opening = options.opening;
+  constructor(
+    readonly setup: PersistenceSetup,
+    readonly journal: Journal,
+    readonly run: RunRecord,
+    readonly start: RunStart,
+    { structure, opening, head, restored, recording, replies, named = new NamedCheckpoints() }: RecorderStart,
+  ) {
+    this.lane = start.line.lane;
+    this.requests = new RequestDigest(journal.sha256);
+    this.recording = recording;
+    this.replies = replies;
+    this.head = head;
+    this.named = named;
+    this.#structure = structure;
+    this.#restored = restored;
+    this.#opening = opening;
     this.#noteSaved();
-  }
-
-  get savedWithin(): boolean {
-    return this.#savedWithin;
   }
 
   /** The run's first position is known. A new run is durable when this resolves. */
@@ -111,7 +107,7 @@ export class RunRecorder {
 
   /** A node is about to run: what it begins with can be saved until state from within it is. */
   enterNode(run: AgentRun, nodeId: string): void {
-    this.#savedWithin = false;
+    this.savedWithin = false;
     this.#foreseen = undefined;
     this.takeChanges(run);
     this.#node = nodeId;
@@ -131,26 +127,21 @@ export class RunRecorder {
     const trigger = name === "after_node" ? {} : { trigger: name };
     const saved = this.save(run, { node: next.nodeId, input: next.input, boundary: true, ...trigger });
     if (priority !== "normal") await saved;
-    // A failure to store it meets whatever is stored next.
+    // If storing it fails, so does the next append.
     else saved.catch(() => undefined);
   }
 
-  /** Takes what is new in the state, so that it is saved with the next checkpoint, whenever that is. */
+  /** Collects what is new in the state for the next checkpoint. */
   takeChanges(run: AgentRun): void {
     this.#pending.push(...this.#writer.take(run.state, this.#node));
   }
 
-  /** When the last checkpoint was saved, or else this recorder began: milliseconds of the monotonic clock. */
-  get savedAt(): number {
-    return this.#savedAt;
-  }
-
-  /** About how many bytes were stored since then, or are to be. */
+  /** Roughly how many bytes were or will be stored since {@link savedAt}. */
   get grownBytes(): number {
     return this.journal.valueBytes - this.#bytesThen + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
   }
 
-  /** A node has ended and its edges lead nowhere: they are tried again on resume, the node is not. */
+  /** A node has ended and no edge matches: a resume tries the edges again, not the node. */
   async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
@@ -162,14 +153,14 @@ export class RunRecorder {
     this.journal.running = false;
   }
 
-  /** Keeps something beside the state of the run; it goes with what is appended next. */
+  /** Records a note beside the state of the run, with the next append. */
   note(note: NewNote, call: string | undefined): void {
     const { lane, journal } = this;
     journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
     if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(frozenCopy(note.value))];
   }
 
-  /** Saves the state of this moment, with the node that runs next: visits are counted from here. Durable when it resolves. */
+  /** Saves the current state with the node that runs next; visits are counted from here. Durable when it resolves. */
   async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
     run.visitBase = record.version;
@@ -177,7 +168,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the state of this moment while a node runs, with the node that a resume goes on with; this one may lead elsewhere. */
+  /** Saves the current state while a node runs, with the node that a resume begins with; this one may lead elsewhere. */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
@@ -185,7 +176,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** What is refused here leaves everything as it was. */
+  /** A refusal changes nothing. */
   #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
     const uploads = writer.uploads;
@@ -199,16 +190,15 @@ export class RunRecorder {
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const records = [...this.#drainUnsaved(), record];
-    const snapshot =
-      plan.boundary && snapshotIfDue(record, this.journal, () => this.#snapshotSource(run, plan.input, parent));
-    // Between two nodes nothing else goes on that could add to the append.
+    const snapshot = plan.boundary && snapshotIfDue(this.journal, () => this.#snapshot(record, run, plan, parent));
+    // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true;
     this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last });
-    this.#savedWithin = true;
+    this.savedWithin = true;
     return record;
   }
 
-  /** Saves the state that the current visit began with: its node runs again, with what was recorded since. */
+  /** Saves the state at the beginning of the current visit: a resume repeats its node and replays the records since. */
   async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const { history } = run.state;
     const { writer } = this.journal;
@@ -262,11 +252,16 @@ export class RunRecorder {
     return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
   }
 
-  #snapshotSource({ state }: AgentRun, input: unknown, parent: CheckpointHead | undefined): SnapshotSource {
+  #snapshot(
+    record: CheckpointRecord,
+    { state }: AgentRun,
+    { input }: CheckpointPlan,
+    parent: CheckpointHead | undefined,
+  ): SnapshotRecord {
     const { journal, run, head } = this;
-    const structure = this.#structure;
     const checkpointId = head?.id ?? "";
-    return { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input };
+    const structure = this.#structure;
+    return snapshotOf(record, { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input });
   }
 
   #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
@@ -285,7 +280,7 @@ export class RunRecorder {
   }
 
   #noteSaved(): void {
-    this.#savedAt = this.journal.clock.monotonic();
+    this.savedAt = this.journal.clock.monotonic();
     this.#bytesThen = this.journal.valueBytes;
   }
 
@@ -302,21 +297,16 @@ function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep
 }
 
 /** Where a recorder begins: at a stored state, or with a new run. */
-export interface RunRecorderOptions {
-  readonly setup: PersistenceSetup;
-  readonly journal: Journal;
-  readonly run: RunRecord;
+interface RecorderStart {
   readonly structure: StructureRecord;
-  readonly lane: number;
-  readonly start: RunStart;
-  readonly recording: Replay | undefined;
-  /** Absent: nothing was asked before. */
-  readonly replies?: RecordedAnswers;
-  /** Records that begin the run or the line; appended with its first checkpoint. */
+  /** Records that begin the run or the lane; appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
-  /** The decisions in a stored state; absent when the log does not have the state of `start`. */
+  readonly head?: CheckpointHead | undefined;
+  /** The decisions in a stored state; absent if the log does not have the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
-  readonly head: CheckpointHead | undefined;
+  readonly recording?: Replay;
+  /** Absent: no request was recorded. */
+  readonly replies?: RecordedAnswers;
   /** Absent: the run has given no checkpoint an id. */
   readonly named?: NamedCheckpoints;
 }

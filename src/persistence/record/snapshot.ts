@@ -10,21 +10,17 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
-/** A snapshot is due when this much was appended since the last one, and this many times its own size. */
+/** A snapshot is due when this much was appended since the last one, and this many times its own size. In bytes. */
 const snapshotBytes = 1024 * 1024;
 const snapshotProportion = 16;
 
 /**
- * The snapshot that goes with a checkpoint; `undefined` while none is due. It is made to find out its size, which doubles
- * the wait for the next try when it is too large: each byte pays once.
+ * The snapshot that goes with a checkpoint; `undefined` while none is due. Its size is known once it is made; one that is
+ * too large postpones the next try in proportion, so that the cost per appended byte stays constant.
  */
-export function snapshotIfDue(
-  record: CheckpointRecord,
-  journal: Journal,
-  source: () => SnapshotSource,
-): SnapshotRecord | undefined {
+export function snapshotIfDue(journal: Journal, take: () => SnapshotRecord): SnapshotRecord | undefined {
   if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
-  const snapshot = snapshotOf(record, source());
+  const snapshot = take();
   const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
   journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
   if (due > journal.appendedBytes) return undefined;
@@ -32,21 +28,21 @@ export function snapshotIfDue(
   return snapshot;
 }
 
-/** What a snapshot is made from, beside the checkpoint that it stands with. */
-export interface SnapshotSource {
-  readonly journal: Journal;
-  readonly state: RunState;
-  readonly writer: StateWriter;
-  readonly run: RunRecord;
-  readonly structure: StructureRecord;
-  readonly checkpointId: string;
-  readonly parent: CheckpointHead | undefined;
-  /** The value of the checkpoint's input. */
-  readonly input: unknown;
-}
-
-/** The state at a checkpoint by value. It costs as much as the state is long, so it is made rarely. */
-export function snapshotOf(record: CheckpointRecord, source: SnapshotSource): SnapshotRecord {
+/** The state at a checkpoint by value. Its cost grows with the state, so it is made rarely. */
+export function snapshotOf(
+  record: CheckpointRecord,
+  source: {
+    readonly journal: Journal;
+    readonly state: RunState;
+    readonly writer: StateWriter;
+    readonly run: RunRecord;
+    readonly structure: StructureRecord;
+    readonly checkpointId: string;
+    readonly parent: CheckpointHead | undefined;
+    /** The value of the checkpoint's input. */
+    readonly input: unknown;
+  },
+): SnapshotRecord {
   const { journal, state, writer, parent } = source;
   const values = journal.writer;
   const life = statusInSnapshot(journal.statusState);

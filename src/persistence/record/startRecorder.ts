@@ -1,20 +1,21 @@
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { RecordedRequirements, RunStateSeed } from "../../agent/state/RunState.ts";
+import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LaneRecord, RequirementsRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { LaneRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { eventCheckpoint } from "../events/eventEmitter.ts";
-import type { CheckpointRestoredEvent } from "../events/PersistenceEvent.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import { Replay } from "../replay/Replay.ts";
+import type { CheckpointHead } from "./checkpointRecord.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { RunRecorder } from "./RunRecorder.ts";
 import { missingToolResults } from "./missingToolResults.ts";
@@ -26,60 +27,43 @@ export interface StoredState {
   readonly state: AgentState;
 }
 
-/** A run that begins. */
-export interface NewRun {
-  readonly run: RunRecord;
-  /** The value of its input. */
-  readonly input: unknown;
-  /** What it keeps of the run before. */
-  readonly keep: "history" | "nothing";
-  /** Records that stand before its line. */
-  readonly opening: readonly AgentRecord[];
-}
-
 /** The recorder of a new run; its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,
-  { run, input, keep, opening }: NewRun,
+  {
+    run,
+    input,
+    keep,
+    opening,
+  }: {
+    readonly run: RunRecord;
+    /** The value of its input. */
+    readonly input: unknown;
+    /** What it keeps of the run before. */
+    readonly keep: "history" | "nothing";
+    /** Records that come before its lane. */
+    readonly opening: readonly AgentRecord[];
+  },
   before: StoredState | undefined,
 ): RunRecorder {
   const lane = journal.nextLane++;
-  const runId = run.run;
   const from = before?.state.checkpoint?.version;
-  const laneRecord: LaneRecord = {
-    kind: "lane",
-    lane,
-    ...(from !== undefined && { from }),
-    keep: from === undefined ? "nothing" : keep,
-  };
+  const laneRecord: LaneRecord =
+    from === undefined ? { kind: "lane", lane, keep: "nothing" } : { kind: "lane", lane, from, keep };
   const structure = structureRecord(setup.graph, lane, journal);
-  const [visitBase, visitOrdinal] = firstVisitOf(lane);
   const kept = keep === "history" && before ? keptHistory(before) : {};
   const start: RunStart = {
     nodeId: "start",
     input,
     state: { ...kept, nextMessage: journal.nextNumber },
-    line: { agentId: journal.agentId, runId, lane },
-    generation: journal.generation,
-    visitBase,
-    visitOrdinal,
-    runId,
+    ...placeOf(journal, run, lane, firstVisitOf(lane)),
   };
-  return new RunRecorder({
-    setup,
-    journal,
-    run,
-    structure,
-    lane,
-    start,
-    recording: undefined,
-    opening: [...opening, laneRecord, structureReference(structure, journal)],
-    head: undefined,
-  });
+  const records = [...opening, laneRecord, structureReference(structure, journal)];
+  return new RunRecorder(setup, journal, run, start, { structure, opening: records });
 }
 
-/** The recorder that goes on from a stored state: on its own lane, or on one that begins from it with `opening`. */
+/** The recorder that continues from a stored state: on its own lane, or on one that begins from it with `opening`. */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -88,132 +72,75 @@ export function restoredRun(
     readonly lane: number;
     readonly run: RunRecord;
     readonly opening: readonly AgentRecord[];
-    readonly head?: { readonly version: number; readonly id: string };
-    readonly by: CheckpointRestoredEvent["by"];
+    /** Default: the checkpoint of the state. */
+    readonly head?: CheckpointHead;
+    readonly by: "resume" | "branch" | "rollback";
   },
 ): RunRecorder {
-  const reader = log.reader(state);
-  const { lane, run, opening } = options;
-  const nextNumber = Math.max(journal.nextNumber, log.index.nextNumber);
-  const start = restoreRun({
-    agentId: journal.agentId,
-    state,
-    reader,
-    index: log.index,
-    lane,
-    runId: run.run,
-    generation: journal.generation,
-    nextNumber,
-  });
+  const { index } = log;
   const { checkpoint } = state;
+  const { lane, run, opening, head = checkpoint, by } = options;
+  const reader = log.reader(state);
+  const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
+  const start: RunStart = {
+    nodeId: checkpoint?.record.node ?? "start",
+    input: reader.read(checkpoint ? checkpoint.record.input : state.run?.input),
+    ...(checkpoint?.record.unresolved && { unresolved: true }),
+    state: seedOf(state, reader, Math.max(journal.nextNumber, index.nextNumber)),
+    ...placeOf(journal, run, lane, nextVisitOf(state)),
+    isRecordedCall: (id) => recorded.has(id),
+  };
   if (checkpoint) {
-    const origin = { agentId: journal.agentId, runId: run.run };
     const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
-    setup.tell({ kind: "checkpoint_restored", ...origin, by: options.by, ...shown });
+    setup.tell({ kind: "checkpoint_restored", agentId: journal.agentId, runId: run.run, by, ...shown });
   }
-  const head = options.head ?? (checkpoint && { version: checkpoint.version, id: checkpoint.id });
-  return new RunRecorder({
-    setup,
-    journal,
-    run,
-    lane,
-    start,
-    opening,
-    head,
+  const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
+  return new RunRecorder(setup, journal, run, start, {
     structure: structureRecord(setup.graph, lane, journal),
-    recording: new Replay(state, reader, log.index, nextVisitOf(state)),
-    replies: new RecordedAnswers(
-      state,
-      reader,
-      log.index.statusState.current?.record?.error?.code !== "request_expired",
-    ),
-    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(log.index, checkpoint) }),
+    opening,
+    head: head && { version: head.version, id: head.id },
+    recording: new Replay(state, reader, index, nextVisitOf(state)),
+    replies: new RecordedAnswers(state, reader, keepExpired),
+    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
   });
 }
 
-/** The messages of the run before, and what closes them where it was ended in the middle. */
+/** Where a run is: its lane, and the visit that comes next. */
+function placeOf({ agentId, generation }: Journal, { run: runId }: RunRecord, lane: number, [base, ordinal]: Visit) {
+  return { line: { agentId, runId, lane }, generation, visitBase: base, visitOrdinal: ordinal, runId };
+}
+
+/** The messages of the run before, with results for the calls that it left open. */
 function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
-  const closing = missingToolResults(
-    messages.map(({ message }) => message),
-    state.calls,
-    reader,
-  );
+  const shown = messages.map(({ message }) => message);
+  const closing = missingToolResults(shown, state.calls, reader);
   return { messages, ...(closing && { added: [closing] }) };
-}
-
-export interface RestoreOptions {
-  readonly agentId: string;
-  readonly state: AgentState;
-  readonly reader: ValueReader;
-  readonly index: LogProjection;
-  /** The lane that the run goes on in: the state's own, or one that begins from it. */
-  readonly lane: number;
-  readonly runId: string;
-  readonly generation: number;
-  readonly nextNumber: number;
-}
-
-/** A stored state as the start of a run: what runs next, with everything it knew. */
-export function restoreRun({
-  agentId,
-  state,
-  reader,
-  index,
-  lane,
-  runId,
-  generation,
-  nextNumber,
-}: RestoreOptions): RunStart {
-  const record = state.checkpoint?.record;
-  const [visitBase, visitOrdinal] = nextVisitOf(state);
-  const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
-  return {
-    nodeId: record?.node ?? "start",
-    input: reader.read(record ? record.input : state.run?.input),
-    ...(record?.unresolved && { unresolved: true }),
-    state: seedOf(state, reader, nextNumber),
-    line: { agentId, runId, lane },
-    generation,
-    visitBase,
-    visitOrdinal,
-    runId,
-    isRecordedCall: (id) => recorded.has(id),
-  };
 }
 
 function seedOf(state: AgentState, reader: ValueReader, nextMessage: number): RunStateSeed {
   const { checkpoint, settings, requirements, decisions } = state;
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
-  const { progress, summary } = checkpoint?.record ?? {};
+  const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
   return {
     // Without a checkpoint the run begins, with a fresh history unless it continues another's.
     ...((checkpoint || messages.length > 0) && { messages }),
     nextMessage,
     storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
-    ...(settings && {
-      settings: freezeInPlace({
-        model: settings.model,
-        tools: settings.tools,
-        ...(settings.parameters !== undefined && {
-          parameters: reader.read(settings.parameters) as Record<string, unknown>,
-        }),
-      }),
-    }),
-    iteration: checkpoint?.record.iteration ?? 0,
-    ...(progress !== undefined && { progress }),
-    ...(summary !== undefined && { progressSummary: summary }),
-    decisions: decisions.map(({ decision, reason }) => ({ decision, ...(reason !== undefined && { reason }) })),
+    ...(settings && { settings: freezeInPlace(settingsOf(settings, reader)) }),
+    iteration,
+    ...withoutUndefined({ progress, progressSummary: summary }),
+    decisions: decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
     ...(requirements && { requirements: requirementsOf(requirements) }),
   };
 }
 
+function settingsOf({ model, tools, parameters }: SettingsRecord, reader: ValueReader): RunSettings {
+  if (parameters === undefined) return { model, tools };
+  return { model, tools, parameters: reader.read(parameters) as Record<string, unknown> };
+}
+
 function requirementsOf({ files, environment, directory, hashes }: RequirementsRecord): RecordedRequirements {
-  return {
-    files,
-    environment,
-    ...(directory !== undefined && { workingDirectory: directory }),
-    ...(hashes && { hashes }),
-  };
+  return withoutUndefined({ files, environment, workingDirectory: directory, hashes });
 }
