@@ -7,7 +7,7 @@ export interface Clock {
   /**
    * Calls back once after `ms` milliseconds. Returns its cancellation.
    *
-   * @param background true for a timer that nobody waits for: it does not keep the process alive.
+   * @param background true for a timer that does not keep the process alive.
    */
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }

@@ -11,7 +11,7 @@ export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
-/** The records that end an unfinished run as it stands: its effects stay and stay revertible. They go in one append. */
+/** The records that end an unfinished run: its effects stay, and stay revertible. Append them together. */
 export function endRecords(
   journal: Journal,
   { log, state }: { readonly log: AgentLog; readonly state: AgentState },

@@ -40,7 +40,7 @@ export interface CheckpointBranch {
 }
 
 /**
- * A point to go on from. It says what runs next: the node and the input it is about to get. Values are decoded and
+ * A point to continue from: which node runs next, and with which input. Values are decoded and
  * frozen; large ones are built when they are first read.
  */
 export interface AgentCheckpointData {
@@ -104,13 +104,13 @@ export interface AgentCheckpointData {
   readonly decisions: readonly CheckpointDecision[];
   /** What a workspace noted between the parent and this checkpoint, as far as it came to something. */
   readonly fileChanges: FileChanges;
-  /** What a recovery looks at before the run goes on. */
+  /** What a recovery checks before the run continues. */
   readonly recoveryInfo: {
     /** The node that runs next. */
     readonly resumePoint: string;
     /** Files that must be there, relative to the working directory. */
     readonly requiredContext: readonly string[];
-    /** SHA-256 of each of them in hex, when the checkpoint was saved; `null`: it was not there. Absent: nobody looked. */
+    /** SHA-256 of each of them in hex, when the checkpoint was saved; `null`: it was not there. Absent: not examined. */
     readonly fileHashes?: Readonly<Record<string, string | null>>;
     /** Where the run worked. Absent: there was no `environment` to ask. */
     readonly workingDirectory?: string;

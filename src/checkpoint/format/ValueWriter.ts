@@ -1,9 +1,9 @@
-import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
-import { estimateBytes } from "../values/estimateBytes.ts";
+import { concatenated } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Message } from "../messages/Message.ts";
-import { packsOf } from "./packsOf.ts";
 import type { Visit } from "../records/Visit.ts";
+import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
+import { estimateBytes } from "../values/estimateBytes.ts";
 import { type AnswerReference, encodeValue, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 /** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
@@ -205,4 +205,27 @@ function isToolMessage(value: object): boolean {
 function isToolResult(part: unknown): boolean {
   if (typeof part !== "object" || part === null) return false;
   return "type" in part && part.type === "tool-result" && "output" in part;
+}
+
+/** A pack is closed when it has this many bytes: what is read at once to get at one content stays small. */
+const packBytes = 4 * 1024 * 1024;
+
+/** Contents laid end to end, in as few packs as their size allows: syncing one blob costs what syncing a small one does. */
+export function packsOf(
+  contents: readonly (readonly [hash: string, bytes: Uint8Array])[],
+): readonly { readonly bytes: Uint8Array; readonly contents: readonly (readonly [hash: string, bytes: number])[] }[] {
+  const groups: (readonly [hash: string, bytes: Uint8Array])[][] = [];
+  let filled = Infinity;
+  for (const content of contents) {
+    if (filled >= packBytes) {
+      groups.push([]);
+      filled = 0;
+    }
+    groups.at(-1)?.push(content);
+    filled += content[1].length;
+  }
+  return groups.map((group) => ({
+    bytes: concatenated(group.map(([, bytes]) => bytes)),
+    contents: group.map(([hash, bytes]) => [hash, bytes.length] as const),
+  }));
 }

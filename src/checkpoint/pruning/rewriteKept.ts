@@ -1,9 +1,13 @@
-import { foldTo, type AgentState } from "../state/AgentState.ts";
-import type { Entry } from "../records/Entry.ts";
-import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import { callFacts } from "../data/toolCalls.ts";
+import type { StoredMessage } from "../messages/storedHistory.ts";
 import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
-import { neededCalls, type NeededCalls } from "./neededCalls.ts";
-import { stateAtStart, stateDelta } from "./stateDelta.ts";
+import type { Entry } from "../records/Entry.ts";
+import { answerKey, answerKeyOf } from "../records/Visit.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
+import type { EditRecord } from "../records/lineRecords.ts";
+import { type AgentState, callsOf, emptyState, foldTo, type RecordedCall, visitAt } from "../state/AgentState.ts";
+import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 /** The kinds that make the state of a lane: a kept checkpoint restates them as the changes since the kept one before it. */
 const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings", "requirements", "decision"]);
@@ -74,4 +78,155 @@ function isTrim(index: LogProjection, { record, order }: CheckpointPoint, after:
     (found) => found.record.kind === "edit" && found.order > after && found.order < order,
   );
   return edits.length > 0 && edits.every(({ record: edit }) => edit.kind === "edit" && edit.trim);
+}
+
+/** Which recorded answers and calls are still needed. */
+export interface NeededCalls {
+  readonly has: (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
+}
+
+/**
+ * What refers to an answer or a call needs it; so does a node that may run again; and a call whose effect remains, or may
+ * remain, is needed by every rollback to before it.
+ *
+ * @param restated the records of kept checkpoints.
+ * @param kept versions of kept checkpoints.
+ */
+export function neededCalls(
+  index: LogProjection,
+  restated: readonly AgentRecord[],
+  kept: ReadonlySet<number>,
+  hasInverse: (tool: string) => boolean,
+): NeededCalls {
+  const answers = new Set<string>();
+  const calls = new Set<string>();
+  for (const slot of restated.flatMap(referringSlots)) addReferences(slot, answers, calls);
+  const again = visitsThatRunAgain(index, kept);
+  const needed = callsOf(index).filter(
+    (call) => calls.has(call.call) || again.has(call.visit[0]) || hasEffect(index, call, kept, hasInverse),
+  );
+  for (const { call } of needed) calls.add(call);
+  const withoutInput = needed.filter(({ intent, outcome }) => !("input" in (intent ?? outcome ?? {})));
+  const askedFor = new Set(withoutInput.map(({ call }) => call));
+  const needsAnswer = (record: AnswerRecord): boolean =>
+    answers.has(answerKey(record.visit, record.ordinal, record.within)) ||
+    again.has(record.visit[0]) ||
+    asksFor(record, askedFor);
+  return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
+}
+
+/** One that was reverted is shown by the kept checkpoints after it, and by nothing else. */
+function hasEffect(
+  index: LogProjection,
+  call: RecordedCall & { readonly lane: number },
+  kept: ReadonlySet<number>,
+  hasInverse: (tool: string) => boolean,
+): boolean {
+  const { outcome } = call;
+  if (outcome?.error || outcome?.unstarted) return false;
+  const { tool, effect } = callFacts(call);
+  if (effect === "none" && !hasInverse(tool)) return false;
+  if (!index.reverted.has(call.call)) return true;
+  return [...kept].some((version) => {
+    const point = index.checkpoints.get(version);
+    return point !== undefined && point.record.lane === call.lane && point.order > call.order;
+  });
+}
+
+/** The visits of kept checkpoints that were made within one, and of the head. */
+function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): ReadonlySet<number> {
+  const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []);
+  const within = points.filter((point) => point.record.visit !== undefined || point === index.latest);
+  return new Set([...within.map((point) => visitAt(point)[0]), ...[...index.lanes.keys()].map((lane) => -lane)]);
+}
+
+function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
+  if (calls.size === 0) return false;
+  // Elsewhere or encoded: it may.
+  if (envelopeKeyOf(message) !== undefined) return true;
+  const { content } = message as { readonly content?: unknown };
+  if (!Array.isArray(content)) return false;
+  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
+}
+
+function referringSlots(record: AgentRecord): readonly StoredValue[] {
+  if (record.kind === "message") return [record.message];
+  if (record.kind === "edit") return record.insert.map(({ message }) => message);
+  return record.kind === "checkpoint" ? [record.input] : [];
+}
+
+function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
+  const key = envelopeKeyOf(slot);
+  if (key === "$answer") answers.add(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer));
+  if (key !== "$outcomes") return;
+  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
+    if (!("output" in result)) calls.add(String(result.part["toolCallId"]));
+}
+
+/** What of a state its lane's records make; calls and answers are records of their own. */
+export type LaneState = Pick<AgentState, "history" | "storage" | "settings" | "requirements" | "decisions">;
+
+/** The state that a lane begins with, of that at the checkpoint it begins from. */
+export function stateAtStart(from: AgentState | undefined, keep: "all" | "history" | "nothing"): LaneState {
+  if (!from || keep === "nothing") return emptyState;
+  return keep === "all" ? from : { ...emptyState, history: from.history };
+}
+
+/** The fewest records that lead from one state of a lane to a later one. @param trim the change is nothing but a trim. */
+export function stateDelta(before: LaneState, after: LaneState, lane: number, trim: boolean): AgentRecord[] {
+  const { settings, requirements } = after;
+  const known = new Set(before.decisions);
+  return [
+    ...historyDelta(before.history, after.history, lane, trim),
+    ...storageDelta(before.storage, after.storage, lane),
+    ...(settings && settings !== before.settings ? [{ ...settings, lane }] : []),
+    ...(requirements && requirements !== before.requirements ? [{ ...requirements, lane }] : []),
+    ...after.decisions.filter((decision) => !known.has(decision)),
+  ];
+}
+
+/** What stays never changes its place, since a message that is moved gets another number. */
+function historyDelta(
+  before: readonly StoredMessage[],
+  after: readonly StoredMessage[],
+  lane: number,
+  trim: boolean,
+): AgentRecord[] {
+  const had = new Set(before.map(({ number }) => number));
+  const has = new Set(after.map(({ number }) => number));
+  const removed = before.filter(({ number }) => !has.has(number));
+  const edits: EditRecord[] = [];
+  const edit = (remove: EditRecord["remove"], insert: readonly StoredMessage[], next: StoredMessage | undefined) =>
+    edits.push({
+      kind: "edit",
+      lane,
+      remove,
+      insert,
+      ...(next && { before: next.number }),
+      ...(trim && { trim: true }),
+    });
+  if (removed.length > 0) edit(rangesOf(removed), [], undefined);
+  let end = after.length;
+  while (end > 0 && !had.has(after[end - 1]?.number ?? 0)) end--;
+  for (let at = 0; at < end;) {
+    let to = at;
+    while (to < end && !had.has(after[to]?.number ?? 0)) to++;
+    if (to > at) edit([], after.slice(at, to), after[to]);
+    at = to + 1;
+  }
+  const appended = after.slice(end).map(({ number, message }) => ({ kind: "message", lane, number, message }) as const);
+  return [...edits, ...appended];
+}
+
+function rangesOf(messages: readonly StoredMessage[]): (readonly [number, number])[] {
+  return messages.map(({ number }) => [number, number]);
+}
+
+function storageDelta(before: LaneState["storage"], after: LaneState["storage"], lane: number): AgentRecord[] {
+  const written = [...after].filter(([key, value]) => !before.has(key) || before.get(key) !== value);
+  const gone = [...before.keys()].filter((key) => !after.has(key));
+  return [
+    ...written.map(([key, value]) => ({ kind: "storage", lane, key, value }) as const),
+    ...gone.map((key) => ({ kind: "storage", lane, key }) as const),
+  ];
 }

@@ -3,7 +3,7 @@ export interface LogRecord {
   readonly kind: string;
 }
 
-/** One append as it is read back: the unit of storage, with one checksum, holding all its records or none. */
+/** One append, read back: the unit of storage, with one checksum, holding all its records or none. */
 export interface Entry {
   /** Numbers the appends of a log from 1, without gaps before pruning. */
   readonly position: number;

@@ -35,7 +35,7 @@ export interface StatusRecord {
   readonly instructions?: string;
   /** Waiting: the unanswered requests, in the order in which they were made. */
   readonly requests?: readonly string[];
-  /** Waiting: another request of the same wait has its answer, so that the run can go on. */
+  /** Waiting: another request of the same wait has its answer, so that the run can continue. */
   readonly answered?: true;
   /** Waiting: what for, what the person was shown, and until when, in milliseconds since 1970. */
   readonly waitingFor?: WaitingFor;

@@ -1,7 +1,7 @@
 /** A file that a task will read or write. */
 export interface FileReservation {
-  /** As the storage of reservations understands it; the same text names the same file. */
+  /** In the form that the storage of reservations expects; the same text names the same file. */
   readonly path: string;
-  /** Many may read a file at once; who writes it has it alone. */
+  /** A file has many readers at once, or one writer. */
   readonly operation: "read" | "write";
 }

@@ -9,9 +9,9 @@ export interface StateData {
     /** An integer; the higher one goes first. */
     priority: number;
     estimatedComplexity?: "low" | "medium" | "high";
-    /** What its agent will be run with. */
+    /** The input of its agent. */
     inputRequest: unknown;
-    /** The files that it will read and write. Absent: none that it names. */
+    /** The files that it will read and write. Absent: none. */
     reserves?: readonly FileReservation[];
   };
   in_progress: {
@@ -36,18 +36,15 @@ export interface StateData {
   waiting: {
     waitingFor: WaitingFor;
     promptShownToUser: string;
-    /** When it fails if nothing came. Absent: never. */
+    /** When the wait expires and the task fails. Absent: never. */
     timeoutAt?: string;
   };
   completed: {
     completedAt: string;
     finalOutput: unknown;
-    /**
-     * Paths of the files that its workspace changed, created or deleted, and that are not as they were: relative to the
-     * root, each once, sorted. Empty without a workspace.
-     */
+    /** Sorted paths of the files that differ from before the run, relative to the workspace. Empty without a workspace. */
     filesModified: readonly string[];
-    /** What the worker's `verify` gave. */
+    /** The results of the worker's `verify`. */
     verificationResults: readonly unknown[];
   };
   failed: {

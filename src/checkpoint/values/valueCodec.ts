@@ -42,7 +42,7 @@ export function decodeValue(slot: StoredValue): unknown {
   const content = (slot as Record<string, unknown>)[key];
   if (key === "$plain") return content;
   if (key === "$rich") return richFromJson(content);
-  throw new UnreadableValueError(`a reference (${key}) stands where a value was expected`);
+  throw new UnreadableValueError(`a reference (${key}) was found where a value was expected`);
 }
 
 /** The key of an envelope; `undefined` for a JSON value that is stored unchanged. */

@@ -5,7 +5,6 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
   override readonly code = "feature_not_installed";
 
   constructor(
-    /** The key of the feature. */
     readonly feature: string,
     /** The operation that needs it, such as `resume()`; absent when you asked for the feature itself. */
     readonly neededBy?: string,

@@ -1,11 +1,10 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A value cannot be an agent id. Nothing was read or written. */
+/** A value, which need not be a string, cannot be an agent id. Nothing was read or written. */
 export class InvalidAgentIdError extends AgentPersistenceError {
   override readonly code = "invalid_agent_id";
 
   constructor(
-    /** The value that was given, which need not be a string. */
     readonly agentId: unknown,
     found: string,
   ) {

@@ -4,10 +4,7 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 export class RunSuspendedError extends AgentPersistenceError {
   override readonly code = "run_suspended";
 
-  constructor(
-    /** The path of the node that asked. */
-    readonly nodeId: string,
-  ) {
+  constructor(readonly nodeId: string) {
     super(
       `The run is waiting for the input that node "${nodeId}" asked for, so the context of that node is closed. Resume the run when the answer is there: the node then runs again from its start.`,
     );

@@ -21,7 +21,6 @@ export class CheckpointTooLargeError extends AgentPersistenceError {
     /** The path of the node that would run next after this checkpoint. */
     readonly nodeId: string,
     parts: readonly LargePart[],
-    /** The configured limit. */
     readonly maxBytes: number,
   ) {
     const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -11,7 +11,6 @@ export class ParticipantMissingError extends AgentPersistenceError {
     readonly agentId: string,
     /** The checkpoint that the rollback goes to. */
     readonly checkpointId: string,
-    /** The key of the participant. */
     readonly participant: string,
   ) {
     super(

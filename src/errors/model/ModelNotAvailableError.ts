@@ -5,7 +5,6 @@ export class ModelNotAvailableError extends AgentPersistenceError {
   override readonly code = "model_not_available";
 
   constructor(
-    /** The requested name. */
     readonly model: string,
     /** Why it is not available, as a clause without a period. */
     readonly reason: string,

@@ -1,16 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** What is known about a failed request to a model. */
-export interface ModelRequestFailure {
-  readonly model: string;
-  readonly provider: string;
-  /** The HTTP status; absent when there was no response. */
-  readonly statusCode?: number;
-  readonly retryable: boolean;
-  /** Milliseconds; absent when the provider named no time. */
-  readonly retryAfterMs?: number;
-  readonly cause: unknown;
-}
+type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable" | "cause"> &
+  Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">>;
 
 /** A model did not answer: the provider rejected the request or could not be reached. `cause` is the provider's error. */
 export class ModelRequestError extends AgentPersistenceError {
@@ -24,7 +15,7 @@ export class ModelRequestError extends AgentPersistenceError {
   /** Milliseconds to wait before the next attempt; `undefined` when the provider named no time. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(failure: ModelRequestFailure) {
+  constructor(failure: Failure) {
     super(messageOf(failure), { cause: failure.cause });
     this.model = failure.model;
     this.provider = failure.provider;
@@ -34,12 +25,12 @@ export class ModelRequestError extends AgentPersistenceError {
   }
 }
 
-function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause }: ModelRequestFailure): string {
+function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause }: Failure): string {
   const status = statusCode === undefined ? "" : ` with status ${statusCode}`;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const wait = retryAfterMs === undefined ? "" : ` after ${retryAfterMs} ms`;
   const next = retryable
     ? `Try the same request again${wait}.`
-    : "Change the request: it is not expected to succeed as it is.";
+    : "Change the request: the same one is not expected to succeed.";
   return `Model ${JSON.stringify(model)} of ${provider} did not answer; the request failed${status}: ${reason}. ${next}`;
 }

@@ -2,8 +2,8 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
 
 /**
- * A request is no longer waiting for an answer, or never was. Nothing has changed. A node that asked gets it as
- * `request_expired` when nobody answered in time, and may catch it; otherwise the run fails, and asks anew when resumed.
+ * A request is not waiting for an answer. Nothing has changed. A node whose request expired gets `request_expired` and may
+ * catch it; otherwise the run fails, and asks anew when you resume it.
  */
 export class RequestNotOpenError extends AgentPersistenceError {
   constructor(

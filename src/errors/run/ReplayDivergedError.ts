@@ -6,7 +6,6 @@ export class ReplayDivergedError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The path of the node. */
     readonly nodeId: string,
     /** What the first try asked for at this place. */
     readonly recorded: string,

@@ -6,7 +6,6 @@ export class StopRequestedError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The reason given with the stop request. */
     readonly reason: string,
   ) {
     super(

@@ -6,7 +6,6 @@ export class UnfinishedRunError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The unfinished run. */
     readonly runId: string,
   ) {
     const run = JSON.stringify(runId);

@@ -1,16 +1,8 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
 /** Where a log is damaged, and how much before the damage is intact. */
-export interface LogDamage {
-  /** The file, or the part of the storage, that is damaged. */
-  readonly file: string;
-  /** Counted from 1; absent when the whole file is meant. */
-  readonly line?: number;
-  /** The last intact position before the damage; absent when it is not known. */
-  readonly lastPosition?: number;
-  /** The last checkpoint before the damage; absent when there is none, or none that can be read without salvaging. */
-  readonly lastCheckpointId?: string;
-}
+export type LogDamage = Pick<CorruptLogError, "file"> &
+  Partial<Pick<CorruptLogError, "line" | "lastPosition" | "lastCheckpointId">>;
 
 /** A stored log has damage that no crash can cause. Nothing was changed, and no damaged record is skipped. */
 export class CorruptLogError extends AgentPersistenceError {

@@ -6,7 +6,6 @@ export class OwnershipLostError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The generation that was lost. */
     readonly generation: number,
     /** The generation of the new owner; absent when it is not known. */
     readonly successor?: number,

@@ -8,7 +8,6 @@ export class PositionConflictError extends AgentPersistenceError {
     readonly agentId: string,
     /** The last position that the append expected. */
     readonly expected: number,
-    /** The last position of the log. */
     readonly found: number,
   ) {
     super(

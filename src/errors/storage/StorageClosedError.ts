@@ -1,13 +1,10 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A storage, or an owned log, was used after it was closed, released or dropped. */
+/** A storage, or an owned log, was used after it was closed, released or dropped. `subject` names it. */
 export class StorageClosedError extends AgentPersistenceError {
   override readonly code = "storage_closed";
 
-  constructor(
-    /** What is closed: a storage or the log of an agent. */
-    readonly subject: string,
-  ) {
+  constructor(readonly subject: string) {
     super(`${subject} is closed. Open it again before you use it.`);
   }
 }

@@ -7,7 +7,6 @@ export class UnsupportedFormatError extends AgentPersistenceError {
   constructor(
     /** The file or row that was read. */
     readonly subject: string,
-    /** Its format version. */
     readonly found: number,
     /** The newest format version that this library reads. */
     readonly supported: number,

@@ -6,9 +6,7 @@ export class TransitionNotAllowedError extends AgentPersistenceError {
 
   constructor(
     readonly taskId: string,
-    /** The current status. */
     readonly from: string,
-    /** The requested status. */
     readonly to: string,
     /** The statuses that the task may move to; empty when it has ended. */
     readonly allowed: readonly string[],

@@ -5,7 +5,6 @@ export class ReservationLostError extends AgentPersistenceError {
   override readonly code = "reservation_lost";
 
   constructor(
-    /** The owner of the reservation. */
     readonly owner: string,
     /** Relative to the root of the workspace. */
     readonly path: string,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { nearestName } from "./nearestName.ts";
 
 /**
  * The schema of an object of options. It refuses a key that it does not know, and names the option that was probably
@@ -20,4 +19,30 @@ function unknownOption(key: string, names: readonly string[]): string {
   const nearest = nearestName(key, names);
   if (nearest !== undefined) return `unknown option "${key}"; did you mean "${nearest}"`;
   return `unknown option "${key}"; the options are ${names.join(", ")}`;
+}
+
+/**
+ * The name that differs least from `wrong`, if a third of its characters or fewer would have to change; else `undefined`.
+ * The distance is Levenshtein's: insertions, deletions and substitutions.
+ */
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.ceil(wrong.length / 3));
+  const ranked = names
+    .map((name) => ({ name, edits: editDistance(wrong.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((one, other) => one.edits - other.edits);
+  const [nearest] = ranked;
+  return nearest && nearest.edits <= most ? nearest.name : undefined;
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, character] of Array.from(one).entries()) {
+    const next = [index + 1];
+    for (const [column, against] of Array.from(other).entries()) {
+      const substituted = (row[column] ?? 0) + (character === against ? 0 : 1);
+      next.push(Math.min(substituted, (next[column] ?? 0) + 1, (row[column + 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -1,6 +1,6 @@
 import type { Sha256 } from "./Sha256.ts";
 
-/** Node's one-shot hash function, as far as it is used here. */
+/** The part of Node's one-shot hash function that is used here. */
 export type HashFunction = (algorithm: "sha256", data: string | Uint8Array, encoding: "base64url" | "hex") => string;
 
 /** SHA-256 by Node's hash function. */
