@@ -6,8 +6,8 @@ export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
-export { isResumable } from "./task/state/isResumable.ts";
-export type { NewTask } from "./task/state/NewTask.ts";
+export { isResumable } from "./task/state/transitionTask.ts";
+export type { NewTask } from "./task/state/Task.ts";
 export type { Task, TaskWithStatus } from "./task/state/Task.ts";
 export { TaskManager } from "./task/manager/TaskManager.ts";
 export type {
@@ -22,13 +22,13 @@ export { TaskWorker } from "./task/worker/TaskWorker.ts";
 export type { TaskWorkerOptions, WorkOptions } from "./task/worker/TaskWorkerOptions.ts";
 export type { FileReservations, HeldReservation } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
-export { InProcessReservations } from "./task/worker/InProcessReservations.ts";
+export { InProcessReservations } from "./task/worker/FileReservations.ts";
 export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
-export type { TaskOutcome } from "./task/worker/TaskOutcome.ts";
-export { diskUsage } from "./task/retention/diskUsage.ts";
+export type { TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
+export { diskUsage } from "./task/retention/RetentionSchedule.ts";
 export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
 export { recoverTask } from "./task/recovery/recoverTask.ts";
-export { recoverTasks, type RecoveryOutcome } from "./task/recovery/recoverTasks.ts";
+export { recoverTasks, type RecoveryOutcome } from "./task/recovery/recoverTask.ts";
 export type {
   RecoverAllOptions,
   RecoverOptions,
@@ -37,4 +37,4 @@ export type {
 } from "./task/recovery/RecoverOptions.ts";
 export { recoveryOptions, type RecoveryOption } from "./persistence/environment/RecoveryParticipant.ts";
 export type { RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";
-export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoveryReport.ts";
+export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoverOptions.ts";

@@ -4,24 +4,24 @@ export { FileReservedError, type FileHolder } from "./errors/workspace/FileReser
 export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts";
 export { mergeThreeWay, type MergeOptions } from "./workspace/merge/mergeThreeWay.ts";
 export type { ConflictRegion, ConflictSide, MergeResult } from "./workspace/merge/MergeResult.ts";
-export type { MergeLabels } from "./workspace/merge/renderChunks.ts";
-export type { MergeVersions } from "./workspace/merge/MergeVersions.ts";
+export type { MergeLabels } from "./workspace/merge/mergeThreeWay.ts";
+export type { MergeVersions } from "./workspace/merge/MergeResult.ts";
 export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
-export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
+export type { FileConflict, FileResolution } from "./workspace/restore/planRestore.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export { FileAccessError } from "./errors/workspace/FileAccessError.ts";
 export { FileConflictError, type ConflictingFile } from "./errors/workspace/FileConflictError.ts";
 export type { FileOperation } from "./workspace/reservations/LockState.ts";
 export type { Reservation, ReservedFile } from "./workspace/reservations/Reservation.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
-export type { ContentConflict } from "./workspace/conflicts/ContentConflict.ts";
+export type { ContentConflict } from "./workspace/conflicts/ConflictResolver.ts";
 export {
   ConflictResolver,
   type ConflictQuestion,
   type ConflictResolverOptions,
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
-export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ResolutionOutcome.ts";
+export type { RefusedResolution, ResolutionOutcome, ResolutionStep } from "./workspace/conflicts/ConflictResolver.ts";
 export {
   OptimisticLock,
   type CommitResult,
@@ -32,7 +32,7 @@ export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
 export type { SkippedFile } from "./workspace/files/FileNote.ts";
 export type { DriftReport } from "./workspace/drift/DriftReport.ts";
 export { driftResponse, type DriftResponse } from "./workspace/drift/driftResponse.ts";
-export type { DriftSeverity } from "./workspace/drift/driftSeverity.ts";
+export type { DriftSeverity } from "./workspace/drift/DriftReport.ts";
 export {
   Drift,
   type DriftNotice,
@@ -40,7 +40,7 @@ export {
   type DriftWatch,
   type DriftWatchConfig,
 } from "./workspace/watch/DriftWatch.ts";
-export { recommendRestart, type RestartAdvice } from "./workspace/drift/recommendRestart.ts";
+export { recommendRestart, type RestartAdvice } from "./workspace/drift/driftResponse.ts";
 export {
   versionTrackerKey,
   type DriftEvent,
@@ -61,4 +61,4 @@ export {
   type RebaseRefusal,
   type RebaseResult,
 } from "./workspace/rebase/rebaseIfSafe.ts";
-export { rebaseInRun } from "./workspace/rebase/rebaseInRun.ts";
+export { rebaseInRun } from "./workspace/rebase/rebaseIfSafe.ts";

@@ -16,7 +16,7 @@ import type {
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
-import { skippedIn } from "./capture/Scan.ts";
+import { skippedIn } from "./capture/scanFolder.ts";
 import type { SkippedFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
@@ -25,7 +25,7 @@ import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
-import { describeRestoreStep, restoreStepOf } from "./restore/RestoreStep.ts";
+import { describeRestoreStep, restoreStepOf } from "./restore/settleConflict.ts";
 import { fileTools } from "./tools/fileTools.ts";
 
 const defaultMaximumFileBytes = 10 * 1024 * 1024;

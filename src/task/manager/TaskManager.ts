@@ -14,13 +14,10 @@ import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { runRecord } from "../../journal/runRecord.ts";
-import { isResumable } from "../state/isResumable.ts";
-import { isUnreadable } from "./isUnreadable.ts";
-import { applyTransition } from "./applyTransition.ts";
-import { newTaskSchema, type NewTask } from "../state/NewTask.ts";
-import { readTask, storedTask, taskOfSummary } from "./storedTask.ts";
-import { claimableTasks, type ClaimableTask } from "./claimableTasks.ts";
-import type { Task, TaskWithStatus } from "../state/Task.ts";
+import { isResumable } from "../state/transitionTask.ts";
+import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
+import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
+import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
 import { TaskLogs } from "./TaskLogs.ts";
 import {
   type InterruptTaskOptions,

@@ -1,7 +1,9 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { isUnreadable } from "./isUnreadable.ts";
+import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task without an owner that a worker may claim. */
@@ -54,4 +56,9 @@ function isOverdue({ dueAt }: AgentSummary, clock: Clock): boolean {
 
 function reservesOf({ data }: AgentSummary): readonly FileReservation[] | undefined {
   return (data as { readonly reserves?: readonly FileReservation[] }).reserves;
+}
+
+/** Whether an error means that one task cannot be read, and says nothing about the others. */
+export function isUnreadable(error: unknown): boolean {
+  return isAboutOneAgent(error) || error instanceof CorruptBlobError || error instanceof UnreadableValueError;
 }

@@ -1,13 +1,16 @@
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
-import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import { statusAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import { inProgressData } from "../../checkpoint/state/stateDataOf.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
+import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
-import type { Task } from "../state/Task.ts";
+import type { Task, TaskWithStatus } from "../state/Task.ts";
+import { transitionTask } from "../state/transitionTask.ts";
 
 /** Builds a task from its folded log, with values in their stored form; `undefined` for an agent that is not a task. */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
@@ -57,4 +60,45 @@ function slotsOf(task: Task): readonly StoredValue[] {
 /** A stored value may have any type. */
 function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** A task before a status change, and the records of the change. */
+export interface PlannedTransition<Status extends TaskStatus> {
+  readonly before: Task;
+  readonly life: StatusState;
+  /** The generation of the owner that will append the records. */
+  readonly generation: number;
+  readonly records: readonly AgentRecord[];
+  readonly to: Status;
+}
+
+/**
+ * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first;
+ * every other change is a single transition.
+ *
+ * @throws TransitionNotAllowedError, InvalidInputError
+ */
+export function applyTransition<Status extends TaskStatus>(planned: PlannedTransition<Status>): TaskWithStatus<Status> {
+  const { before, to } = planned;
+  const interrupted = before.status === "in_progress" && to === "cancelled";
+  const passed = tasksOf(planned);
+  const paused = passed.find((task) => task.status === "paused");
+  const from = interrupted && paused ? transitionTask(before, transitionTo(paused)) : before;
+  const reached = passed.find((task): task is TaskWithStatus<Status> => task.status === to);
+  if (!reached) throw new TypeError(`The records do not lead to the status ${to}.`);
+  return transitionTask<Status>(from, { to, at: reached.updatedAt, data: reached.data as StateData[Status] });
+}
+
+/** The task after each record that changes its status. */
+function tasksOf({ before, life: start, generation, records }: PlannedTransition<TaskStatus>): readonly Task[] {
+  let life = start;
+  return records.flatMap((record) => {
+    const { current } = life;
+    life = statusAfter(life, record, generation);
+    return life.current === current ? [] : (storedTask(before.taskId, life) ?? []);
+  });
+}
+
+function transitionTo({ status, updatedAt, data }: TaskWithStatus<"paused">) {
+  return { to: status, at: updatedAt, data };
 }

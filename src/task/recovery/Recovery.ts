@@ -3,16 +3,19 @@ import type { ResumeOptions } from "../../agent/feature/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { EnvironmentMismatchError } from "../../errors/checkpoint/EnvironmentMismatchError.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
-import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
-import { describeMismatch, type EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
-import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
-import { offeredOptions, type OfferedMismatch } from "./offeredOptions.ts";
-import type { RecoverOptions } from "./RecoverOptions.ts";
-import type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoveryReport.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import {
+  needsNobody,
+  type RecoveryOption,
+  recoveryOptions,
+  type RecoveryParticipant,
+} from "../../persistence/environment/RecoveryParticipant.ts";
+import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
+import type { RecoverOptions, RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoverOptions.ts";
 
 /** Options of the resumed run. */
 type HowToResume = Pick<ResumeOptions, "ifStatus" | "verify">;
@@ -196,4 +199,30 @@ async function isOwnWork(
 ): Promise<boolean> {
   for (const participant of participants) if (await participant.isOwnWork?.(mismatch, checkpoint)) return true;
   return false;
+}
+
+/** A mismatch with the options that resolve it, and the participants that carry them out. */
+export interface OfferedMismatch {
+  readonly mismatch: EnvironmentMismatch;
+  /** In the order of {@link recoveryOptions}. */
+  readonly options: readonly RecoveryOption[];
+  /** The participant that carries out an option; `undefined` for an option that changes nothing. */
+  readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
+}
+
+/** Collects the options that change nothing, and those that a participant offers; the first that offers one carries it out. */
+export async function offeredOptions(
+  mismatch: EnvironmentMismatch,
+  participants: readonly RecoveryParticipant[],
+  checkpoint: AgentCheckpointData,
+): Promise<OfferedMismatch> {
+  const offers: { readonly participant: RecoveryParticipant; readonly options: ReadonlySet<RecoveryOption> }[] = [];
+  for (const participant of participants)
+    offers.push({ participant, options: new Set(await participant.optionsFor(mismatch, checkpoint)) });
+  const doneBy = (option: RecoveryOption) =>
+    needsNobody.has(option) ? undefined : offers.find(({ options }) => options.has(option))?.participant;
+  const options = recoveryOptions[mismatch.kind].filter(
+    (option) => needsNobody.has(option) || doneBy(option) !== undefined,
+  );
+  return { mismatch, options, doneBy };
 }

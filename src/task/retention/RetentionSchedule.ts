@@ -1,12 +1,13 @@
-import { Cron } from "croner";
 import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { systemClock, type Clock } from "../../internal/Clock.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { clockSchema, customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
+import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import { Cron } from "croner";
+import { statfs } from "node:fs/promises";
 
 /** When a schedule prunes. */
 export interface RetentionScheduleOptions {
@@ -154,4 +155,21 @@ export class RetentionSchedule implements AsyncDisposable {
   #setDue(): void {
     this.#dueAt = this.#cron?.nextRun(new Date(this.#clock.now()))?.getTime() ?? Number.POSITIVE_INFINITY;
   }
+}
+
+const argumentsSchema = z.object({ directory: nonEmptyString });
+
+/**
+ * Returns a function that measures how full the disk of a directory is, from 0 to 1. Space that is reserved for the system
+ * counts as used, as in `df`. For `diskUsage` of a {@link RetentionSchedule}.
+ *
+ * @throws InvalidInputError
+ */
+export function diskUsage(directory: string): () => Promise<number> {
+  checkSchema(argumentsSchema, { directory }, "disk to measure");
+  return async () => {
+    const { blocks, bfree, bavail } = await statfs(directory);
+    const used = blocks - bfree;
+    return used === 0 ? 0 : used / (used + bavail);
+  };
 }

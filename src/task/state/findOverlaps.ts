@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { reservationsSchema } from "./NewTask.ts";
+import { reservationsSchema } from "./Task.ts";
 
 /** Two tasks that cannot run at the same time, because one writes a file that the other reads or writes. */
 export interface FileOverlap<Planned> {

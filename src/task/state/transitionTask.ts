@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
-import { stateDataSchemas } from "./stateDataSchemas.ts";
-import type { Task, TaskWithStatus } from "./Task.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { OwnerState } from "../../storage/RecordLog.ts";
+import { complexitySchema, reservationsSchema, type Task, type TaskWithStatus } from "./Task.ts";
 
 /** A status change of a task. */
 export interface TaskTransition<Status extends TaskStatus> {
@@ -55,4 +56,90 @@ export function allowedTransitions(task: Pick<Task, "status" | "data">): readonl
   checkSchema(taskStatusSchema, task, "task");
   const isFinal = task.status === "failed" && !(task.data as StateData["failed"]).recoverable;
   return isFinal ? [] : STATE_TRANSITIONS[task.status];
+}
+
+const time = z.iso.datetime();
+const count = z.int().nonnegative();
+/** A long list is stored in a blob. */
+const paths = z.custom<readonly string[]>(
+  (value) => isTexts(value) || envelopeKeyOf(value) === "$blob",
+  "a list of paths",
+);
+
+/** The data of each status. */
+export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
+  queued: z.strictObject({
+    taskId: z.string(),
+    createdAt: time,
+    priority: z.int(),
+    estimatedComplexity: complexitySchema.exactOptional(),
+    inputRequest: z.unknown(),
+    reserves: reservationsSchema.exactOptional(),
+  }),
+  in_progress: z.strictObject({
+    currentAgent: z.string(),
+    currentStep: z.string(),
+    iterationCount: count,
+    startedAt: time,
+    lastActivityAt: time,
+    accumulatedContext: z.string(),
+  }),
+  paused: z.strictObject({
+    pausedAt: time,
+    pauseReason: z.string(),
+    resumeInstructions: z.string().exactOptional(),
+    snapshot: z.string(),
+  }),
+  waiting: z.strictObject({
+    waitingFor: z.enum(["user_input", "external_api", "human_approval"]),
+    promptShownToUser: z.string(),
+    timeoutAt: time.exactOptional(),
+  }),
+  completed: z.strictObject({
+    completedAt: time,
+    finalOutput: z.unknown(),
+    filesModified: paths,
+    verificationResults: z.array(z.unknown()),
+  }),
+  failed: z.strictObject({
+    failedAt: time,
+    errorType: z.string(),
+    errorMessage: z.string(),
+    stackTrace: z.string().exactOptional(),
+    recoverable: z.boolean(),
+    retryCount: count,
+  }),
+  cancelled: z.strictObject({
+    cancelledAt: time,
+    reason: z.string().exactOptional(),
+  }),
+};
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+const questionSchema = z.object({
+  task: taskStatusSchema,
+  owner: z.enum(["alive", "gone", "silent"]).optional(),
+});
+
+/**
+ * Whether a stopped task can be resumed: it is paused, or failed and recoverable, or in progress without a living owner.
+ *
+ * @param owner the state of the process that owns the task; absent: no process owns it.
+ * @throws InvalidInputError
+ */
+export function isResumable(task: Pick<Task, "status" | "data">, owner?: OwnerState): boolean {
+  checkSchema(questionSchema, { task, owner }, "question about a task");
+  switch (task.status) {
+    case "paused":
+      return true;
+    case "failed":
+      return (task.data as StateData["failed"]).recoverable;
+    case "in_progress":
+      return owner !== "alive";
+    default:
+      return false;
+  }
 }

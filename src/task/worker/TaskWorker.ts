@@ -7,15 +7,19 @@ import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { warn } from "../../internal/warn.ts";
-import type { FileReservations, HeldReservation } from "./FileReservations.ts";
+import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { InProcessReservations } from "./InProcessReservations.ts";
 import { TaskBackoff } from "./TaskBackoff.ts";
-import { runTask } from "./runTask.ts";
+import { runTask, stopTask } from "./runTask.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
-import { stopTask } from "./stopTask.ts";
-import { claimedTask, type TaskOutcome } from "./TaskOutcome.ts";
-import { workerSchema, workSchema, type TaskWorkerOptions, type WorkOptions } from "./TaskWorkerOptions.ts";
+import {
+  claimedTask,
+  type TaskOutcome,
+  type TaskWorkerOptions,
+  workerSchema,
+  type WorkOptions,
+  workSchema,
+} from "./TaskWorkerOptions.ts";
 
 /** The state of one call of `run`. */
 interface Shift {

@@ -5,8 +5,7 @@ import { fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote, SkippedFile } from "../files/FileNote.ts";
-import { emptyScan, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
-import { scanFolder, type ScanOptions } from "./scanFolder.ts";
+import { emptyScan, isSameStamp, type Scan, scanFolder, type ScannedFile, type ScanOptions } from "./scanFolder.ts";
 
 /** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";

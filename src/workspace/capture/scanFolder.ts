@@ -1,10 +1,11 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import type { SkippedFile } from "../files/FileNote.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
-import { isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** How to scan a folder. */
 export interface ScanOptions {
@@ -121,4 +122,45 @@ function entriesOf(folder: string) {
 
 function readText(path: string): string {
   return new TextDecoder().decode(readWhole(path)?.content);
+}
+
+/** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
+export interface FileStamp {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+  readonly mode: number;
+}
+
+/** A file in a scan. */
+export interface ScannedFile {
+  /** Absent: its content is not kept, see `leftOut`. */
+  readonly state?: FileState;
+  readonly stamp: FileStamp;
+  /** False for a file that changed so recently that its next change may have the same times. */
+  readonly settled: boolean;
+  /** Why its content is not kept; follows the path in messages. */
+  readonly leftOut?: string;
+}
+
+/** All files and folders that are not ignored, at one time. */
+export interface Scan {
+  readonly files: ReadonlyMap<string, ScannedFile>;
+  readonly folders: ReadonlySet<string>;
+}
+
+/** A scan of an empty folder. */
+export const emptyScan: Scan = { files: new Map(), folders: new Set() };
+
+/** The files of a scan whose contents are not kept, with the reason. */
+export function skippedIn({ files }: Scan): readonly SkippedFile[] {
+  return [...files].flatMap(([path, { leftOut }]) => (leftOut === undefined ? [] : [{ path, reason: leftOut }]));
+}
+
+/** Whether two stamps are the same. */
+export function isSameStamp(a: FileStamp, b: FileStamp): boolean {
+  return (
+    a.ctimeMs === b.ctimeMs && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ino === b.ino && a.mode === b.mode
+  );
 }

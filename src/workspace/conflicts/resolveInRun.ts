@@ -6,9 +6,12 @@ import { nonEmptyString, objectWithMethods } from "../../internal/options/option
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/history.ts";
-import type { ConflictResolver } from "./ConflictResolver.ts";
-import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
-import type { ResolutionOutcome } from "./ResolutionOutcome.ts";
+import {
+  type ConflictResolver,
+  conflictSchema,
+  type ContentConflict,
+  type ResolutionOutcome,
+} from "./ConflictResolver.ts";
 
 const callSchema = z.object({
   resolver: objectWithMethods<ConflictResolver>("resolve"),

@@ -1,10 +1,10 @@
-import { changedFiles, changedInWorkTree, hunksBetween, objectAt, objectOf, type ChangedFile } from "../git/changes.ts";
-import { GitRepository } from "../git/GitRepository.ts";
-import { commitOf, commitsBetween, isAncestor, mergeBase, upstreamOf } from "../git/history.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import type { DriftReport } from "./DriftReport.ts";
-import { type CommonFile, driftSeverity } from "./driftSeverity.ts";
-import { isLeftByWorkspace, type LeftFiles } from "./LeftFiles.ts";
+import { GitRepository } from "../git/GitRepository.ts";
+import { type ChangedFile, changedFiles, changedInWorkTree, hunksBetween, objectAt, objectOf } from "../git/changes.ts";
+import { commitOf, commitsBetween, isAncestor, mergeBase, upstreamOf } from "../git/history.ts";
+import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";
 
 /** How to check for drift. */
 export interface DriftQuestion {
@@ -106,4 +106,33 @@ async function notLeftByWorkspace(
   const others: string[] = [];
   for (const path of local) if (!(await isLeftByWorkspace(path, left, files))) others.push(path);
   return others;
+}
+
+/** Files as the workspace left them, by path; `undefined` for a deleted file. */
+export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
+
+/** Whether a file is as the workspace left it, so that its change is the agent's own. */
+export async function isLeftByWorkspace(
+  path: string,
+  left: LeftFiles | undefined,
+  files: WorkspaceFiles,
+): Promise<boolean> {
+  if (!left?.has(path)) return false;
+  const found = await files.read(path).catch(() => undefined);
+  if (found === undefined || found.kind === "other") return false;
+  return isSameFile(found.kind === "missing" ? undefined : found.state, left.get(path));
+}
+
+/**
+ * The files as the workspace left them on the path to the newest checkpoint. Each checkpoint lists only the changes since
+ * its parent. @param checkpoints oldest first.
+ */
+export function leftFilesOf(checkpoints: readonly AgentCheckpointData[]): LeftFiles {
+  const byId = new Map(checkpoints.map((checkpoint) => [checkpoint.checkpointId, checkpoint]));
+  const left = new Map<string, FileState | undefined>();
+  for (let at = checkpoints.at(-1); at; at = at.parentId === undefined ? undefined : byId.get(at.parentId)) {
+    const { created, modified, deleted } = at.fileChanges;
+    for (const { path, after } of [...created, ...modified, ...deleted]) if (!left.has(path)) left.set(path, after);
+  }
+  return left;
 }

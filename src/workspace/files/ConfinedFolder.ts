@@ -1,9 +1,8 @@
-import { constants, existsSync } from "node:fs";
-import { lstat, mkdir, open, type FileHandle } from "node:fs/promises";
-import { join, resolve } from "node:path";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
-import { systemReason } from "./systemReason.ts";
+import { constants, existsSync } from "node:fs";
+import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { join, resolve } from "node:path";
 
 /** The place of a file while its folder is open. */
 export interface FilePlace {
@@ -112,4 +111,21 @@ async function refusal(error: unknown, at: string, path: string): Promise<Error>
 async function syncFolder(handle: FileHandle): Promise<void> {
   // Windows cannot sync a folder; its file systems journal names.
   if (process.platform !== "win32") await handle.sync();
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  ENOTDIR: "is not in a folder: a part of its path is a file",
+  EISDIR: "is a folder",
+  EACCES: "is not accessible to this process",
+  EPERM: "is not accessible to this process",
+  ENOSPC: "does not fit: the disk is full",
+  EROFS: "is on a read-only disk",
+  ENAMETOOLONG: "has a name that is too long",
+};
+
+/** The meaning of a file system error; follows the path in messages. */
+export function systemReason(error: unknown): string {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? (code === "" ? message : `the file system says ${code}`);
 }

@@ -1,10 +1,9 @@
 import { rmdir } from "node:fs/promises";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { ConfinedFolder } from "./ConfinedFolder.ts";
+import { ConfinedFolder, systemReason } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
-import { systemReason } from "./systemReason.ts";
 
 /** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
 export class WorkspaceFiles {

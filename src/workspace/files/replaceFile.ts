@@ -5,8 +5,7 @@ import { basename, join } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import type { FilePlace } from "./ConfinedFolder.ts";
-import { systemReason } from "./systemReason.ts";
+import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 
 const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 const suffix = ".agent-tmp";

@@ -1,7 +1,9 @@
-import { join } from "node:path";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";
-import { type Hunk, hunksIn, wholeFile } from "./Hunk.ts";
 import { checkedId } from "./refName.ts";
+import { join } from "node:path";
 
 /** The id that git writes for "no file". */
 const nothing = /^0+$/;
@@ -84,4 +86,79 @@ export async function hunksBetween(
 
 function objectIn(id: string): string | undefined {
   return nothing.test(id) ? undefined : checkedId(id);
+}
+
+/** The lines of the older file that a change replaces: `count` lines from line `start`, counted from 1. With 0 lines it adds after that line. */
+export interface Hunk {
+  readonly start: number;
+  readonly count: number;
+}
+
+/** All lines of a file. */
+export const wholeFile: Hunk = { start: 0, count: Number.POSITIVE_INFINITY };
+
+/** The hunks of a diff of one file without context. A difference that is not shown by lines counts as the whole file. */
+export function hunksIn(diff: string): readonly Hunk[] {
+  const heads = [...diff.matchAll(/^@@ -([0-9]+)(?:,([0-9]+))? \+[0-9,]+ @@/gm)];
+  if (heads.length === 0) return diff === "" ? [] : [wholeFile];
+  return heads.map(([, start, count]) => ({ start: Number(start), count: Number(count ?? 1) }));
+}
+
+/** Whether two changes of one file replace a common line or are adjacent, so that a merge conflicts. */
+export function meet(one: Hunk, other: Hunk): boolean {
+  const [first, firstEnd] = edges(one);
+  const [second, secondEnd] = edges(other);
+  return first <= secondEnd && second <= firstEnd;
+}
+
+/** The gaps between lines at which a change begins and ends. */
+function edges({ start, count }: Hunk): readonly [number, number] {
+  return count === 0 ? [start, start] : [start - 1, start - 1 + count];
+}
+
+/** A file of an index or tree; without an object the file is not in it. */
+export interface TreeEntry {
+  readonly path: string;
+  readonly object?: { readonly id: string; readonly mode: string };
+}
+
+/** The entry of each file as it is in the work tree, byte for byte. @throws FileAccessError, PathNotAllowedError */
+export async function entriesOf(
+  repository: GitRepository,
+  files: WorkspaceFiles,
+  paths: readonly string[],
+): Promise<readonly TreeEntry[]> {
+  const entries: TreeEntry[] = [];
+  for (const path of paths) {
+    const found = await files.read(path);
+    if (found.kind === "other") throw new FileAccessError(path, found.reason);
+    if (found.kind === "missing") entries.push({ path });
+    else {
+      const content = found.kind === "link" ? Buffer.from(found.state.target) : found.content;
+      entries.push({ path, object: { id: await objectOf(repository, content, true), mode: modeOf(found) } });
+    }
+  }
+  return entries;
+}
+
+/** The entry that a file has after a change. */
+export function entryAfter({ path, after, mode }: ChangedFile): TreeEntry {
+  return { path, ...(after !== undefined && { object: { id: after, mode } }) };
+}
+
+/** Sets entries of an index; other entries stay. */
+export async function updateIndex(
+  repository: GitRepository,
+  indexFile: string,
+  entries: readonly TreeEntry[],
+): Promise<void> {
+  const nothing = "0".repeat(40);
+  const lines = entries.map(({ path, object }) => `${object?.mode ?? "0"} ${object?.id ?? nothing}\t${path}\0`);
+  const environment = { GIT_INDEX_FILE: indexFile, GIT_WORK_TREE: repository.root };
+  await repository.objects(["update-index", "-z", "--index-info"], { input: lines.join(""), environment, keep: true });
+}
+
+function modeOf(found: FoundFile & { readonly kind: "file" | "link" }): string {
+  if (found.kind === "link") return "120000";
+  return found.state.kind === "file" && (found.state.mode & 0o100) !== 0 ? "100755" : "100644";
 }

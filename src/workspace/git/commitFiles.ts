@@ -5,11 +5,10 @@ import { abortSignalSchema, nonEmptyString } from "../../internal/options/option
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { changedFiles } from "./changes.ts";
+import { changedFiles, entriesOf, entryAfter, updateIndex } from "./changes.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { commitOf, currentBranch } from "./history.ts";
 import { checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
-import { entriesOf, entryAfter, updateIndex } from "./treeEntries.ts";
 
 /** The author of a commit. */
 export interface CommitAuthor {

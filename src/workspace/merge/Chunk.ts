@@ -1,4 +1,4 @@
-import type { MergeVersions } from "./MergeVersions.ts";
+import type { MergeVersions } from "./MergeResult.ts";
 
 /** Consecutive lines of one version: from `start` to before `end`, counted from 0. */
 export interface Span {

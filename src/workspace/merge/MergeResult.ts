@@ -1,5 +1,3 @@
-import type { MergeVersions } from "./MergeVersions.ts";
-
 /** The lines of one version in a conflict. */
 export interface ConflictSide {
   /** The number of the first line, counted from 1; if there are no lines, the number of the next line. */
@@ -23,3 +21,19 @@ export type MergeResult =
       /** True when a version contains a NUL character, so that it cannot be merged by lines. */
       readonly binary: boolean;
     };
+
+/** The same part of each of the three merged versions. */
+export interface MergeVersions<Part> {
+  /** The last common version. */
+  readonly base: Part;
+  readonly ours: Part;
+  readonly theirs: Part;
+}
+
+/** Applies a function to each version. */
+export function eachVersion<Part, Result>(
+  { base, ours, theirs }: MergeVersions<Part>,
+  change: (part: Part) => Result,
+): MergeVersions<Result> {
+  return { base: change(base), ours: change(ours), theirs: change(theirs) };
+}

@@ -1,6 +1,6 @@
 import { type Chunk, linesIn, mapSpans, type Span } from "./Chunk.ts";
-import { diff3, settleSame } from "./diff3.ts";
-import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
+import { eachVersion, type MergeVersions } from "./MergeResult.ts";
+import { diff3MergeRegions } from "node-diff3";
 
 type Numbered = MergeVersions<readonly number[]>;
 
@@ -41,4 +41,71 @@ function mirrored(chunks: readonly Chunk[], lines: Numbered): Chunk[] {
     start: lines[version].length - end,
     end: lines[version].length - start,
   })).reverse();
+}
+
+/** A region as node-diff3 gives it: a is ours, o the base, b theirs. */
+type Region =
+  | {
+      readonly stable: true;
+      readonly buffer: "a" | "o" | "b";
+      readonly bufferStart: number;
+      readonly bufferLength: number;
+    }
+  | {
+      readonly stable: false;
+      readonly aStart: number;
+      readonly aLength: number;
+      readonly oStart: number;
+      readonly oLength: number;
+      readonly bStart: number;
+      readonly bLength: number;
+    };
+
+const versionOf = { a: "ours", o: "base", b: "theirs" } as const;
+
+/** Compares line by line. The time grows with the square of the length, and faster where lines repeat. */
+export function diff3({ base, ours, theirs }: MergeVersions<readonly number[]>): Chunk[] {
+  // Arrays, never texts: node-diff3 splits a text at any white space and drops it.
+  const regions = diff3MergeRegions([...ours], [...base], [...theirs]) as readonly Region[];
+  return regions.flatMap((region) => {
+    if (!region.stable) return settleSame({ base, ours, theirs }, conflictOf(region));
+    return [{ take: versionOf[region.buffer], span: spanOf(region.bufferStart, region.bufferLength) }];
+  });
+}
+
+function conflictOf(region: Region & { readonly stable: false }): MergeVersions<Span> {
+  return {
+    base: spanOf(region.oStart, region.oLength),
+    ours: spanOf(region.aStart, region.aLength),
+    theirs: spanOf(region.bStart, region.bLength),
+  };
+}
+
+/** Lines that both changes have in common at the start and end are no conflict; if nothing else is left, there is none. */
+export function settleSame({ ours, theirs }: MergeVersions<readonly number[]>, spans: MergeVersions<Span>): Chunk[] {
+  let [ourStart, theirStart] = [spans.ours.start, spans.theirs.start];
+  let [ourEnd, theirEnd] = [spans.ours.end, spans.theirs.end];
+  while (ourStart < ourEnd && theirStart < theirEnd && ours[ourStart] === theirs[theirStart]) {
+    ourStart++;
+    theirStart++;
+  }
+  while (ourStart < ourEnd && theirStart < theirEnd && ours[ourEnd - 1] === theirs[theirEnd - 1]) {
+    ourEnd--;
+    theirEnd--;
+  }
+  const rest = {
+    base: spans.base,
+    ours: { start: ourStart, end: ourEnd },
+    theirs: { start: theirStart, end: theirEnd },
+  };
+  const isSettled = ourStart === ourEnd && theirStart === theirEnd;
+  return [
+    { take: "ours", span: { start: spans.ours.start, end: ourStart } },
+    ...(isSettled ? [] : [{ take: undefined, spans: rest }]),
+    { take: "ours", span: { start: ourEnd, end: spans.ours.end } },
+  ];
+}
+
+function spanOf(start: number, length: number): Span {
+  return { start, end: start + length };
 }

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { MergeResult } from "./MergeResult.ts";
+import type { Chunk, Span } from "./Chunk.ts";
+import {
+  type ConflictRegion,
+  type ConflictSide,
+  eachVersion,
+  type MergeResult,
+  type MergeVersions,
+} from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
-import { type MergeLabels, renderChunks } from "./renderChunks.ts";
-import { eachVersion, type MergeVersions } from "./MergeVersions.ts";
-import { withMergedLineEndings } from "./withMergedLineEndings.ts";
 
 /** How to merge. */
 export interface MergeOptions {
@@ -80,4 +84,83 @@ function splitLines(text: string): string[] {
     start = end;
   }
   return lines;
+}
+
+type Lines = MergeVersions<readonly string[]>;
+
+/** The names beside the conflict markers. */
+export interface MergeLabels {
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** The text of a merge, with markers around conflicts. */
+export function renderChunks(lines: Lines, chunks: readonly Chunk[], labels: MergeLabels): MergeResult {
+  const lineBreak = markerEnding(lines);
+  const regions: ConflictRegion[] = [];
+  const parts = chunks.map((chunk) => {
+    if (chunk.take !== undefined) return textOf(lines[chunk.take], chunk.span);
+    const region = regionOf(lines, chunk.spans);
+    regions.push(region);
+    return [
+      `<<<<<<< ${labels.ours}${lineBreak}`,
+      ended(region.ours.text, lineBreak),
+      `=======${lineBreak}`,
+      ended(region.theirs.text, lineBreak),
+      `>>>>>>> ${labels.theirs}${lineBreak}`,
+    ].join("");
+  });
+  const text = parts.join("");
+  return regions.length === 0 ? { clean: true, text } : { clean: false, text, regions, binary: false };
+}
+
+function regionOf(lines: Lines, spans: MergeVersions<Span>): ConflictRegion {
+  const side = (version: keyof Lines): ConflictSide => ({
+    line: spans[version].start + 1,
+    text: textOf(lines[version], spans[version]),
+  });
+  return { base: side("base"), ours: side("ours"), theirs: side("theirs") };
+}
+
+function textOf(lines: readonly string[], { start, end }: Span): string {
+  return lines.slice(start, end).join("");
+}
+
+/** Puts the next marker on its own line, also after a last line without a line break. */
+function ended(text: string, lineBreak: string): string {
+  return text === "" || text.endsWith("\n") ? text : text + lineBreak;
+}
+
+/** As in git, markers end with "\\r\\n" only when the first line of each version does. */
+function markerEnding({ base, ours, theirs }: Lines): string {
+  const first = [base[0], ours[0], theirs[0]].filter((line) => line?.endsWith("\n"));
+  return first.length > 0 && first.every((line) => line?.endsWith("\r\n")) ? "\r\n" : "\n";
+}
+
+type LineEnding = "\n" | "\r\n";
+
+/** Merges texts without their line endings, and gives the result the line endings of the side that changed them. */
+export function withMergedLineEndings(
+  versions: MergeVersions<string>,
+  mergeLines: (versions: MergeVersions<string>) => MergeResult,
+): MergeResult {
+  const { base, ours, theirs } = eachVersion(versions, lineEndingOf);
+  if (base === "mixed" || ours === "mixed" || theirs === "mixed") return mergeLines(versions);
+  const ending = (ours === base ? (theirs ?? ours) : (ours ?? theirs)) ?? "\n";
+  const restore = (text: string): string => text.replaceAll("\n", ending);
+  const result = mergeLines(eachVersion(versions, (text) => text.replaceAll("\r\n", "\n")));
+  if (result.clean) return { clean: true, text: restore(result.text) };
+  const regions = result.regions.map((region) =>
+    eachVersion(region, ({ line, text }) => ({ line, text: restore(text) })),
+  );
+  return { ...result, text: restore(result.text), regions };
+}
+
+/** `undefined` for a text without a line break. */
+function lineEndingOf(text: string): LineEnding | "mixed" | undefined {
+  const all = text.split("\n").length - 1;
+  const windows = text.split("\r\n").length - 1;
+  if (all === 0) return undefined;
+  if (windows === 0) return "\n";
+  return windows === all ? "\r\n" : "mixed";
 }

@@ -1,18 +1,22 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { checkDrift } from "../drift/checkDrift.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
+import { knownHeadOf, settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
+import { checkDrift } from "../drift/checkDrift.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { authorSchema, identityOf, moveHead, type CommitAuthor } from "../git/commitFiles.ts";
+import { relativePath } from "../files/relativePath.ts";
 import { GitRepository } from "../git/GitRepository.ts";
+import { type ChangedFile, changedFiles, entryAfter, objectOf, updateIndex } from "../git/changes.ts";
+import { authorSchema, type CommitAuthor, identityOf, moveHead } from "../git/commitFiles.ts";
 import { commitOf, mergeBase } from "../git/history.ts";
 import { commitIdSchema } from "../git/refName.ts";
-import { checkOut } from "./checkOut.ts";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 
 /** Why nothing was rebased. Nothing has changed. */
 export type RebaseRefusal =
@@ -139,4 +143,71 @@ async function keepObjects(repository: GitRepository, commit: string, known: rea
   const pack = (await repository.objects(["pack-objects", "--revs", "--stdout", "--quiet"], { input })).output;
   await repository.objects(["unpack-objects", "-q"], { input: pack, keep: true });
   if ((await commitOf(repository, "HEAD")) === undefined) throw new GitError("rebase", "HEAD is gone");
+}
+
+/**
+ * {@link rebaseIfSafe} in a run that `Drift` watches. It detects rewritten history by the upstream head that the run knows,
+ * and marks the upstream changes as `rebased`. If the run stops between the rebase and the next checkpoint, that mark is
+ * lost, and the resumed run finds nothing to rebase.
+ *
+ * @throws InvalidInputError, GitError
+ */
+export async function rebaseInRun(
+  context: AgentContext,
+  options: Omit<RebaseOptions, "knownUpstreamHead" | "signal">,
+): Promise<RebaseResult> {
+  checkSchema(rebaseInRunSchema, options, "options of the rebase");
+  const known = context.storage.get(versionTrackerKey);
+  const result = await rebaseIfSafe({
+    ...options,
+    knownUpstreamHead: knownHeadOf(known),
+    signal: context.signal,
+  });
+  if (known && result.rebased)
+    context.storage.set(versionTrackerKey, { ...settleAll(known, "rebased"), current_head: result.head });
+  return result;
+}
+
+/**
+ * Moves the work tree and its index from one commit to another, byte for byte. It checks every file before it writes the
+ * first one: a single file that differs from `from` stops the checkout.
+ *
+ * @param moveHead called after all checks; if it throws, nothing has changed.
+ */
+export async function checkOut(
+  repository: GitRepository,
+  files: WorkspaceFiles,
+  { from, to }: { readonly from: string; readonly to: string },
+  moveHead: () => Promise<void>,
+): Promise<void> {
+  const changes = await changedFiles(repository, from, to);
+  for (const change of changes) await assertAsItWas(repository, files, change);
+  await moveHead();
+  for (const change of changes) await put(repository, files, change);
+  await updateIndex(repository, repository.indexFile, changes.map(entryAfter));
+}
+
+async function assertAsItWas(
+  repository: GitRepository,
+  files: WorkspaceFiles,
+  { path, before }: ChangedFile,
+): Promise<void> {
+  const found = await files.read(relativePath(path));
+  const now = found.kind === "file" ? await objectOf(repository, found.content) : undefined;
+  const isLink = found.kind === "link" && (await objectOf(repository, Buffer.from(found.state.target))) === before;
+  if ((found.kind === "other" || now !== before) && !isLink)
+    throw new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
+}
+
+async function put(
+  repository: GitRepository,
+  files: WorkspaceFiles,
+  { path, after, mode }: ChangedFile,
+): Promise<void> {
+  const at = relativePath(path);
+  if (after === undefined) return files.put(at, undefined);
+  const content = (await repository.objects(["cat-file", "blob", after])).output;
+  if (mode === "120000") return files.put(at, { kind: "link", target: content.toString() });
+  const state = { kind: "file", hash: nodeSha256.hex(content), bytes: content.length } as const;
+  return files.put(at, { ...state, mode: mode === "100755" ? 0o755 : 0o644 }, content);
 }

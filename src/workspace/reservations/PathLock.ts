@@ -1,10 +1,9 @@
 import type { Clock } from "../../internal/Clock.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import type { LockExpiry } from "./LockExpiry.ts";
-import type { LockFolder } from "./LockFolder.ts";
 import {
   granted,
   type LockEntry,
+  type LockExpiry,
   type LockState,
   mayHave,
   type ProcessClaim,
@@ -12,6 +11,7 @@ import {
   renewed,
   without,
 } from "./LockState.ts";
+import type { LockFolder } from "./LockFolder.ts";
 import type { ReservedFile } from "./Reservation.ts";
 
 /** A waiting request renews its entry after half of this time; an entry that is not renewed is skipped. */

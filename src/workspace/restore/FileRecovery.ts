@@ -1,20 +1,19 @@
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { fileNoteKey, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
-import { fileNoteOf } from "../files/FileNote.ts";
-import { relativePath } from "../files/relativePath.ts";
+import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import type { FileResolution } from "./FileConflict.ts";
+import { type FoundFile, textIn } from "../files/readFile.ts";
+import { relativePath } from "../files/relativePath.ts";
 import type { FileRestore } from "./FileRestore.ts";
-import { fileHistories, type FileHistory } from "./planRestore.ts";
+import { fileHistories, type FileHistory, type FileResolution, stateOf } from "./planRestore.ts";
 import { settleConflict } from "./settleConflict.ts";
-import { fileToRecover, isOwnWork, optionsForFile, type FileToRecover } from "./fileToRecover.ts";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 
 /** A file, its recorded changes after the checkpoint, and the source of contents. */
 interface LookedAt {
@@ -105,4 +104,83 @@ export class FileRecovery implements RecoveryParticipant {
       throw error;
     }
   }
+}
+
+/** A required file and what is known about it. Paths are relative to the root. */
+export interface FileToRecover {
+  readonly path: string;
+  readonly found: FoundFile;
+  /** The state that the resumed run needs. Absent: not known. */
+  readonly needed?: FileState;
+  /** The state before the agent's first change. Absent: the agent did not change it, or there was no file. */
+  readonly base?: FileState;
+}
+
+/** A content in the log, by its hash and length. */
+export interface KeptContent {
+  readonly hash: string;
+  readonly bytes: number;
+}
+
+const defaultMode = 0o644;
+
+/**
+ * Decides which state a resumed run needs: the file as the agent left it after the checkpoint, since recorded calls are not
+ * repeated; if the agent did not change it since, the file at the checkpoint.
+ *
+ * @param before notes up to the checkpoint, oldest first.
+ * @param since the changes of the file after the checkpoint, if any.
+ * @param kept the content at the checkpoint, if it is in the log.
+ */
+export function fileToRecover(
+  path: string,
+  found: FoundFile,
+  {
+    before,
+    since,
+    kept,
+  }: {
+    readonly before: readonly FileNote[];
+    readonly since: FileHistory | undefined;
+    readonly kept: KeptContent | undefined;
+  },
+): FileToRecover {
+  const changes = before.flatMap((note) => note.changes).filter((change) => change.path === path);
+  const base = changes.length > 0 ? changes[0]?.before : since?.target;
+  const left = changes.map(({ after }) => after);
+  const needed = since ? since.last : stateAt(left, found, kept);
+  return { path, found, ...(needed && { needed }), ...(base && { base }) };
+}
+
+/** Whether a file is as the agent left it after the checkpoint, or as it was before its last change, which a crash may have interrupted. */
+export function isOwnWork({ found }: FileToRecover, since: FileHistory | undefined): boolean {
+  if (!since || found.kind === "other") return false;
+  return since.known.slice(-2).some((own) => isSameFile(stateOf(found), own));
+}
+
+/** The options for a file, by the contents that are in the log. */
+export async function optionsForFile(
+  { found, needed, base }: FileToRecover,
+  content: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<readonly RecoveryOption[]> {
+  const contentOf = async (state: FileState | undefined) => (state?.kind === "file" ? content(state.hash) : undefined);
+  const wanted = await contentOf(needed);
+  if (!wanted) return [];
+  if (found.kind === "missing") return ["restore"];
+  if (found.kind !== "file") return [];
+  const sides = [wanted, found.content, await contentOf(base)];
+  const canMerge = sides.every((side) => side && textIn(side) !== undefined);
+  return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
+}
+
+/** A required file is named by its content only: its mode comes from its newest note, else from the current file. */
+function stateAt(
+  left: readonly (FileState | undefined)[],
+  found: FoundFile,
+  kept: KeptContent | undefined,
+): FileState | undefined {
+  if (!kept) return undefined;
+  const noted = left.findLast((state) => state?.kind === "file" && state.hash === kept.hash);
+  const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : defaultMode;
+  return noted ?? { kind: "file", ...kept, mode };
 }

@@ -6,10 +6,16 @@ import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../jou
 import { fileNoteOf, unknownIn, type SkippedFile } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { fileResolutions, type FileConflict, type FileResolution } from "./FileConflict.ts";
-import { fileHistories, planRestore, stateOf, type PlannedFile } from "./planRestore.ts";
-import type { RestoreStep } from "./RestoreStep.ts";
-import { settleConflict, type ConflictingPlan } from "./settleConflict.ts";
+import {
+  type FileConflict,
+  fileHistories,
+  type FileResolution,
+  fileResolutions,
+  type PlannedFile,
+  planRestore,
+  stateOf,
+} from "./planRestore.ts";
+import { type ConflictingPlan, type RestoreStep, settleConflict } from "./settleConflict.ts";
 
 /**
  * Decides how to settle a conflict. It gets no contents, but may read the file. If it throws, the rollback is refused, and

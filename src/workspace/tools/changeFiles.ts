@@ -1,8 +1,17 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { fileChangesIn, fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import {
+  type FileChange,
+  fileChangesIn,
+  fileNoteKey,
+  type FileState,
+  isSameFile,
+} from "../../checkpoint/data/FileChange.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { fileIn, type FoundFile, presentIn, textIn } from "../files/readFile.ts";
 
 /** The changes that a tool is about to make: writes before removals. */
 export interface DecidedChanges {
@@ -58,4 +67,89 @@ async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[])
   for (const { path, after } of changes)
     if (after) for (const folder of await files.missingFolders(path)) folders.add(folder);
   return [...folders];
+}
+
+/** Replaces the content of a file, or creates it. @throws FileAccessError */
+export async function writeOf(
+  files: WorkspaceFiles,
+  path: string,
+  content: Uint8Array,
+  executable?: boolean,
+): Promise<DecidedChanges> {
+  const found = await files.read(path);
+  const before = found.kind === "missing" ? undefined : fileIn(found, path);
+  const mode = modeOf(before?.state, executable);
+  const after = stateOf(content, mode, path, files.maximumBytes);
+  return {
+    changes: [{ path, ...(before && { before: before.state }), after }],
+    contents: new Map([...contentsOf(before), [after.hash, content]]),
+  };
+}
+
+/** Replaces text in a file. @throws FileAccessError */
+export async function editOf(
+  files: WorkspaceFiles,
+  path: string,
+  {
+    oldText,
+    newText,
+    all = false,
+  }: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
+): Promise<DecidedChanges> {
+  const text = textIn(fileIn(await files.read(path), path).content);
+  if (text === undefined) throw new FileAccessError(path, "is not text; write the whole file instead");
+  const pieces = text.split(oldText);
+  if (pieces.length === 1) throw new FileAccessError(path, "does not contain the text to replace; read it again");
+  if (pieces.length > 2 && !all)
+    throw new FileAccessError(
+      path,
+      `contains the text to replace ${pieces.length - 1} times; add more of the surrounding text, or set all: true`,
+    );
+  return writeOf(files, path, Buffer.from(pieces.join(newText)));
+}
+
+/** Removes a file or a link. @throws FileAccessError */
+export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(path), path);
+  return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
+}
+
+/** Moves a file or a link. @throws FileAccessError */
+export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(from), from);
+  const there = await files.read(to);
+  if (there.kind !== "missing") throw new FileAccessError(to, "already exists; delete it first");
+  return {
+    changes: [
+      { path: to, after: found.state },
+      { path: from, before: found.state },
+    ],
+    contents: contentsOf(found),
+  };
+}
+
+function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Array> {
+  return new Map(found?.kind === "file" && found.state.kind === "file" ? [[found.state.hash, found.content]] : []);
+}
+
+function modeOf(before: FileState | undefined, executable: boolean | undefined): number {
+  const mode = before?.kind === "file" ? before.mode : 0o644;
+  if (executable === undefined) return mode;
+  // Everyone who may read it may run it, as when git checks out an executable file.
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
+}
+
+function stateOf(
+  content: Uint8Array,
+  mode: number,
+  path: string,
+  maximumBytes: number,
+): FileState & { readonly kind: "file" } {
+  const { length: bytes } = content;
+  if (bytes > maximumBytes)
+    throw new FileAccessError(
+      path,
+      `would have ${bytes} bytes, and the workspace keeps files of at most ${maximumBytes}`,
+    );
+  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode };
 }

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { tool, type AnyTool } from "../../agent/tool/Tool.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
-import { fileIn, textIn } from "../files/contentOf.ts";
+import { fileIn, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { changeFiles } from "./changeFiles.ts";
-import { deletionOf, editOf, moveOf, writeOf } from "./decideChanges.ts";
+import { changeFiles, deletionOf, editOf, moveOf, writeOf } from "./changeFiles.ts";
 
 const path = z.string().describe('relative to the root, such as "src/main.ts"');
 const encoding = z.enum(["utf8", "base64"]);

@@ -12,10 +12,9 @@ import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { checkDrift } from "../drift/checkDrift.ts";
+import { checkDrift, type LeftFiles, leftFilesOf } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { driftResponse, type DriftResponse } from "../drift/driftResponse.ts";
-import { leftFilesOf, type LeftFiles } from "../drift/LeftFiles.ts";
 import {
   isSettled,
   knownHeadOf,

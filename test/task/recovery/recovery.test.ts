@@ -23,7 +23,7 @@ import { logStorages, storages } from "../../persistence/support/storages.ts";
 import { recordsOf } from "../../persistence/support/stored.ts";
 import { TestEnvironment } from "../../persistence/support/TestEnvironment.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
-import { offeredOptions } from "../../../src/task/recovery/offeredOptions.ts";
+import { offeredOptions } from "../../../src/task/recovery/Recovery.ts";
 
 const steps = ["find_checkpoint", "verify_environment", "restore_state", "resume_execution"];
 const modified: EnvironmentMismatch = {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { commitFiles } from "../../../src/workspace/git/commitFiles.ts";
-import { gitEnvironment } from "../../../src/workspace/git/gitEnvironment.ts";
+import { gitEnvironment } from "../../../src/workspace/git/runGit.ts";
 import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
 import { commitMessagesAbout, commitOf, messagesAbout } from "../../../src/workspace/git/history.ts";
 import { temporaryFolder } from "../fixture.ts";

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MergeVersions } from "../../../src/workspace/merge/MergeVersions.ts";
+import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
 
 export interface GitMerge {
   readonly conflicts: number;

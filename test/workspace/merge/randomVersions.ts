@@ -1,4 +1,4 @@
-import type { MergeVersions } from "../../../src/workspace/merge/MergeVersions.ts";
+import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
 import { randomNumbers } from "../../kill/randomNumbers.ts";
 
 /** A file and two changed versions of it. Every third seed has single lines, half of them repeated, or nearly all. */
