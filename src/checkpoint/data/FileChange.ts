@@ -84,11 +84,8 @@ function isStateOrAbsent(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { kind, hash, bytes, mode, target } = value as Readonly<Record<string, unknown>>;
   if (kind === "link") return typeof target === "string" && target !== "" && !target.includes("\0");
-  return kind === "file" && isHash(hash) && Number.isSafeInteger(bytes) && isMode(mode);
-}
-
-function isHash(value: unknown): boolean {
-  return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+  const isHash = typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash);
+  return kind === "file" && isHash && Number.isSafeInteger(bytes) && isMode(mode);
 }
 
 function isMode(value: unknown): boolean {

@@ -2,6 +2,7 @@ import type { CheckpointPoint, LaneStart, LogProjection } from "./LogProjection.
 import { applyEdit, type StoredMessage } from "../messages/storedHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
+import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import { answerKey, type Visit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type {
@@ -116,10 +117,12 @@ export function foldTo(
   const lane = point?.record.lane ?? index.nextLane - 1;
   const parts = partsTo(index, lane, point?.order ?? Infinity);
   if (parts === undefined) return undefined;
-  const fold = new Fold(index, originals);
-  for (const part of parts) fold.add(part);
+  let state = newState();
+  for (const part of parts) state = withPart(state, part, index, originals);
   const { latest } = index;
-  return fold.finish(lane, point ?? (latest?.record.lane === lane ? latest : undefined));
+  const checkpoint = point ?? (latest?.record.lane === lane ? latest : undefined);
+  const runId = checkpoint?.runId ?? index.run?.run ?? "";
+  return { ...state, lane, runId, run: index.runRecords.get(runId), checkpoint };
 }
 
 /** The records of one lane up to a point. */
@@ -127,18 +130,18 @@ interface LanePart {
   readonly lane: number;
   readonly start: LaneStart;
   readonly upTo: number;
-  /** True when it begins with the snapshot. */
-  readonly snapshot: boolean;
+  /** The snapshot that it begins with. */
+  readonly snapshot: SnapshotRecord | undefined;
 }
 
 /** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   const start = index.lanes.get(lane);
   if (start === undefined) return upTo === Infinity && lane === 0 ? [] : undefined;
-  const snapshot = index.snapshot?.record.checkpoint.lane === lane;
-  if (snapshot && upTo < (index.snapshot?.order ?? 0)) return undefined;
+  const snapshot = index.snapshot?.record.checkpoint.lane === lane ? index.snapshot : undefined;
+  if (snapshot && upTo < snapshot.order) return undefined;
   const before = snapshot ? [] : partsBefore(index, start.record);
-  return before && [...before, { lane, start, upTo, snapshot }];
+  return before && [...before, { lane, start, upTo, snapshot: snapshot?.record }];
 }
 
 function partsBefore(index: LogProjection, { from, keep }: LaneRecord): readonly LanePart[] | undefined {
@@ -147,46 +150,35 @@ function partsBefore(index: LogProjection, { from, keep }: LaneRecord): readonly
   return origin && partsTo(index, origin.record.lane, origin.order);
 }
 
-class Fold {
-  readonly #index: LogProjection;
-  readonly #originals: boolean;
-  #state = newState();
-
-  constructor(index: LogProjection, originals: boolean) {
-    this.#index = index;
-    this.#originals = originals;
+function withPart(
+  before: FoldedState,
+  { lane, start, upTo, snapshot }: LanePart,
+  index: LogProjection,
+  originals: boolean,
+): FoldedState {
+  const state = stateAtStart(before, start.record.keep);
+  if (snapshot) addSnapshot(state, snapshot);
+  for (const { record, order } of index.laneRecords.get(lane) ?? []) {
+    if (order > upTo) break;
+    if (originals && record.kind === "edit" && record.trim) continue;
+    applierOf.get(record.kind)?.(state, record, order);
   }
+  return state;
+}
 
-  add({ lane, start, upTo, snapshot }: LanePart): void {
-    if (start.record.keep !== "all") this.#beginRun(start.record.keep === "history");
-    if (snapshot) this.#addSnapshot();
-    for (const { record, order } of this.#index.laneRecords.get(lane) ?? []) {
-      if (order > upTo) break;
-      if (this.#originals && record.kind === "edit" && record.trim) continue;
-      applierOf.get(record.kind)?.(this.#state, record, order);
-    }
-  }
+function addSnapshot(state: FoldedState, snapshot: SnapshotRecord): void {
+  state.history = [...snapshot.history];
+  state.storage = new Map(Object.entries(snapshot.storage));
+  state.settings = snapshot.settings;
+  state.requirements = snapshot.requirements;
+  state.structure = snapshot.structure;
+  state.decisions = [...snapshot.decisions];
+}
 
-  finish(lane: number, checkpoint: CheckpointPoint | undefined): AgentState {
-    const runId = checkpoint?.runId ?? this.#index.run?.run ?? "";
-    return { ...this.#state, lane, runId, run: this.#index.runRecords.get(runId), checkpoint };
-  }
-
-  #beginRun(keepHistory: boolean): void {
-    const { history, answers, calls } = this.#state;
-    this.#state = { ...newState(), ...(keepHistory && { history, answers, calls }) };
-  }
-
-  #addSnapshot(): void {
-    const snapshot = this.#index.snapshot?.record;
-    if (!snapshot) return;
-    this.#state.history = [...snapshot.history];
-    this.#state.storage = new Map(Object.entries(snapshot.storage));
-    this.#state.settings = snapshot.settings;
-    this.#state.requirements = snapshot.requirements;
-    this.#state.structure = snapshot.structure;
-    this.#state.decisions = [...snapshot.decisions];
-  }
+function stateAtStart(before: FoldedState, keep: LaneRecord["keep"]): FoldedState {
+  if (keep === "all") return before;
+  const { history, answers, calls } = before;
+  return { ...newState(), ...(keep === "history" && { history, answers, calls }) };
 }
 
 type Apply<Kind> = (state: FoldedState, record: Extract<AgentRecord, { kind: Kind }>, order: number) => void;

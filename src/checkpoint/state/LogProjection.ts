@@ -267,27 +267,27 @@ export class LogProjection {
   }
 
   #addCheckpoint(record: CheckpointRecord, entry: Entry, order: number): void {
-    const before = this.#lastOfLane.get(record.lane);
-    const parent = before ?? this.lanes.get(record.lane)?.record.from;
-    const { generation } = entry;
-    const id = record.id ?? `${generation}-${record.version}`;
+    const { lane, version, id: given, status } = record;
+    const { generation, position } = entry;
+    const parent = this.#lastOfLane.get(lane) ?? this.lanes.get(lane)?.record.from;
+    const runId = this.lanes.get(lane)?.runId ?? this.run?.run ?? "";
+    const id = given ?? `${generation}-${version}`;
     this.#takeId(id);
-    const runId = this.lanes.get(record.lane)?.runId ?? this.run?.run ?? "";
-    const { version } = record;
-    const point = { id, generation, version, position: entry.position, runId, parent, record, order };
-    this.checkpoints.set(record.version, point);
+    this.#addPoint({ id, generation, version, position, runId, parent, record, order });
+    if (given !== undefined) this.named.set(given, [version, position]);
+    if (status !== undefined) this.runs.set(runId, [version, position]);
+    if (status === "cancelled") this.cancelled.add(runId);
+    const reverted = this.rollback?.calls.filter((call) => this.reverted.has(call));
+    if (reverted) this.closedBy.set(version, reverted);
+  }
+
+  #addPoint(point: CheckpointPoint): void {
+    const { id, version, record } = point;
+    this.checkpoints.set(version, point);
     this.#ids.set(id, point);
-    this.#lastOfLane.set(record.lane, record.version);
-    if (record.id !== undefined) this.named.set(record.id, [record.version, entry.position]);
-    if (record.status !== undefined) this.runs.set(runId, [record.version, entry.position]);
-    if (record.status === "cancelled") this.cancelled.add(runId);
-    if (this.rollback)
-      this.closedBy.set(
-        record.version,
-        this.rollback.calls.filter((call) => this.reverted.has(call)),
-      );
+    this.#lastOfLane.set(record.lane, version);
     this.latest = point;
-    this.nextVersion = record.version + 1;
+    this.nextVersion = version + 1;
   }
 
   /** Of two checkpoints that were given the same id, on different lanes, the later one has it. */
@@ -302,35 +302,21 @@ export class LogProjection {
 
   /** Reading begins at a snapshot. The other records of its entry are part of it. */
   #beginWith(record: SnapshotRecord, entry: Entry): void {
-    const { checkpoint } = record;
+    const { checkpoint, checkpointId: id, parent, run } = record;
+    const { lane, version } = checkpoint;
+    const { generation, position } = entry;
+    const runId = run.run;
     const order = this.#order++;
     this.snapshot = { record, order };
     this.pruned = record.pruned;
     this.statusState = statusAtSnapshot(record);
-    this.runRecords.set(record.run.run, record.run);
-    this.lanes.set(checkpoint.lane, {
-      record: { kind: "lane", lane: checkpoint.lane, keep: "all" },
-      runId: record.run.run,
-    });
-    for (const [run, place] of Object.entries(record.runs)) this.runs.set(run, place);
-    for (const run of record.cancelled) this.cancelled.add(run);
-    for (const [id, place] of Object.entries(record.named)) this.named.set(id, place);
+    this.runRecords.set(runId, run);
+    this.lanes.set(lane, { record: { kind: "lane", lane, keep: "all" }, runId });
+    for (const [ended, place] of Object.entries(record.runs)) this.runs.set(ended, place);
+    for (const ended of record.cancelled) this.cancelled.add(ended);
+    for (const [name, place] of Object.entries(record.named)) this.named.set(name, place);
     for (const fingerprint of record.structures) this.structures.add(fingerprint);
-    const { version } = checkpoint;
-    this.latest = {
-      id: record.checkpointId,
-      generation: entry.generation,
-      version,
-      position: entry.position,
-      runId: record.run.run,
-      parent: record.parent,
-      record: checkpoint,
-      order,
-    };
-    this.checkpoints.set(version, this.latest);
-    this.#ids.set(record.checkpointId, this.latest);
-    this.#lastOfLane.set(checkpoint.lane, version);
-    this.nextVersion = version + 1;
+    this.#addPoint({ id, generation, version, position, runId, parent, record: checkpoint, order });
     this.nextNumber = record.nextNumber;
     this.nextLane = record.nextLane;
   }

@@ -30,70 +30,52 @@ export function inProgressData(state: StatusState, agentName: string): StateData
   };
 }
 
-type DataOf<Status extends TaskStatus> = (state: StatusState, agentId: string) => StateData[Status];
+type DataOf<Status extends TaskStatus> = Status extends "in_progress"
+  ? Pick<StateData["in_progress"], "startedAt">
+  : StateData[Status];
 
-const queuedData: DataOf<"queued"> = ({ task, run, createdAt }, taskId) =>
-  withoutUndefined({
-    taskId,
-    createdAt: iso(createdAt),
-    priority: task?.priority ?? 0,
-    estimatedComplexity: task?.complexity,
-    inputRequest: run?.input,
-    reserves: task?.reserves,
-  });
-
-const startedData = ({ startedAt }: StatusState): Pick<StateData["in_progress"], "startedAt"> => ({
-  startedAt: iso(startedAt),
-});
-
-const pausedData: DataOf<"paused"> = ({ current, checkpoint }) =>
-  withoutUndefined({
-    pausedAt: iso(current?.at),
-    pauseReason: current?.record?.reason ?? "",
-    resumeInstructions: current?.record?.instructions,
-    snapshot: checkpoint?.id ?? "",
-  });
-
-const waitingData: DataOf<"waiting"> = ({ current }) => {
-  const { waitingFor = "user_input", prompt = "", until } = current?.record ?? {};
-  return {
-    waitingFor,
-    promptShownToUser: prompt,
-    ...(until !== undefined && { timeoutAt: iso(until) }),
-  };
-};
-
-const completedData: DataOf<"completed"> = ({ current, checkpoint }) => ({
-  completedAt: iso(current?.at),
-  finalOutput: checkpoint?.record.input,
-  filesModified: (checkpoint?.record.files ?? []) as readonly string[],
-  verificationResults: checkpoint?.record.verification ?? [],
-});
-
-const failedData: DataOf<"failed"> = ({ current, retries }) => {
-  const { error, recoverable = true } = current?.record ?? {};
-  const { name = "Error", message = "", stack } = error ?? {};
-  return {
-    failedAt: iso(current?.at),
-    errorType: name,
-    errorMessage: message,
-    ...(stack !== undefined && { stackTrace: stack }),
-    recoverable,
-    retryCount: retries,
-  };
-};
-
-const cancelledData: DataOf<"cancelled"> = ({ current, checkpoint }) =>
-  withoutUndefined({ cancelledAt: iso(current?.at), reason: checkpoint?.record.reason });
-
-const dataOf: Readonly<Record<TaskStatus, (state: StatusState, agentId: string) => unknown>> = {
-  queued: queuedData,
-  in_progress: startedData,
-  paused: pausedData,
-  waiting: waitingData,
-  completed: completedData,
-  failed: failedData,
-  cancelled: cancelledData,
+const dataOf: { readonly [Status in TaskStatus]: (state: StatusState, agentId: string) => DataOf<Status> } = {
+  queued: ({ task, run, createdAt }, taskId) =>
+    withoutUndefined({
+      taskId,
+      createdAt: iso(createdAt),
+      priority: task?.priority ?? 0,
+      estimatedComplexity: task?.complexity,
+      inputRequest: run?.input,
+      reserves: task?.reserves,
+    }),
+  in_progress: ({ startedAt }) => ({ startedAt: iso(startedAt) }),
+  paused: ({ current, checkpoint }) =>
+    withoutUndefined({
+      pausedAt: iso(current?.at),
+      pauseReason: current?.record?.reason ?? "",
+      resumeInstructions: current?.record?.instructions,
+      snapshot: checkpoint?.id ?? "",
+    }),
+  waiting({ current }) {
+    const { waitingFor = "user_input", prompt = "", until } = current?.record ?? {};
+    return { waitingFor, promptShownToUser: prompt, ...(until !== undefined && { timeoutAt: iso(until) }) };
+  },
+  completed: ({ current, checkpoint }) => ({
+    completedAt: iso(current?.at),
+    finalOutput: checkpoint?.record.input,
+    filesModified: (checkpoint?.record.files ?? []) as readonly string[],
+    verificationResults: checkpoint?.record.verification ?? [],
+  }),
+  failed({ current, retries }) {
+    const { error, recoverable = true } = current?.record ?? {};
+    const { name = "Error", message = "", stack } = error ?? {};
+    return withoutUndefined({
+      failedAt: iso(current?.at),
+      errorType: name,
+      errorMessage: message,
+      stackTrace: stack,
+      recoverable,
+      retryCount: retries,
+    });
+  },
+  cancelled: ({ current, checkpoint }) =>
+    withoutUndefined({ cancelledAt: iso(current?.at), reason: checkpoint?.record.reason }),
 };
 
 function iso(at: number | undefined): string {

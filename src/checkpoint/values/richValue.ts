@@ -63,13 +63,10 @@ interface Walk {
 }
 
 function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
-  if (depth > maximumDepth)
-    throw new NotSerializableError(walk.subject, path, `is nested deeper than ${maximumDepth} levels`);
-  if (typeof value === "function" || typeof value === "symbol")
-    throw new NotSerializableError(walk.subject, path, `is a ${typeof value}`);
+  if (depth > maximumDepth) refuse(walk, path, `is nested deeper than ${maximumDepth} levels`);
+  if (typeof value === "function" || typeof value === "symbol") refuse(walk, path, `is a ${typeof value}`);
   if (typeof value !== "object" || value === null) return value;
-  if (walk.ancestors.has(value))
-    throw new NotSerializableError(walk.subject, path, "refers to something that contains it");
+  if (walk.ancestors.has(value)) refuse(walk, path, "refers to something that contains it");
   walk.ancestors.add(value);
   const copy = escapeObject(value, walk, path, depth + 1);
   walk.ancestors.delete(value);
@@ -78,7 +75,7 @@ function escape(value: unknown, walk: Walk, path: string, depth: number): unknow
 
 function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
   const defect = unsupportedShape(value);
-  if (defect !== undefined) throw new NotSerializableError(walk.subject, path, defect);
+  if (defect !== undefined) refuse(walk, path, defect);
   if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
@@ -102,17 +99,17 @@ function escapeMap(value: ReadonlyMap<unknown, unknown>, walk: Walk, path: strin
   );
 }
 
-function refuseInstance(value: object, { subject }: Walk, path: string): never {
+function refuseInstance(value: object, walk: Walk, path: string): never {
   const name = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
-  throw new NotSerializableError(
-    subject,
-    path,
-    `is an instance of ${typeof name === "string" ? name : "an unknown class"}`,
-  );
+  refuse(walk, path, `is an instance of ${typeof name === "string" ? name : "an unknown class"}`);
+}
+
+function refuse({ subject }: Walk, path: string, reason: string): never {
+  throw new NotSerializableError(subject, path, reason);
 }
 
 function dateOf(value: Date, walk: Walk, path: string): Date {
-  if (Number.isNaN(value.getTime())) throw new NotSerializableError(walk.subject, path, "is an invalid date");
+  if (Number.isNaN(value.getTime())) refuse(walk, path, "is an invalid date");
   return new Date(value);
 }
 
