@@ -40,4 +40,4 @@ export type {
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
 export type { NewNote } from "./persistence/record/noteRecord.ts";
-export type { ParticipantReport } from "./persistence/rollback/participants.ts";
+export type { ParticipantReport } from "./persistence/rollback/RollbackReport.ts";

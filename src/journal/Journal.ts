@@ -198,6 +198,12 @@ export class Journal implements AsyncDisposable {
     });
   }
 
+  /** Appends records; they are durable when it resolves. */
+  store(records: readonly AgentRecord[]): Promise<void> {
+    this.append(records);
+    return this.durable();
+  }
+
   /** Every stored entry, oldest first, pruned ones included if they are still there. */
   async readStored(): Promise<readonly Entry[]> {
     await this.durable();

@@ -3,6 +3,7 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
 import { recordsBefore } from "../checkpoint/state/statusRecords.ts";
+import { checkpointAt } from "./checkpointAt.ts";
 import type { Journal } from "./Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
@@ -18,24 +19,18 @@ export function endRecords(
   end: RunEnd,
 ): readonly AgentRecord[] {
   const { checkpoint, run } = state;
-  const version = journal.nextVersion++;
-  const at = journal.clock.now();
   const runId = run?.run ?? state.runId;
   const begun = log.index.lanes.has(state.lane);
   const lane = begun ? state.lane : journal.nextLane++;
   const first: LaneRecord = { kind: "lane", lane, keep: "nothing" };
-  const tombstone: CheckpointRecord = {
-    kind: "checkpoint",
-    lane,
-    version,
-    at,
+  const tombstone = checkpointAt(journal, lane, {
     node: end.status === "completed" ? "finish" : (checkpoint?.record.node ?? "start"),
     input: checkpoint ? checkpoint.record.input : run?.input,
     visit: nextVisitOf(state),
     iteration: checkpoint?.record.iteration ?? 0,
     ...end,
-  };
-  journal.runs.set(runId, [version, journal.position + 1]);
+  });
+  journal.runs.set(runId, [tombstone.version, journal.position + 1]);
   if (end.status === "cancelled") journal.cancelled.add(runId);
-  return [...recordsBefore(journal.statusState, end.status, at), ...(begun ? [] : [first]), tombstone];
+  return [...recordsBefore(journal.statusState, end.status, tombstone.at), ...(begun ? [] : [first]), tombstone];
 }

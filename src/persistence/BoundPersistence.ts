@@ -2,27 +2,20 @@ import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBinding.ts";
-import type { Node } from "../agent/strategy/Strategy.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import type { Message } from "../checkpoint/messages/Message.ts";
-import { encodeValue } from "../checkpoint/values/valueCodec.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import {
-  assertStorableHistory,
-  type ExecutionPointOptions,
-  executionPointSchema,
-  setExecutionPoint,
-} from "./move/setExecutionPoint.ts";
+import { executionPointOf, executionPointSchema, setExecutionPoint } from "./move/setExecutionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
-import { historyOnlyReport, isHistoryOnly, messagesAt, type RollbackOptions } from "./rollback/historyOnly.ts";
+import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "./environment/Environment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
@@ -33,6 +26,11 @@ import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
+
+interface Place {
+  readonly run: AgentRun;
+  readonly recorder: RunRecorder;
+}
 
 /** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {
@@ -60,16 +58,16 @@ export class BoundPersistence implements RunPersistence {
     await noteEnvironment(this.#setup.environment, run.state);
     checkNewCheckpoint(recorder, options);
     if (beginning && recorder.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
-    const plan = {
+    const plan = withoutUndefined({
       node,
       input,
       trigger: "asked_for",
-      ...(checkpointId !== undefined && { id: checkpointId }),
-      ...(version !== 0 && { version }),
-      ...(options.lastInputType && {
-        inputType: JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })),
-      }),
-    };
+      id: checkpointId,
+      version: version === 0 ? undefined : version,
+      inputType:
+        options.lastInputType &&
+        JSON.stringify(toJSONSchema(options.lastInputType, { unrepresentable: "any", io: "input" })),
+    });
     const parentId = recorder.head?.id;
     const first = recorder.head === undefined;
     const { endedCalls: toolCalls, changedFiles: fileChanges } = recorder;
@@ -88,22 +86,16 @@ export class BoundPersistence implements RunPersistence {
     return this.#rollBack(undefined, options);
   }
 
-  async setExecutionPoint<Input>(options: {
-    readonly agentContext?: AgentContext | undefined;
-    readonly nodeId: string | Node<Input>;
-    readonly input: NoInfer<Input>;
-    readonly messageHistory?: readonly Message[] | undefined;
-  }): Promise<RunMoved> {
+  async setExecutionPoint(
+    options: Parameters<typeof executionPointOf>[1] & Pick<RollbackOptions, "agentContext">,
+  ): Promise<RunMoved> {
     checkSchema(executionPointSchema, options, "execution point");
-    const { agentContext: context = this.#context, messageHistory } = options;
-    const { run } = this.#at(context);
-    const node = run.graph.resolve(options.nodeId);
-    const input = frozenCopy(options.input);
-    await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
-    encodeValue(input, `the input of node "${node}"`);
-    assertStorableHistory(messageHistory);
-    await this.#point(context, { node, input, move: "execution_point", ...(messageHistory && { messageHistory }) });
-    return runMoved({});
+    const { agentContext: context = this.#context } = options;
+    const point = await executionPointOf(this.#at(context).run.graph, options);
+    return this.#move(context, async (log, at) => ({
+      recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
+      report: runMoved({}),
+    }));
   }
 
   note(note: NewNote): void {
@@ -122,19 +114,21 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    const { run, recorder } = this.#at(this.#context);
-    await recorder.journal.durable();
-    return this.#setup.storage.getCheckpoints(run.agentId, filter);
+    return this.#setup.storage.getCheckpoints(await this.#savedAgentId(), filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
+    return this.#setup.storage.getLatestCheckpoint(await this.#savedAgentId());
+  }
+
+  async #savedAgentId(): Promise<string> {
     const { run, recorder } = this.#at(this.#context);
     await recorder.journal.durable();
-    return this.#setup.storage.getLatestCheckpoint(run.agentId);
+    return run.agentId;
   }
 
   /** @throws ExecutionMovedError when the context is closed. */
-  #at(context: AgentContext): { readonly run: AgentRun; readonly recorder: RunRecorder } {
+  #at(context: AgentContext): Place {
     void context.signal;
     const run = runOf(context);
     return { run, recorder: this.#recorders.of(run) };
@@ -149,13 +143,10 @@ export class BoundPersistence implements RunPersistence {
     if (!("lastInput" in options)) {
       if (node === context.nodeId) return { node, input: nodeInputOf(context) };
       throw new InvalidInputError(`checkpoint before node "${node}"`, [
-        {
-          path: "lastInput",
-          expected: "the input that the node is to get; the running node's own input is not meant for it",
-        },
+        { path: "lastInput", expected: "the input of that node, which is not the node that runs now" },
       ]);
     }
-    // Checked, and kept as it is: a schema that changes its value changes it once, when the node runs.
+    // The checked value is not kept: a schema that changes it does so once, when the node runs.
     const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
     await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
@@ -163,74 +154,43 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
-    const historyOnly = isHistoryOnly(options);
+    const onlyHistory = isHistoryOnly(options);
     const { agentContext: context = this.#context } = options;
-    const { run, recorder } = this.#at(context);
-    const { index } = await recorder.journal.readAll();
-    if (historyOnly) {
-      const target = findCheckpoint(run.agentId, index, checkpointId);
-      return this.#restoreMessages(context, target.id);
+    const before = await this.#at(context).recorder.journal.readAll();
+    if (onlyHistory) {
+      const { id } = findCheckpoint(before, checkpointId);
+      const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
+      return this.#move(context, async (log, at) => {
+        const { messages: messageHistory, report } = historyOnly(log, id);
+        return { report, recorder: await setExecutionPoint({ ...point, ...at, log, messageHistory }) };
+      });
     }
-    const target = findRollbackTarget(run.agentId, index, checkpointId);
-    let done: RollbackReport | undefined;
-    await this.#move(context, async (log) => {
-      const point = findRollbackTarget(run.agentId, log.index, target.id);
-      const { report, recorder: next } = await rollBack({
-        setup: this.#setup,
-        journal: recorder.journal,
-        log,
-        target: point,
-        signal: run.signal,
-      });
-      done = report;
-      return next;
-    });
-    // The move has resolved, so its preparation has.
-    return done as RollbackReport;
+    const { id } = findRollbackTarget(before, checkpointId);
+    return this.#move(context, (log, { run: { signal }, recorder: { journal } }) =>
+      rollBack({ setup: this.#setup, journal, log, target: findRollbackTarget(log, id), signal }),
+    );
   }
 
-  async #restoreMessages(context: AgentContext, checkpointId: string): Promise<RollbackReport> {
-    const run = runOf(context);
-    const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
-    let done: RollbackReport | undefined;
-    await this.#point(context, point, (log) => {
-      const target = findCheckpoint(run.agentId, log.index, checkpointId);
-      done = historyOnlyReport(log, target);
-      return messagesAt(log, target);
-    });
-    return done as RollbackReport;
-  }
-
-  async #point(
+  async #move<Report>(
     context: AgentContext,
-    point: Pick<ExecutionPointOptions, "node" | "input" | "move" | "messageHistory">,
-    historyFrom?: (log: AgentLog) => readonly Message[],
-  ): Promise<void> {
-    const { run, recorder } = this.#at(context);
-    await this.#move(context, (log) => {
-      const messageHistory = historyFrom ? historyFrom(log) : point.messageHistory;
-      return setExecutionPoint({
-        ...point,
-        log,
-        recorder,
-        run,
-        ...(messageHistory && { messageHistory }),
-      });
-    });
-  }
-
-  async #move(context: AgentContext, prepare: (log: AgentLog) => Promise<RunRecorder>): Promise<void> {
-    const { run, recorder } = this.#at(context);
+    prepare: (log: AgentLog, at: Place) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
+  ): Promise<Report> {
+    const at = this.#at(context);
+    const { run, recorder } = at;
     const asking = callOf(context)?.toolCallId;
+    let report: Report | undefined;
     await run.move(asking === undefined ? {} : { except: asking }, async () => {
       recorder.closed = true;
       if (asking !== undefined) recorder.recordMoved(asking);
       const log = await recorder.journal.readAll();
-      // What the line that is left recorded since its checkpoint is not on the next one.
+      // The next checkpoint does not include what the abandoned lane recorded since its last one.
       recorder.journal.writer.forget();
-      const next = await prepare(log);
-      this.#recorders.add(next);
-      return next.start;
+      const prepared = await prepare(log, at);
+      report = prepared.report;
+      this.#recorders.add(prepared.recorder);
+      return prepared.recorder.start;
     });
+    // The move has resolved, so its preparation has too.
+    return report as Report;
   }
 }

@@ -2,11 +2,9 @@ import { type AgentFeature, defaultAbortGrace, type FeaturePipeline } from "../a
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
-import type { RunRequest } from "../agent/feature/RunRequest.ts";
-import type { RunResult } from "../agent/feature/RunResult.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
-import { DurableRun, recordFailure } from "./run/runOrResume.ts";
+import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
 import { assertReplayComplete } from "./calls/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
@@ -17,7 +15,6 @@ import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
-import { pruneAfterRun } from "./retention/prune.ts";
 import { participantContext } from "./rollback/participants.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { waitForInput } from "./waiting/waitForInput.ts";
@@ -31,7 +28,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
-    pipeline.aroundRun((request, next) => runDurably(setup, recorders, request, next));
+    pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
@@ -41,7 +38,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   },
 };
 
-/** Persistence inside a run, bound to its context; or that of an agent, from outside. @throws FeatureNotInstalledError, InvalidInputError */
+/** Persistence of a run, bound to its context, or of an agent, from outside. @throws FeatureNotInstalledError, InvalidInputError */
 export function persistence(context: AgentContext): RunPersistence;
 export function persistence(agent: AIAgent<never, unknown>): PersistenceFeature;
 export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPersistence | PersistenceFeature {
@@ -52,7 +49,7 @@ export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPers
   ]);
 }
 
-/** Does something with the persistence of a context, and gives what it returns. @throws FeatureNotInstalledError */
+/** Calls `action` with the persistence of a context and returns its result. @throws FeatureNotInstalledError */
 export function withPersistence<Result>(
   context: AgentContext,
   action: (persistence: RunPersistence, context: AgentContext) => Result,
@@ -82,23 +79,4 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
     if (unresolved) await recorders.of(run).leaveUnresolved(run, nodeId, unresolved.output);
   });
-}
-
-async function runDurably(
-  setup: PersistenceSetup,
-  recorders: RunRecorders,
-  request: RunRequest,
-  next: (request: RunRequest) => Promise<RunResult<unknown>>,
-): Promise<RunResult<unknown>> {
-  const journal = await setup.openJournal(request.agentId);
-  try {
-    const result = await new DurableRun({ setup, recorders, journal, request, next }).execute();
-    if (result.status === "completed") await pruneAfterRun(setup, journal);
-    return result;
-  } catch (error) {
-    await recordFailure(journal, request, error);
-    throw error;
-  } finally {
-    await journal[Symbol.asyncDispose]();
-  }
 }

@@ -9,7 +9,7 @@ import type { NewNote } from "./record/noteRecord.ts";
 import type { RollbackOptions } from "./rollback/historyOnly.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 
-/** Durability inside a run, bound to the context it was asked from. */
+/** Durability inside a run, bound to a context. */
 export interface RunPersistence {
   /**
    * Saves a checkpoint; durable when it resolves.
@@ -18,19 +18,19 @@ export interface RunPersistence {
    */
   createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
   /**
-   * Ends what is in flight, takes back what was done since the checkpoint, and goes on from it. Durable when it resolves;
-   * the node's context is closed then and what the node returns is discarded.
+   * Ends what is in flight, reverts the calls since the checkpoint, and continues from it. Durable when it resolves; the
+   * node's context is closed then, and what the node returns is discarded.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
-   * @throws ToolCallInDoubtError, with which the run ends, when a call that was cut short may have had its effect. Settle it
-   * and resume: the rollback is asked for again.
+   * @throws ToolCallInDoubtError when an interrupted call may have had its effect; the run ends with it. Settle the call and
+   * resume: the node requests the rollback again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
-  /** {@link rollbackToCheckpoint} to the newest one. */
+  /** Like {@link rollbackToCheckpoint}, to the latest checkpoint. */
   rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
   /**
-   * Goes on at another node. No inverse is run; the checkpoint's record says which effects since the checkpoint before it
-   * were left standing.
+   * Continues at another node. No inverse runs; the checkpoint's record names the calls since the checkpoint before it whose
+   * effects remain.
    *
    * @throws UnknownNodeError, InvalidInputError, NotSerializableError; nothing has changed then.
    */
@@ -38,21 +38,21 @@ export interface RunPersistence {
     readonly agentContext?: AgentContext | undefined;
     readonly nodeId: string | Node<Input>;
     readonly input: NoInfer<Input>;
-    /** Absent: the history stays as it is. */
+    /** Absent: the history stays. */
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved>;
   /**
-   * Keeps something in the agent's log, on the line of this context: for what goes back with the agent, or keeps an
-   * account of its own. It is stored together with what comes next.
+   * Stores a value in the agent's log, on the lane of this context: for rollback participants and other features that keep
+   * their own records. It is stored with the next append.
    *
    * @throws NotSerializableError
    */
   note(note: NewNote): void;
-  /** Resolves when everything noted so far is durable; rejects when it may not be. */
+  /** Resolves when everything noted so far is durable; rejects if that is uncertain. */
   durable(): Promise<void>;
   /**
-   * The values that a process which ended before noted in the tool call of this context, oldest first: the call is made
-   * again. Empty for a call that is made for the first time, and outside of tool calls.
+   * The values that an earlier process noted in the tool call of this context, oldest first. Empty unless the call is made
+   * again, and outside of tool calls.
    */
   recordedNotes(key: string): readonly unknown[];
   /** Oldest first. */

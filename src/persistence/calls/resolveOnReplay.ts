@@ -38,8 +38,7 @@ function recordSettlement(
   settlement: Exclude<ToolCallSettlement, "retry">,
   by: "probe" | "handler",
 ): CallEnd {
-  const { writer } = recorder.journal;
-  const end = settledOutcome(settlement, by, (output) => writer.value(output, `the settled output of "${facts.tool}"`));
+  const end = settledOutcome(settlement, by, facts.tool, recorder.journal.writer);
   recordEnd(recorder, facts, end, { ...shownCall(facts, input), ...shownEnd(settlement) });
   const { lane, visit, call } = facts;
   return {

@@ -1,6 +1,6 @@
 import type { ToolEffect } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 
 /** A tool call that began and whose end is not recorded: it may have had its effect. */
@@ -14,15 +14,15 @@ export interface ToolCallInDoubt {
   readonly effect: ToolEffect;
   /** As the model or the caller wrote it. */
   readonly input: unknown;
-  /** For an inverse that began and did not end: the call that it takes back. Absent: it is no inverse. */
+  /** For an inverse that began and did not end: the call that it reverts. Absent: it is not an inverse. */
   readonly reverts?: string;
-  /** What was said about the call, where that does not end the doubt. Absent: nothing yet. */
+  /** The settlement so far, if it leaves the call in doubt. Absent: none. */
   readonly settled?: "retry" | "unknown";
 }
 
 /**
- * Who decides about a call in doubt. `"ask"`: a person, from outside, so the run stops. `"retry"`: every such call is made
- * again under its id. A function decides call by call; what it throws stops the run, and the call stays in doubt.
+ * Who decides about a call in doubt. `"ask"`: a person does, and the run stops until then. `"retry"`: every such call is
+ * made again under its id. A function decides call by call; if it throws, the run stops and the call stays in doubt.
  */
 export type OnToolCallInDoubt =
   | "ask"
@@ -30,13 +30,13 @@ export type OnToolCallInDoubt =
   | ((call: ToolCallInDoubt) => ToolCallSettlement | PromiseLike<ToolCallSettlement>);
 
 /**
- * What becomes of a tool call in doubt. `"retry"`: it is made again under its id. `{ output }`: it had its effect, and gave
- * this. `{ error }`: it failed and had no effect; the message is told as that of a tool which failed. `"unknown"`: the run
- * goes on without knowing; the model is told so, and node code gets ToolOutcomeUnknownError.
+ * How a tool call in doubt is resolved. `"retry"`: it is made again under its id. `{ output }`: it had its effect and
+ * returned this. `{ error }`: it failed without effect, with this message. `"unknown"`: the run continues without knowing;
+ * the model is told so, and node code gets ToolOutcomeUnknownError.
  */
 export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
 
-/** Checks what a caller or a handler gave. @throws InvalidInputError */
+/** @throws InvalidInputError */
 export function checkSettlement(given: unknown, toolCallId: string): ToolCallSettlement {
   if (given === "retry" || given === "unknown") return given;
   if (typeof given === "object" && given !== null) {
@@ -49,16 +49,17 @@ export function checkSettlement(given: unknown, toolCallId: string): ToolCallSet
   ]);
 }
 
-/** What a settlement says in the record of an outcome. */
+/** The outcome that a settlement records. */
 export function settledOutcome(
   settlement: ToolCallSettlement,
   settled: OutcomeRecord["settled"] & string,
-  write: (output: unknown) => StoredValue,
+  tool: string,
+  writer: ValueWriter,
 ): Partial<OutcomeRecord> {
   if (settlement === "retry") return { retry: true, settled };
   if (settlement === "unknown") return { unknown: true, settled };
   if ("error" in settlement) return { error: { message: settlement.error }, settled };
-  return { output: write(settlement.output), settled };
+  return { output: writer.value(settlement.output, `the settled output of "${tool}"`), settled };
 }
 
 function describe(given: unknown): string {

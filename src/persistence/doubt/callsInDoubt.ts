@@ -7,7 +7,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
 import type { ToolCallInDoubt, ToolCallSettlement } from "./ToolCallInDoubt.ts";
 
-/** The calls of a log, whatever their line, that began with an effect and of which nobody knows whether they had it. */
+/** The calls on any lane that began and may or may not have had their effect. */
 export function callsInDoubt({ index, blobs }: AgentLog): readonly LoggedCall[] {
   return loggedCalls(index, blobs).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
 }
@@ -17,7 +17,7 @@ export function inversesInDoubt({ index, blobs }: AgentLog): readonly LoggedCall
   return loggedCalls(index, blobs).filter(({ call }) => index.inverting.has(call));
 }
 
-/** The calls whose inverse somebody may settle: in doubt, in the way of a rollback that is open, or settled before. */
+/** The calls whose inverse may be settled: it is in doubt, blocks an open rollback, or was settled before. */
 export function inversesToSettle({ index, blobs }: AgentLog): readonly LoggedCall[] {
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
   return loggedCalls(index, blobs).filter(({ call }) => open.has(call) && !index.reverted.has(call));
@@ -27,7 +27,7 @@ function isInDoubt({ effect, outcome }: LoggedCall): boolean {
   return effect !== "none" && (!outcome || outcome.retry === true || outcome.unknown === true);
 }
 
-/** A recorded call as whoever decides about it sees it. */
+/** A recorded call as `onToolCallInDoubt` gets it. */
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {
   const { outcome } = call;
   return {
@@ -41,24 +41,22 @@ export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDo
   };
 }
 
-/** What an inverse is called where it is spoken of. */
 export function inverseName(tool: string, inverse: Inverse | undefined): string {
   return inverse?.kind === "tool" ? inverse.inverse.name : `inverse of ${tool}`;
 }
 
-/** An inverse as whoever decides about it sees it. */
+/** An inverse as `onToolCallInDoubt` gets it. */
 export function inverseInDoubt(
   call: LoggedCall,
   inverse: Inverse | undefined,
   journal: Pick<Journal, "agentId" | "sha256">,
 ): ToolCallInDoubt {
-  const declared = inverse?.kind === "tool" ? inverse.inverse.effect : inverse?.effect;
   return {
     agentId: journal.agentId,
     toolCallId: inverseIdOf(call.call, journal),
     toolName: inverseName(call.tool, inverse),
     nodeId: call.node,
-    effect: declared ?? "irreversible",
+    effect: inverse?.effect ?? "irreversible",
     input: call.input(),
     reverts: call.call,
   };
@@ -71,7 +69,7 @@ export function declarationOf(inverse: Inverse): string {
     : `registerRollback(${inverse.tool.name}, …, { effect: "idempotent" })`;
 }
 
-/** What a settlement says in the record of an inverse: whether its call is taken back, stands, or is to be tried again. */
+/** The record of a settled inverse: its call is reverted, is left, or is to be tried again. */
 export function settledInverse(
   call: string,
   settlement: ToolCallSettlement,
@@ -84,7 +82,7 @@ export function settledInverse(
   return record;
 }
 
-/** The tool-call id of the inverse of a call: the same whenever and from wherever it is tried. */
+/** The tool-call id of the inverse of a call: the same for every attempt. */
 export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "agentId" | "sha256">): string {
   return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
 }

@@ -8,7 +8,7 @@ import { callsInDoubt, inverseIdOf, inversesToSettle, settledInverse } from "./c
 import { settledOutcome, type ToolCallSettlement } from "./ToolCallInDoubt.ts";
 
 /**
- * Records what became of a call in doubt, or of an inverse in doubt or in the way of a rollback. Durable when it resolves.
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it resolves.
  *
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
@@ -22,8 +22,7 @@ export async function resolveManually(
   const record = reverts
     ? settledInverse(reverts.call, settlement, "outside")
     : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), settlement);
-  journal.append([record]);
-  await journal.durable();
+  await journal.store([record]);
 }
 
 function outcomeRecord(
@@ -32,14 +31,12 @@ function outcomeRecord(
   call: LoggedCall,
   settlement: ToolCallSettlement,
 ): OutcomeRecord {
-  const end = settledOutcome(settlement, "outside", (output) =>
-    journal.writer.value(output, `the settled output of "${call.tool}"`),
-  );
+  const end = settledOutcome(settlement, "outside", call.tool, journal.writer);
   const { visit, call: id } = call;
   return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
 }
 
-/** The line of the head where it has the call, since that is where the run goes on; else the call's own. */
+/** The lane of the head if it has the call, since the run continues there; else the lane of the call. */
 function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
   const head = foldTo(index);
   return head?.calls.has(call) ? head.lane : lane;

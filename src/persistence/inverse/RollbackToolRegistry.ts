@@ -4,9 +4,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** A call that is being taken back, as its inverse sees it. */
+/** A call that is being reverted, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
-  /** The id that the original call had. */
+  /** The id of the original call. */
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
@@ -18,35 +18,30 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
 /** An inverse that is a function. */
 export type InverseFunction = (input: unknown, call: RolledBackCall) => unknown;
 
-/** How the calls of one tool are taken back. */
-export type Inverse =
-  | { readonly kind: "tool"; readonly tool: AnyTool; readonly inverse: AnyTool }
-  | {
-      readonly kind: "function";
-      readonly tool: AnyTool;
-      readonly inverse: InverseFunction;
-      readonly effect: ToolEffect | undefined;
-    };
-
-function isInverse(value: unknown): boolean {
-  return typeof value === "function" || toolSchema.safeParse(value).success;
-}
+/** How the calls of one tool are reverted. */
+export type Inverse = { readonly tool: AnyTool; readonly effect: ToolEffect | undefined } & (
+  | { readonly kind: "tool"; readonly inverse: AnyTool }
+  | { readonly kind: "function"; readonly inverse: InverseFunction }
+);
 
 const registrationSchema = z.object({
   tool: toolSchema,
-  inverse: customSchema("a function or a tool", isInverse),
+  inverse: customSchema(
+    "a function or a tool",
+    (value) => typeof value === "function" || toolSchema.safeParse(value).success,
+  ),
   options: strictOptions({ effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional() }),
 });
 
-/** For each tool with an effect, what undoes a call of it. That the inverse undoes everything is its author's responsibility. */
+/** The inverses of tools. You are responsible for an inverse that undoes the whole effect. */
 export class RollbackToolRegistry {
   readonly #inverses = new Map<string, Inverse>();
 
   /**
-   * The form that also gets the original result. A tool registered again gets the newer inverse.
+   * Registers a function, which also gets the original result. It replaces an earlier inverse of the tool.
    *
-   * @param options.effect `idempotent` when taking the same call back twice is the same as once: an inverse that a crash
-   * cut short then runs again. Absent: nothing is known of it, and such an inverse is in doubt.
+   * @param options.effect `idempotent` when reverting the same call twice equals reverting it once: if a crash interrupts
+   * the inverse, it then runs again. Absent: an interrupted inverse is in doubt.
    */
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,
@@ -54,8 +49,8 @@ export class RollbackToolRegistry {
     options?: { readonly effect?: ToolEffect | undefined },
   ): this;
   /**
-   * The form of a tool that takes exactly the same arguments. A tool registered again gets the newer inverse. The inverse
-   * runs under a tool-call id of its own, with no messages and a context that says where the rollback goes and no more.
+   * Registers a tool that takes exactly the same arguments. It replaces an earlier inverse of the tool. The inverse runs
+   * under its own tool-call id, without messages; its context has only the agent, run and node that the rollback leads to.
    */
   registerRollback<Arguments>(
     tool: Tool<Arguments, unknown, never>,
@@ -63,20 +58,16 @@ export class RollbackToolRegistry {
   ): this;
   registerRollback(tool: unknown, inverse: unknown, options: { readonly effect?: ToolEffect | undefined } = {}): this {
     checkSchema(registrationSchema, { tool, inverse, options }, "inverse to register");
-    // The overloads have checked that the two fit; from here on their types are known by name only.
+    // The overloads have checked that the types of the two fit.
     const original = tool as AnyTool;
-    if (typeof inverse === "function")
-      this.#inverses.set(original.name, {
-        kind: "function",
-        tool: original,
-        inverse: inverse as InverseFunction,
-        effect: options.effect,
-      });
-    else this.#inverses.set(original.name, { kind: "tool", tool: original, inverse: inverse as AnyTool });
+    const registered: Inverse =
+      typeof inverse === "function"
+        ? { kind: "function", tool: original, inverse: inverse as InverseFunction, effect: options.effect }
+        : { kind: "tool", tool: original, inverse: inverse as AnyTool, effect: (inverse as AnyTool).effect };
+    this.#inverses.set(original.name, registered);
     return this;
   }
 
-  /** The inverse of a tool by its name; `undefined` when none is registered. */
   inverseOf(toolName: string): Inverse | undefined {
     return this.#inverses.get(toolName);
   }

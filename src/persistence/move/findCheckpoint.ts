@@ -1,59 +1,61 @@
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { type AgentState, foldTo } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { isAncestor } from "../../checkpoint/state/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 
-/** The checkpoint of an id, or the latest. @throws CheckpointNotFoundError */
-export function findCheckpoint(
-  agentId: string,
-  index: LogProjection,
-  checkpointId: string | undefined,
-): CheckpointPoint {
+/** @param checkpointId default: the latest. @throws CheckpointNotFoundError */
+export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : index.byId(checkpointId);
-  if (!point)
-    throw new CheckpointNotFoundError(
-      agentId,
-      checkpointId,
-      [...index.checkpoints.values()].map(({ id }) => id),
-    );
-  return point;
+  if (point) return point;
+  const ids = [...index.checkpoints.values()].map(({ id }) => id);
+  throw new CheckpointNotFoundError(agentId, checkpointId, ids);
 }
 
 /**
- * A checkpoint that can be rolled back to: one on the way to the head. After a rollback that was cut short the head is
- * where that one goes to: what it took back stays taken back.
+ * A checkpoint that the agent can be rolled back to: an ancestor of the head. While a rollback is open, its target counts
+ * as the head: what it has reverted stays reverted.
  *
+ * @param checkpointId default: the head.
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
-export function findRollbackTarget(
-  agentId: string,
-  index: LogProjection,
-  checkpointId: string | undefined,
-): CheckpointPoint {
-  const head = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
-  const target = checkpointId === undefined && head ? head : findCheckpoint(agentId, index, checkpointId);
-  if (head && !isAncestor(index, target, head)) {
-    const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, head));
-    throw new NotAnAncestorError(
-      agentId,
-      target.id,
-      ancestors.map(({ id }) => id),
-    );
-  }
-  return target;
+export function findRollbackTarget(log: AgentLog, checkpointId: string | undefined): CheckpointPoint {
+  const { index } = log;
+  const head = headOf(index);
+  const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
+  if (!head || isAncestor(index, target, head)) return target;
+  const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, head));
+  const ids = ancestors.map(({ id }) => id);
+  throw new NotAnAncestorError(log.agentId, target.id, ids);
 }
 
-/** The first checkpoint of the last run, on the way to the head or to where a rollback goes that was cut short. */
+/** The first checkpoint of the last run that leads to the head, or to the target of an open rollback. */
 export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
   let first: CheckpointPoint | undefined;
-  let at = index.rollback ? index.checkpoints.get(index.rollback.target) : index.latest;
+  let at = headOf(index);
   while (at && at.runId === index.run?.run) {
     first = at;
-    at = parentOf(at, index);
+    at = at.parent === undefined ? undefined : index.checkpoints.get(at.parent);
   }
   return first;
 }
 
-function parentOf({ parent }: CheckpointPoint, index: LogProjection): CheckpointPoint | undefined {
-  return parent === undefined ? undefined : index.checkpoints.get(parent);
+function headOf({ rollback, checkpoints, latest }: LogProjection): CheckpointPoint | undefined {
+  return rollback ? checkpoints.get(rollback.target) : latest;
+}
+
+/** @throws UnreadableValueError */
+export function stateAt({ index }: AgentLog, point: CheckpointPoint): AgentState {
+  const state = foldTo(index, point);
+  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
+  return state;
+}
+
+/** The messages of a state, oldest first. */
+export function messagesOf(log: AgentLog, state: AgentState): readonly Message[] {
+  const reader = log.reader(state);
+  return state.history.map(({ message }) => reader.message(message));
 }

@@ -4,9 +4,14 @@ import type { RunState, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Node } from "../../agent/strategy/Strategy.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { checkpointAt } from "../../journal/checkpointAt.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -16,7 +21,7 @@ import { structureReference, structureRecord } from "../record/strategyRecord.ts
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What an execution point needs; which nodes there are is the graph's to know. */
+/** Node ids are resolved by the graph. */
 export const executionPointSchema: z.ZodType = strictOptions({
   agentContext: z.unknown().optional(),
   nodeId: nodeReferenceSchema,
@@ -24,50 +29,62 @@ export const executionPointSchema: z.ZodType = strictOptions({
   messageHistory: z.array(z.unknown()).optional(),
 });
 
-export interface ExecutionPointOptions {
-  /** The whole log, read after everything in flight has ended. */
-  readonly log: AgentLog;
-  readonly recorder: RunRecorder;
-  readonly run: AgentRun;
+export interface ExecutionPoint {
   /** The path of the node that runs next. */
   readonly node: string;
   readonly input: unknown;
   /** Absent: the history stays. */
-  readonly messageHistory?: readonly Message[];
+  readonly messageHistory?: readonly Message[] | undefined;
+}
+
+/** A point that can be stored, with a copy of its input. @throws UnknownNodeError, InvalidInputError, NotSerializableError */
+export async function executionPointOf(
+  graph: StrategyGraph,
+  options: Omit<ExecutionPoint, "node"> & { readonly nodeId: string | Node },
+): Promise<ExecutionPoint> {
+  const { nodeId, messageHistory } = options;
+  const node = graph.resolve(nodeId);
+  const input = frozenCopy(options.input);
+  await checkSchemaAsync(graph.leaf(node).input, input, `input of node "${node}"`);
+  encodeValue(input, `the input of node "${node}"`);
+  for (const message of messageHistory ?? []) {
+    assertMessage(message, "message of the new history");
+    encodeValue(message, "a message");
+  }
+  return { node, input, messageHistory };
+}
+
+export interface ExecutionPointOptions extends ExecutionPoint {
+  /** The whole log, read after everything in flight has ended. */
+  readonly log: AgentLog;
+  readonly recorder: RunRecorder;
+  readonly run: AgentRun;
   readonly move: "execution_point" | "rollback";
 }
 
-/** Begins a line at another node with the state of this moment; no effect is taken back. Durable when it resolves. */
+/** Begins a lane at another node with the current state; nothing is reverted. Durable when it resolves. */
 export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
   const { log, recorder, run, node, messageHistory, move } = options;
-  const { journal } = recorder;
+  const { journal, setup } = recorder;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
   const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, (message) =>
     state.history.numberOf(message),
   );
   const lane = journal.nextLane++;
-  const structure = structureRecord(recorder.setup.graph, lane, journal);
+  const structure = structureRecord(setup.graph, lane, journal);
   const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);
-  const version = journal.nextVersion++;
   journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
   const { iteration, progress, progressSummary: summary } = state;
-  const checkpoint: CheckpointRecord = {
-    kind: "checkpoint",
-    lane,
-    version,
-    at: journal.clock.now(),
-    node,
-    input,
-    iteration,
-    ...(progress !== undefined && { progress }),
-    ...(summary !== undefined && { summary }),
-    move,
-    ...(standing.length > 0 && { standing }),
-  };
-  journal.append([...laneStart(log, recorder, lane, structureReference(structure, journal)), ...unsaved, checkpoint]);
-  await journal.durable();
+  const left = standing.length > 0 ? standing : undefined;
+  const checkpoint = checkpointAt(journal, lane, { node, input, iteration, progress, summary, move, standing: left });
+  await journal.store([
+    ...laneStart(log, recorder, lane, structureReference(structure, journal)),
+    ...unsaved,
+    checkpoint,
+  ]);
+  const { version } = checkpoint;
   const runId = recorder.run.run;
   const start = {
     nodeId: node,
@@ -79,7 +96,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     visitOrdinal: 0,
     runId,
   };
-  return new RunRecorder(recorder.setup, journal, recorder.run, start, {
+  return new RunRecorder(setup, journal, recorder.run, start, {
     structure,
     opening: [],
     restored: recorder.decisions,
@@ -88,14 +105,14 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   });
 }
 
-/** The new line begins from the checkpoint that the old one goes on from; where there is none, as the old one began. */
+/** The new lane begins from the last checkpoint of the old one; without a checkpoint, it begins as the old one did. */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   if (recorder.head) return [{ kind: "lane", lane, from: recorder.head.version, keep: "all" }];
   const begun = index.lanes.get(recorder.lane)?.record;
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/** The calls that had an effect, or may have had one, on a line since its checkpoint. */
+/** The calls that had an effect, or may have had one, since the last checkpoint of the lane. */
 function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder): readonly string[] {
   const after = head ? (index.checkpoints.get(head.version)?.order ?? -1) : -1;
   const since = loggedCalls(index, blobs).filter((call) => call.lane === lane && call.order > after);
@@ -103,25 +120,25 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
 }
 
 function seedFrom(state: RunState): RunStateSeed {
-  const { progress, progressSummary } = state;
-  return {
-    messages: state.history.entries,
-    nextMessage: state.history.next,
-    storage: state.storage.values,
-    settings: state.settings,
-    iteration: state.iteration,
-    ...(progress !== undefined && { progress }),
-    ...(progressSummary !== undefined && { progressSummary }),
-    decisions: state.decisions,
-    requirements: state.requirements,
-  };
+  const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = state;
+  return withoutUndefined({
+    messages: history.entries,
+    nextMessage: history.next,
+    storage: storage.values,
+    settings,
+    iteration,
+    progress,
+    progressSummary,
+    decisions,
+    requirements,
+  });
 }
 
 /**
- * Unsaved records of a line as records of the next: messages that refer to answers and outcomes of the line are written by
- * value, since the next line does not have those. One that has left the history since is not needed any more.
+ * Unsaved records of one lane as records of the next. The next lane does not have the answers and outcomes that their
+ * messages refer to, so it gets those messages by value. A message that has left the history is not needed any more.
  */
-export function recordsForLane(
+function recordsForLane(
   records: readonly AgentRecord[],
   lane: number,
   history: MessageHistory,
@@ -138,18 +155,9 @@ export function recordsForLane(
 }
 
 function refers(slot: StoredValue): boolean {
-  const key = envelopeKeyOf(slot);
-  return key === "$answer" || key === "$outcomes";
+  return ["$answer", "$outcomes"].includes(envelopeKeyOf(slot) ?? "");
 }
 
 function valueOf(message: Message | undefined, writer: ValueWriter): StoredValue {
   return message ? writer.byValue(message, "a message") : null;
-}
-
-/** Refuses a history that could not be stored, before anything changes. @throws InvalidInputError, NotSerializableError */
-export function assertStorableHistory(messages: readonly Message[] | undefined): void {
-  for (const message of messages ?? []) {
-    assertMessage(message, "message of the new history");
-    encodeValue(message, "a message");
-  }
 }

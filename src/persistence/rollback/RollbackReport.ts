@@ -1,22 +1,43 @@
 import type { RunMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
+import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import type { ParticipantReport } from "./participants.ts";
+import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+
+/** A rollback to carry out. */
+export interface Rollback {
+  readonly setup: PersistenceSetup;
+  readonly journal: Journal;
+  /** The whole log, read after everything in flight has ended. */
+  readonly log: AgentLog;
+  readonly target: CheckpointPoint;
+  readonly signal: AbortSignal;
+}
 
 /** What a rollback did. Every list is in the order of the rollback, newest call first. */
 export interface RollbackReport extends RunMoved {
-  /** The checkpoint that was gone back to. */
+  /** The checkpoint that the agent was rolled back to. */
   readonly checkpointId: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed or is itself in doubt, and calls that began and whose outcome is unknown. Their effects may stand. */
+  /** Calls whose inverse failed or is in doubt, and calls that began and whose outcome is unknown. Their effects may remain. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
-  /** Calls that succeeded and have no inverse. Their effects stand. */
+  /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
-  /** Calls that were left as they are: those that asked for the move or wait for an answer, or all, when only messages went back. */
+  /** Calls that were not reverted: those that asked for the move or wait for an answer; all, if only messages were rolled back. */
   readonly skipped: readonly RevertibleCall[];
-  /** What participants took back, such as files; those without anything to take back are not listed. */
+  /** What participants reverted, such as files. A participant without anything to revert is not listed. */
   readonly participants: readonly ParticipantReport[];
+}
+
+/** What a participant did in a rollback. */
+export interface ParticipantReport {
+  readonly key: string;
+  /** In the order in which they were applied. */
+  readonly steps: readonly DescribedStep[];
 }
 
 /** A recorded call as reports show it. */

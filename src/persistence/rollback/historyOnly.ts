@@ -1,57 +1,52 @@
+import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
 import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
-import { z } from "zod";
-
-const optionsSchema = strictOptions({
-  agentContext: z.unknown().optional(),
-  rollbackStrategy: z.enum(["default", "message_history_only"]).optional(),
-});
-
-/** Whether only the messages go back. @throws InvalidInputError for a strategy that is none: it would run inverses. */
-export function isHistoryOnly(options: RollbackOptions): boolean {
-  checkSchema(optionsSchema, options, "options of a rollback");
-  return options.rollbackStrategy === "message_history_only";
-}
-
-/** The messages at a checkpoint. */
-export function messagesAt(log: AgentLog, target: CheckpointPoint): readonly Message[] {
-  const state = foldTo(log.index, target);
-  if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
-  const reader = log.reader(state);
-  return state.history.map(({ message }) => reader.message(message));
-}
-
-/** The report of a rollback of messages alone: every effect since the checkpoint stands. */
-export function historyOnlyReport(log: AgentLog, target: CheckpointPoint): RollbackReport {
-  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
-  const standing = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
-  return runMoved({
-    checkpointId: target.id,
-    reverted: [],
-    failed: [],
-    irreversible: [],
-    skipped: standing.map(revertibleCall),
-    participants: [],
-  });
-}
 
 /** How to roll back. */
 export interface RollbackOptions {
   /** Default: the context that this object is bound to. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * `default`: messages, node, input, storage and iteration go back, and the inverses of what was done since are run.
-   * `message_history_only`: only the messages go back; the current node runs again from its start, and effects stand.
+   * `default`: messages, node, input, storage and iteration are restored, and the inverses of the calls since then run.
+   * `message_history_only`: only the messages are restored; the current node runs again from its start; effects remain.
    */
   readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
+}
+
+const optionsSchema = strictOptions({
+  agentContext: z.unknown().optional(),
+  rollbackStrategy: z.enum(["default", "message_history_only"]).optional(),
+});
+
+/** Whether only the messages are rolled back. @throws InvalidInputError for an unknown strategy: it would run inverses. */
+export function isHistoryOnly(options: RollbackOptions): boolean {
+  checkSchema(optionsSchema, options, "options of a rollback");
+  return options.rollbackStrategy === "message_history_only";
+}
+
+/** The messages at a checkpoint, and the report of a rollback of them alone: every effect since the checkpoint remains. */
+export function historyOnly(
+  log: AgentLog,
+  checkpointId: string | undefined,
+): { readonly messages: readonly Message[]; readonly report: RollbackReport } {
+  const target = findCheckpoint(log, checkpointId);
+  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
+  const remaining = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
+  const report = runMoved({
+    checkpointId: target.id,
+    reverted: [],
+    failed: [],
+    irreversible: [],
+    skipped: remaining.map(revertibleCall),
+    participants: [],
+  });
+  return { messages: messagesOf(log, stateAt(log, target)), report };
 }

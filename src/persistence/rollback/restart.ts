@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { foldTo } from "../../checkpoint/state/AgentState.ts";
@@ -18,8 +18,8 @@ import type { RollbackReport } from "./RollbackReport.ts";
 /** How a task is restarted. */
 export interface RestartOptions {
   /**
-   * Gets the storage as the task left it, before anything is taken back; what it sets is in the storage when the task
-   * begins again. Everything else is there as it was at the first checkpoint. What it throws refuses the restart.
+   * Gets the storage as the task left it, before anything is reverted. What it sets is in the storage when the task begins
+   * again; everything else is as it was at the first checkpoint. If it throws, the restart is refused.
    */
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
@@ -39,15 +39,14 @@ export async function restart(
   const log = await journal.readAll();
   const target = firstOfRun(log.index);
   if (!target) {
-    journal.append(statusRecords(journal.statusState, { status: "queued", at: journal.clock.now() }));
-    await journal.durable();
+    await journal.store(statusRecords(journal.statusState, { status: "queued", at: journal.clock.now() }));
     return undefined;
   }
   const storage = storageOf(log);
   await prepareStorage?.(storage, agentId);
-  const signal = journal.lost;
+  const leaves = { status: "queued" } as const;
   const changes = storage.takeChanges();
-  const { report } = await rollBack({ setup, journal, log, target, signal, leaves: { status: "queued" }, changes });
+  const { report } = await rollBack({ setup, journal, log, target, signal: journal.lost, leaves, changes });
   return report;
 }
 

@@ -1,9 +1,7 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { RollbackIncompleteError } from "../../errors/checkpoint/RollbackIncompleteError.ts";
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
@@ -16,41 +14,33 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
-import { revertibleCall } from "./RollbackReport.ts";
-
-/** What became of the calls of a plan. */
-export interface RevertedCalls {
-  readonly reverted: readonly RevertibleCall[];
-  readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
-}
+import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
- * Takes back the calls of a plan one after the other, newest first, each recorded before its inverse begins and after it
- * ended.
+ * Reverts the calls of a plan one by one, newest first. Each is recorded before its inverse begins and after it has ended.
  *
- * @throws RollbackIncompleteError when one cannot be taken back; the rollback stays open.
+ * @param participants the steps of the participants, stored with the plan.
+ * @throws RollbackIncompleteError when a call cannot be reverted; the rollback stays open.
  */
-export async function revertCalls(options: RevertOptions): Promise<RevertedCalls> {
-  const { journal, plan, target } = options;
+export async function revertCalls(
+  rollback: Rollback,
+  plan: RollbackPlan,
+  participants: readonly PlannedSteps[],
+): Promise<Pick<RollbackReport, "reverted" | "failed">> {
+  const { journal, target } = rollback;
   const { agentId } = journal;
-  await begin(options);
+  await begin(rollback, plan, participants);
   const reverted = plan.reverted.map(revertibleCall);
-  const failed = plan.inDoubt.map((call) => ({
-    ...revertibleCall(call),
-    error: new ToolCallInDoubtError({
-      agentId,
-      toolName: call.tool,
-      toolCallId: call.call,
-      nodeId: call.node,
-    }) as unknown,
-  }));
+  const failed = plan.inDoubt.map((call) => {
+    const shown = revertibleCall(call);
+    return { ...shown, error: new ToolCallInDoubtError({ agentId, nodeId: call.node, ...shown }) as unknown };
+  });
   for (const [at, call] of plan.revert.entries()) {
-    const end = await revertCall(call, options);
+    const end = await revertCall(call, rollback);
     if (end.kind === "reverted") {
       reverted.push(revertibleCall(end.call));
       continue;
@@ -64,117 +54,111 @@ export async function revertCalls(options: RevertOptions): Promise<RevertedCalls
   return { reverted, failed };
 }
 
-/** The plan is durable before anything is undone. A rollback that goes on keeps what it has taken back before. */
-async function begin({ journal, index, plan, participants, target }: RevertOptions): Promise<void> {
-  const before = index.rollback?.calls ?? [];
-  const calls = new Set([...before, ...plan.revert.map(({ call }) => call)]);
+/** The plan is durable before anything is undone. A resumed rollback keeps the calls that it has reverted before. */
+async function begin(
+  { journal, log, target }: Rollback,
+  plan: RollbackPlan,
+  participants: readonly PlannedSteps[],
+): Promise<void> {
+  const calls = new Set([...(log.index.rollback?.calls ?? []), ...plan.revert.map(({ call }) => call)]);
   const planned = participants.length > 0 && { participants };
-  journal.append([{ kind: "rollback", target: target.version, calls: [...calls], closed: plan.closed, ...planned }]);
-  await journal.durable();
+  await journal.store([
+    { kind: "rollback", target: target.version, calls: [...calls], closed: plan.closed, ...planned },
+  ]);
 }
 
-/** What became of one call: taken back, left as it is because somebody said so, or neither. */
-export type InverseEnd =
+/** How the revert of one call ended: `left` when someone decided that the call is not to be reverted. */
+type InverseEnd =
   | { readonly kind: "reverted"; readonly call: LoggedCall }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
-/** Takes one call back. A call without an end is made again first, so that there is surely something to take back. */
-export async function revertCall(call: LoggedCall, options: RevertOptions): Promise<InverseEnd> {
-  const { setup, index } = options;
-  const left = index.left.get(call.call);
-  if (left !== undefined) return leftAsItIs(call, left, options);
+/** A call without an end is made again first, so that there is certainly something to revert. */
+async function revertCall(call: LoggedCall, rollback: Rollback): Promise<InverseEnd> {
+  const { setup, log } = rollback;
+  const left = log.index.left.get(call.call);
+  if (left !== undefined) return leftUnreverted(call, left, rollback);
   const inverse = setup.registry.inverseOf(call.tool);
   if (!inverse) return { kind: "failed", error: new InverseMissingError(call.tool, call.call) };
-  const made = await repeatCall(call, inverse.tool, options);
+  const made = await repeatCall(call, inverse.tool, rollback);
   if ("error" in made) return { kind: "failed", error: made.error };
-  const settled = index.inverting.has(call.call) ? await settle(made, inverse, options) : undefined;
-  return settled ?? runInverse(made, inverse, options);
+  const settled = log.index.inverting.has(call.call) ? await settle(made, inverse, rollback) : undefined;
+  return settled ?? runInverse(made, inverse, rollback);
 }
 
-function leftAsItIs(call: LoggedCall, reason: string, { setup, journal }: RevertOptions): InverseEnd {
+function leftUnreverted(call: LoggedCall, reason: string, { setup, journal }: Rollback): InverseEnd {
   const name = inverseName(call.tool, setup.registry.inverseOf(call.tool));
   return { kind: "left", error: new ToolFailedError(name, inverseIdOf(call.call, journal), reason) };
 }
 
-/** An inverse that began before and may have had its effect is settled as a call is; `undefined`: it runs again. */
-async function settle(call: LoggedCall, inverse: Inverse, options: RevertOptions): Promise<InverseEnd | undefined> {
-  const { setup, journal, signal } = options;
-  const { effect } = inverse.kind === "tool" ? inverse.inverse : inverse;
-  if (effect === "none" || effect === "idempotent") return undefined;
+/** An inverse that began before and may have had its effect is resolved as a call is; `undefined`: it runs again. */
+async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd | undefined> {
+  const { setup, journal, signal } = rollback;
+  if (inverse.effect === "none" || inverse.effect === "idempotent") return undefined;
   const asked = { tool: toolOf(inverse), choice: setup.onToolCallInDoubt, signal, declaration: declarationOf(inverse) };
   try {
     const { settlement, by } = await askWhatHappened(inverseInDoubt(call, inverse, journal), asked);
     if (settlement === "retry" || settlement === "not-done") return undefined;
     const record = settledInverse(call.call, settlement, by);
-    journal.append([record]);
-    await journal.durable();
-    return record.error ? leftAsItIs(call, record.error.message, options) : { kind: "reverted", call };
+    await journal.store([record]);
+    return record.error ? leftUnreverted(call, record.error.message, rollback) : { kind: "reverted", call };
   } catch (error) {
     if (error instanceof ToolCallInDoubtError) return { kind: "failed", error };
     throw error;
   }
 }
 
-/** An input that is refused is not tried. */
-async function runInverse(call: LoggedCall, inverse: Inverse, options: RevertOptions): Promise<InverseEnd> {
-  const { setup, journal, signal } = options;
+/** If the schema rejects the stored input, the inverse is not tried. */
+async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
+  const { setup, journal, signal } = rollback;
   const stored = await storedInput(toolOf(inverse) ?? inverse.tool, call);
   if ("error" in stored) return { kind: "failed", error: stored.error };
-  journal.append([{ kind: "inverse", call: call.call }]);
-  await journal.durable();
-  const execute = executionOf(inverse, call, stored.input, options);
+  await journal.store([{ kind: "inverse", call: call.call }]);
+  const execute = executionOf(inverse, call, stored.input, rollback);
   const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
   const error = end.failed && { error: { message: reasonOf(end.error) } };
-  journal.append([{ kind: "reverted", call: call.call, ...error }]);
-  await journal.durable();
+  await journal.store([{ kind: "reverted", call: call.call, ...error }]);
   return end.failed ? { kind: "failed", error: end.error } : { kind: "reverted", call };
 }
 
-function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, options: RevertOptions): () => unknown {
+function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, rollback: Rollback): () => unknown {
   if (inverse.kind === "function") {
-    const facts = { toolCallId: call.call, input, output: call.output(), abortSignal: options.signal };
+    const facts = { toolCallId: call.call, input, output: call.output(), abortSignal: rollback.signal };
     return () => inverse.inverse(input, facts);
   }
-  const given = rollbackCallOptions(inverseIdOf(call.call, options.journal), options);
+  const options = callOptions(inverseIdOf(call.call, rollback.journal), rollback);
   // The schema has just made this input.
-  return () => inverse.inverse.execute(input as never, given);
+  return () => inverse.inverse.execute(input as never, options);
 }
 
-/** The tool that is an inverse; `undefined` for a function, which takes the input of the original. */
+/** `undefined` for a function, which takes the input of the original. */
 function toolOf(inverse: Inverse): AnyTool | undefined {
   return inverse.kind === "tool" ? inverse.inverse : undefined;
 }
 
 /**
- * A call that has ended, as it is. One in doubt that may be made again under its id is: then it has surely had its effect,
- * and what takes it back gets its output.
+ * A call that has ended is returned unchanged. One in doubt that may be repeated is made again under its id: then it
+ * certainly had its effect, and the inverse gets its output.
  */
-export async function repeatCall(
+async function repeatCall(
   call: LoggedCall,
   tool: AnyTool,
-  options: RevertOptions,
+  rollback: Rollback,
 ): Promise<LoggedCall | { readonly error: unknown }> {
-  if (call.outcome && !call.outcome.retry) return call;
-  const { setup, journal, signal } = options;
+  const { intent, outcome: before, lane } = call;
+  if (before && !before.retry) return call;
+  const { setup, journal, signal } = rollback;
   const stored = await storedInput(tool, call);
   if ("error" in stored) return stored;
-  await beginAgain(call, journal);
-  const given = rollbackCallOptions(call.call, options);
+  // Permission to retry is for one try.
+  if (intent && before) await journal.store([{ ...intent, lane }]);
+  const options = callOptions(call.call, rollback);
   // The schema has just made this input.
-  const execute = () => tool.execute(stored.input as never, given);
+  const execute = () => tool.execute(stored.input as never, options);
   const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
   if (end.failed) return { error: end.error };
   const { outcome, output } = endOf(call, end.output, journal);
-  journal.append([outcome]);
-  await journal.durable();
+  await journal.store([outcome]);
   return { ...call, outcome, output: () => output };
-}
-
-/** Leave that was given from outside is for one try. */
-async function beginAgain({ intent, outcome, lane }: LoggedCall, journal: Journal): Promise<void> {
-  if (!intent || !outcome?.retry) return;
-  journal.append([{ ...intent, lane }]);
-  await journal.durable();
 }
 
 function endOf(
@@ -193,42 +177,30 @@ function endOf(
   }
 }
 
-/** The input of a recorded call. Stored arguments are hostile: the schema that stands in the code judges them again. */
-export async function storedInput(
+/** Stored arguments are untrusted: the schema of the current code validates them again. */
+async function storedInput(
   tool: AnyTool,
   call: LoggedCall,
 ): Promise<{ readonly input: unknown } | { readonly error: unknown }> {
   try {
-    return {
-      input: await checkSchemaAsync(tool.inputSchema, call.input(), `stored input of tool "${tool.name}"`),
-    };
+    return { input: await checkSchemaAsync(tool.inputSchema, call.input(), `stored input of tool "${tool.name}"`) };
   } catch (error) {
     return { error };
   }
 }
 
-/** What a tool gets that is called by a rollback: no node runs, so that its context is closed. */
-export function rollbackCallOptions(
-  toolCallId: string,
-  { journal, target, signal }: Pick<RevertOptions, "journal" | "target" | "signal">,
-): ToolCallOptions {
+/** No node runs during a rollback, so the context only says where the rollback leads; the rest of it is closed. */
+function callOptions(toolCallId: string, { journal, target, signal }: Rollback): ToolCallOptions {
   const { agentId, generation } = journal;
-  const context = inverseContext({ agentId, runId: target.runId, nodeId: target.record.node, signal });
-  return { toolCallId, generation, messages: [], abortSignal: signal, context };
-}
-
-/** What an inverse tool gets as its context: it says where the rollback goes; everything else is closed, since no node runs. */
-export function inverseContext(facts: {
-  readonly agentId: string;
-  readonly runId: string;
-  readonly nodeId: string;
-  readonly signal: AbortSignal;
-}): AgentContext {
+  const nodeId = target.record.node;
   const closed = (): never => {
-    throw new ExecutionMovedError(facts.nodeId);
+    throw new ExecutionMovedError(nodeId);
   };
-  return {
-    ...facts,
+  const context: AgentContext = {
+    agentId,
+    runId: target.runId,
+    nodeId,
+    signal,
     get llm() {
       return closed();
     },
@@ -244,17 +216,5 @@ export function inverseContext(facts: {
     requestInput: closed,
     feature: closed,
   };
-}
-
-/** What taking calls back needs to know. */
-export interface RevertOptions {
-  readonly setup: PersistenceSetup;
-  readonly journal: Journal;
-  /** Of the log from which the plan was made. */
-  readonly index: LogProjection;
-  readonly plan: RollbackPlan;
-  /** What participants do after the calls are reverted; it is stored with the plan. */
-  readonly participants: readonly PlannedSteps[];
-  readonly target: CheckpointPoint;
-  readonly signal: AbortSignal;
+  return { toolCallId, generation, messages: [], abortSignal: signal, context };
 }

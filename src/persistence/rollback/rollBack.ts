@@ -2,8 +2,7 @@ import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -15,53 +14,38 @@ import { settledOutcome } from "../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
+import { stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../record/startRecorder.ts";
-import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
-import { revertCalls, type RevertOptions } from "./revertCalls.ts";
+import { revertCalls } from "./revertCalls.ts";
+import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
-export interface RollBackOptions {
-  readonly setup: PersistenceSetup;
-  readonly journal: Journal;
-  /** The whole log, read after everything in flight has ended. */
-  readonly log: AgentLog;
-  readonly target: CheckpointPoint;
-  readonly signal: AbortSignal;
-  /** From outside a run: what the agent becomes. Absent: its run goes on. */
+export interface RollBackOptions extends Rollback {
+  /** From outside a run: the status of the agent afterwards. Absent: its run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
-  /** What is otherwise in the storage than at the checkpoint. From outside a run only. Default: nothing. */
+  /** Changes to the storage of the checkpoint. From outside a run only. Default: none. */
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Takes back what was done since a checkpoint, newest first, and begins a line from it. Durable when it resolves. */
+/** Reverts what was done since a checkpoint, newest first, and begins a lane from it. Durable when it resolves. */
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { setup, journal, target, signal } = options;
+  const { setup, journal, target, leaves, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
-  const state = foldTo(log.index, target);
-  if (!state) throw new UnreadableValueError(`the line to checkpoint ${target.id} is not in the log`);
-  const taking = { participants: setup.participants, journal, blobs: setup.log.blobs, log, target, signal };
-  const planned = await planParticipants(taking);
-  const { reverted, failed } = await revertCalls({
-    setup,
-    journal,
-    index: log.index,
-    plan,
-    participants: planned.map(({ record }) => record),
-    target,
-    signal,
-  });
-  const participants = await applyParticipants(planned, taking);
+  const rollback: Rollback = { ...options, log };
+  const state = stateAt(log, target);
+  const planned = await planParticipants(rollback);
+  const steps = planned.map(({ record }) => record);
+  const { reverted, failed } = await revertCalls(rollback, plan, steps);
+  const participants = await applyParticipants(planned, rollback);
   const { run, reopens } = runAt(target, log.index);
-  const begun = branchFrom(target, "rollback", run, reopens, journal);
+  const { lane, head, records } = branchFrom(target, "rollback", run, reopens, journal);
   reopenRuns(journal, log.index, target);
-  const end = { kind: "rollback_end", target: target.version } as const;
-  const { leaves, changes = new Map() } = options;
-  // The checkpoint comes last of a line's beginning, and has what stands before it.
-  const records = begun.records.toSpliced(-1, 0, ...storageRecords(changes, begun.lane, journal.writer));
-  journal.append([...records, end]);
+  // The checkpoint is the last record of a lane's beginning, and includes those before it.
+  const begun = records.toSpliced(-1, 0, ...storageRecords(changes, lane, journal.writer));
+  journal.append([...begun, { kind: "rollback_end", target: target.version }]);
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
@@ -73,29 +57,22 @@ export async function rollBack(
     skipped: plan.skipped.map(revertibleCall),
     participants,
   });
-  return {
-    report,
-    recorder: restoredRun(
-      setup,
-      journal,
-      { log, state },
-      { lane: begun.lane, run, opening: [], head: begun.head, by: "rollback" },
-    ),
-  };
+  const continued = { lane, run, opening: [], head, by: "rollback" } as const;
+  return { report, recorder: restoredRun(setup, journal, { log, state }, continued) };
 }
 
-/** The plan, with the log it was made from, once it is said what became of the calls in doubt. */
-async function settledPlan(options: RollBackOptions): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
-  const { journal, log } = options;
-  const plan = planOf(options, log);
-  const settled = await resolveDoubtsForRollback(plan, options);
+/** The plan and the log that it was made from, once the calls in doubt are resolved. */
+async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
+  const { journal, log } = rollback;
+  const plan = planOf(rollback, log);
+  const settled = await resolveDoubts(plan, rollback);
   if (settled.length === 0) return { log, plan };
   journal.append(settled);
   const settledLog = await journal.readAll();
-  return { log: settledLog, plan: planOf(options, settledLog) };
+  return { log: settledLog, plan: planOf(rollback, settledLog) };
 }
 
-function planOf({ setup, target }: RollBackOptions, { index, blobs }: AgentLog): RollbackPlan {
+function planOf({ setup, target }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
   const { registry, participantTools } = setup;
   return planRollback(
     index,
@@ -106,38 +83,15 @@ function planOf({ setup, target }: RollBackOptions, { index, blobs }: AgentLog):
   );
 }
 
-/** Runs that ended below a checkpoint have not ended once it is where the agent is. */
-function reopenRuns(journal: Journal, index: LogProjection, target: CheckpointPoint): void {
-  for (const run of [target.runId, ...index.runsBelow(target.version)]) {
-    journal.runs.delete(run);
-    journal.cancelled.delete(run);
-  }
-}
-
 /**
- * A rollback that a crash cut short, or that stopped, comes before anything else that goes on from the head.
- *
- * @returns the log as it is then, whole.
- * @throws RollbackIncompleteError, ToolCallInDoubtError when it cannot come to its end; it stays open then.
- */
-export async function finishRollback(setup: PersistenceSetup, journal: Journal): Promise<AgentLog> {
-  const log = await journal.readAll();
-  if (!log.index.rollback) return log;
-  const target = log.index.checkpoints.get(log.index.rollback.target);
-  if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
-  await rollBack({ setup, journal, log, target, signal: journal.lost });
-  return journal.readAll();
-}
-
-/**
- * What becomes of the calls in doubt that a rollback passes over: decided before anything is undone, as when their node
- * runs again. Calls that may be repeated need no word.
+ * Resolves the calls in doubt below the target before anything is undone, as if their node ran again. Calls that may be
+ * repeated need no decision.
  *
  * @throws ToolCallInDoubtError when a person has to decide; nothing has changed then.
  */
-export async function resolveDoubtsForRollback(
+async function resolveDoubts(
   { revert, inDoubt }: RollbackPlan,
-  { setup, journal, signal }: Pick<RevertOptions, "setup" | "journal" | "signal">,
+  { setup, journal, signal }: Rollback,
 ): Promise<readonly OutcomeRecord[]> {
   const records: OutcomeRecord[] = [];
   for (const call of [...revert, ...inDoubt].filter((one) => !one.outcome && !isRepeatable(one, setup))) {
@@ -146,18 +100,39 @@ export async function resolveDoubtsForRollback(
     const end =
       settlement === "not-done"
         ? ({ unstarted: true, settled: by } as const)
-        : settledOutcome(settlement, by, (output) =>
-            journal.writer.value(output, `the settled output of "${call.tool}"`),
-          );
+        : settledOutcome(settlement, by, call.tool, journal.writer);
     const { lane, visit, call: id } = call;
     records.push({ kind: "outcome", lane, visit, call: id, ...end });
   }
   return records;
 }
 
-/** As its tool is declared now, or was when the call began. */
+/** As its tool is declared now; for an unknown tool, as it was declared when the call began. */
 function isRepeatable({ tool, effect }: LoggedCall, setup: PersistenceSetup): boolean {
   const known = setup.toolNamed(tool);
   const now = known ? setup.effectOf(known) : effect;
   return now === "none" || now === "idempotent";
+}
+
+/** Runs that ended below the target are open again. */
+function reopenRuns(journal: Journal, index: LogProjection, target: Rollback["target"]): void {
+  for (const run of [target.runId, ...index.runsBelow(target.version)]) {
+    journal.runs.delete(run);
+    journal.cancelled.delete(run);
+  }
+}
+
+/**
+ * Finishes a rollback that was interrupted, before anything else continues from the head.
+ *
+ * @returns the whole log afterwards.
+ * @throws RollbackIncompleteError, ToolCallInDoubtError when it cannot be finished; it stays open then.
+ */
+export async function finishRollback(setup: PersistenceSetup, journal: Journal): Promise<AgentLog> {
+  const log = await journal.readAll();
+  if (!log.index.rollback) return log;
+  const target = log.index.checkpoints.get(log.index.rollback.target);
+  if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
+  await rollBack({ setup, journal, log, target, signal: journal.lost });
+  return journal.readAll();
 }

@@ -3,11 +3,7 @@ import { endRecords } from "../../journal/endRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/**
- * Ends a run that has not ended, as cancelled. A process that runs it is asked to stop first. Durable when it resolves.
- *
- * @throws RunNotOpenError, AgentBusyError
- */
+/** {@link DurableAgent.cancel} */
 export async function cancelRun(
   setup: PersistenceSetup,
   agentId: string,
@@ -18,6 +14,6 @@ export async function cancelRun(
   const { log, state } = journal.head ?? {};
   if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
   if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
-  journal.append(endRecords(journal, { log, state }, { status: "cancelled", ...(reason !== undefined && { reason }) }));
-  await journal.durable();
+  const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
+  await journal.store(endRecords(journal, { log, state }, end));
 }

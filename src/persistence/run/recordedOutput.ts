@@ -10,10 +10,10 @@ import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** What can be read without the line that it stands on. */
+/** Envelopes that can be read without the state of their lane. */
 const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
 
-/** The output of a run that has ended, read from where it ended; from the start of the log only when it is a message. */
+/** The output of a finished run. Reads only its end, or the whole log when the output is a message. */
 export async function recordedOutput(recordLog: RecordLog, journal: Journal, runId: string): Promise<unknown> {
   const place = journal.runs.get(runId);
   const end = place && (await findEnd(recordLog, journal.agentId, place));
@@ -22,18 +22,18 @@ export async function recordedOutput(recordLog: RecordLog, journal: Journal, run
   const log = await AgentLog.read(recordLog, journal.agentId);
   const point = log.index.checkpoints.get(place[0]);
   const state = point && foldTo(log.index, point);
-  if (!state) throw new UnreadableValueError(`the line to the end of run ${runId} is not in the log`);
+  if (!state) throw new UnreadableValueError(`the lane to the end of run ${runId} is not in the log`);
   return log.reader(state).read(end.input);
 }
 
-/** The position is that of the append or of one shortly before it: several may have been under way. */
+/** The position is that of the append or of one shortly before it: several may have been in flight. */
 async function findEnd(
   recordLog: RecordLog,
   agentId: string,
   [version, position]: Place,
 ): Promise<CheckpointRecord | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
-    // An append that was pruned is restated in a later one.
+    // A pruned append is restated in a later one.
     const restated = pruningIn([entry])?.restated ?? [];
     const records = [entry, ...restated].flatMap((found) => found.records as readonly CheckpointRecord[]);
     const end = records.find((record) => record.kind === "checkpoint" && record.version === version);

@@ -1,0 +1,14 @@
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { Journal } from "./Journal.ts";
+
+type Assigned = "kind" | "lane" | "version" | "id" | "at";
+type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> & {
+  readonly [Field in Exclude<keyof CheckpointRecord, Assigned>]?: CheckpointRecord[Field] | undefined;
+};
+
+/** A checkpoint of this moment, with the next version. Fields are stored in the given order. */
+export function checkpointAt(journal: Journal, lane: number, fields: CheckpointFields): CheckpointRecord {
+  const version = journal.nextVersion++;
+  return withoutUndefined({ kind: "checkpoint", lane, version, at: journal.clock.now(), ...fields });
+}
