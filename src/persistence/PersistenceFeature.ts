@@ -14,34 +14,34 @@ import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
-/** A run that has not ended and that no process carries on; or an agent that may have one and cannot be read. */
+/** An unfinished run that no process is running, or an agent that cannot be read and may have one. */
 export type UnfinishedRun =
   | {
       readonly agentId: string;
       readonly runId: string;
       /**
-       * `interrupted`: its process ended in the middle, or its signal was aborted. `paused`: somebody moved it from outside.
-       * `failed`: it rejected. `waiting`: for an answer; once every request has one it is `interrupted`.
+       * `interrupted`: its process ended, or its signal was aborted. `paused`: it was moved from outside. `failed`: it
+       * rejected. `waiting`: for an answer; once every request has one, it is `interrupted`.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }
   | {
       readonly agentId: string;
       readonly status: "unreadable";
-      /** The code of the error that reading it ends with, such as `corrupt_log`. */
+      /** The code of the error that reading it causes, such as `corrupt_log`. */
       readonly code: string;
       /** The message of that error. */
       readonly reason: string;
     };
 
-/** Chooses agents by their ids or by the names of their tasks, which is what tells those of several definitions apart. */
+/** Selects agents by id or by task name, for example those of one definition. */
 export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?: string }) => boolean;
 
 /** Which unfinished runs to list. */
 export interface UnfinishedOptions {
-  /** Also runs that rejected; they are resumed only on purpose. Default false. */
+  /** Includes runs that rejected. Default false. */
   readonly includeFailed?: boolean | undefined;
-  /** Only agents of which it gives true. Default: all, also those of other definitions in the same storage. */
+  /** Only agents for which it returns true. Default: all, even those of other definitions in the same storage. */
   readonly only?: AgentFilter | undefined;
   /** Aborting it ends the listing with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -63,7 +63,7 @@ export class PersistenceFeature {
     this.#recorders = recorders;
   }
 
-  /** The definition's own id: that of its agent unless a run is given another. */
+  /** The agent id of runs that are not given another. */
   get agentId(): string {
     return this.#setup.agentId;
   }
@@ -73,20 +73,20 @@ export class PersistenceFeature {
     return new BoundPersistence(context, this.#setup, this.#recorders);
   }
 
-  /** One durable agent from outside. @param agentId default: the agent's own id. */
+  /** One durable agent, from outside a run. @param agentId default: the agent's own id. */
   agent(agentId: string = this.#setup.agentId): DurableAgent {
     this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
   }
 
-  /** Tells whoever listens (`onEvent`), for what is built upon this feature. */
+  /** Passes an event to `onEvent`; for features that build on this one. */
   tell(event: EventBody): void {
     this.#setup.tell(event);
   }
 
   /**
-   * Throws away what the retention policy lets go: checkpoints above their number, and finished agents after their time.
-   * Agents that somebody works on are left alone and reported.
+   * Deletes what the retention policy does not keep: surplus checkpoints, and finished agents after their time. Agents with
+   * an owner are skipped and reported.
    *
    * @throws PruningNotSupportedError for a provider of three methods.
    */
@@ -96,7 +96,7 @@ export class PersistenceFeature {
   }
 
   /**
-   * Removes an agent with all it has, at once. Its id is free again; whoever wrote to it before cannot bring it back.
+   * Deletes an agent and all its data. Its id is free again; an earlier owner cannot bring the agent back.
    *
    * @throws AgentBusyError while the agent runs.
    * @throws PruningNotSupportedError for a provider of three methods.
@@ -112,9 +112,8 @@ export class PersistenceFeature {
   }
 
   /**
-   * What a restart should look at: by status, and within a status in the order in which the agents were created. Agents
-   * that cannot be read come last, each with the reason. A provider of three methods cannot list its agents, so with one
-   * there is nothing here.
+   * Lists the unfinished runs, by status, then by creation of their agents: resume them after a restart. Agents that cannot
+   * be read come last, each with the reason. A provider of three methods cannot list its agents, so it yields nothing.
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");

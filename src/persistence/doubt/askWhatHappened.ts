@@ -9,27 +9,22 @@ import {
   type ToolCallSettlement,
 } from "./ToolCallInDoubt.ts";
 
-/** Whoever can tell about a call. */
 export interface SettleOptions {
-  /** The tool of the call; `undefined` when the agent has none of that name any more. */
+  /** The tool of the call; `undefined` when the agent no longer has it. */
   readonly tool: AnyTool | undefined;
   readonly choice: OnToolCallInDoubt;
   readonly signal: AbortSignal;
-  /** The code that would declare that the call may be repeated. Default: that of a tool. */
+  /** The code that declares the call repeatable. Default: that of a tool. */
   readonly declaration?: string;
 }
 
-/** What was decided, and by whom. `not-done`: it surely had no effect. */
+/** What was decided, and by what. `not-done`: the call certainly had no effect. */
 export interface Settled {
   readonly settlement: ToolCallSettlement | "not-done";
   readonly by: "probe" | "handler";
 }
 
-/**
- * Decides about a call in doubt: its tool is asked first, then whoever the configuration names.
- *
- * @throws ToolCallInDoubtError when a person has to.
- */
+/** Asks the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError when a person has to decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
   const { choice, signal, declaration } = options;
   const { answer, ...thrown } = await probe(call, options);
@@ -47,7 +42,7 @@ interface Probed {
   readonly cause?: unknown;
 }
 
-/** A probe that fails has told nothing. */
+/** A failed probe counts as "unknown". */
 async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: SettleOptions): Promise<Probed> {
   if (!tool?.probe) return { answer: "unknown" };
   try {

@@ -1,27 +1,27 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 /**
- * The world around a run, as far as a checkpoint states what it needs of it: the folder it works in, files, and versions or
- * values by name. `nodeEnvironment()` of `agent-persistence/task` is the one of this machine.
+ * What a checkpoint may require around a run: a working directory, files, and versions or values by name. For this
+ * machine, use `nodeEnvironment()` of `agent-persistence/task`.
  */
 export interface Environment {
   /** Where relative paths of required files begin; recorded with each checkpoint. */
   readonly workingDirectory: string;
-  /** Whether there is a folder at an absolute path. */
+  /** Whether an absolute path is a folder. */
   hasDirectory(path: string): Promise<boolean>;
   /** SHA-256 of a file's content in hex; `undefined` when there is no such file. A relative path begins at `directory`. */
   hashOf(path: string, directory: string): Promise<string | undefined>;
-  /** What is there under a name, such as `node`, `git` or `env:HOME`, and whether it is what is wanted. */
+  /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares it with what is wanted. */
   lookUp(name: string, wanted: string): Promise<EnvironmentAnswer>;
 }
 
 /** What was found under a name. */
 export interface EnvironmentAnswer {
-  /** A version. Absent: there is nothing, or it is a value that is nobody's business. */
+  /** A version. Absent: there is none, or the value is private. */
   readonly found?: string | undefined;
   readonly satisfied: boolean;
 }
 
-/** Takes down what the files that a run requires hold now, to be saved with the next checkpoint. Without any, nothing is read. */
+/** Hashes the files that a run requires, for its next checkpoint. */
 export async function noteEnvironment(environment: Environment | undefined, state: RunState): Promise<void> {
   if (environment === undefined) return;
   const { workingDirectory } = environment;

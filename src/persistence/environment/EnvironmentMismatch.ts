@@ -1,7 +1,7 @@
-/** Something that is not as a checkpoint says that it was, or must be. */
+/** A difference between the environment and what a checkpoint recorded or requires. */
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
-  /** Another content than when the checkpoint was saved; both are SHA-256 in hex. */
+  /** The content has changed since the checkpoint was saved; both are SHA-256 in hex. */
   | {
       readonly kind: "file_modified_externally";
       readonly path: string;
@@ -16,7 +16,7 @@ export type EnvironmentMismatch =
       readonly wanted: string;
       readonly found?: string;
     }
-  /** Told by a participant of the recovery. */
+  /** Found by a participant of the recovery. */
   | { readonly kind: "new_commits_upstream"; readonly detail: string };
 
 /** One line for people. */

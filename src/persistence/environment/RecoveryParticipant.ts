@@ -1,25 +1,25 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
-/** Who can do something about mismatches: files, a repository. */
+/** Resolves mismatches, of files or a repository for example. */
 export interface RecoveryParticipant {
-  /** What it finds that is not as a checkpoint needs it, such as new commits upstream. Absent: nothing. */
+  /** Finds mismatches of its own, such as new commits upstream. Absent: none. */
   findMismatches?(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]>;
   /**
-   * Whether a mismatch is what the agent itself did after the checkpoint, and so as the run that goes on expects it: nobody
-   * is asked about it. Absent: none is.
+   * Whether the agent itself caused a mismatch after the checkpoint. The resumed run expects it, so `onEnvironmentMismatch`
+   * is not called for it. Absent: never.
    */
   isOwnWork?(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean>;
-  /** Which options it can carry out for a mismatch; none of them is carried out by being asked. */
+  /** Returns the options that it can carry out for a mismatch; changes nothing. */
   optionsFor(
     mismatch: EnvironmentMismatch,
     checkpoint: AgentCheckpointData,
   ): readonly RecoveryOption[] | PromiseLike<readonly RecoveryOption[]>;
   /**
-   * Gets ready for one of them; changes nothing. A rejection refuses the recovery.
+   * Prepares one of them; changes nothing. If it rejects, the recovery is refused.
    *
-   * @returns what carries it out, once everything is chosen, ready and confirmed. Its rejection ends the recovery; the agent
-   *   stays as it was.
+   * @returns a function that carries it out, called once everything is chosen, prepared and confirmed. If it rejects, the
+   *   recovery ends and the agent is unchanged.
    */
   prepare(
     mismatch: EnvironmentMismatch,
@@ -39,7 +39,7 @@ export type RecoveryOption =
   | "rebase"
   | "abort";
 
-/** What there is to choose from for each kind of mismatch, whether or not somebody is there who can do it. */
+/** The options for each kind of mismatch, whether or not a participant can carry them out. */
 export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], readonly RecoveryOption[]>> = {
   file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
   file_deleted: ["restore", "skip", "abort"],
@@ -48,5 +48,5 @@ export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], reado
   working_directory_missing: ["ignore", "abort"],
 };
 
-/** What leaves things as they are needs nobody to do it. */
+/** Options that change nothing, and so need no participant. */
 export const needsNobody: ReadonlySet<RecoveryOption> = new Set(["use_current", "skip", "ignore", "abort"]);

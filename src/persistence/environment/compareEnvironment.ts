@@ -4,7 +4,7 @@ import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 export type RecoveryInfo = AgentCheckpointData["recoveryInfo"];
 
-/** What was found of all that a checkpoint names. */
+/** The state of everything that a checkpoint names. */
 export interface EnvironmentFacts {
   readonly directoryExists: boolean;
   /** SHA-256 in hex by path; `undefined`: no such file. */
@@ -12,7 +12,6 @@ export interface EnvironmentFacts {
   readonly answers: ReadonlyMap<string, EnvironmentAnswer>;
 }
 
-/** Looks at everything that a checkpoint names, and at nothing else. */
 export async function readEnvironment(info: RecoveryInfo, environment: Environment): Promise<EnvironmentFacts> {
   const directory = info.workingDirectory ?? environment.workingDirectory;
   const hashes = new Map<string, string | undefined>();
@@ -23,7 +22,7 @@ export async function readEnvironment(info: RecoveryInfo, environment: Environme
   return { directoryExists: await environment.hasDirectory(directory), hashes, answers };
 }
 
-/** Decides what of the environment is not as a checkpoint needs it. In the order of the checkpoint's own lists. */
+/** The mismatches, in the order of the checkpoint's lists. */
 export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts): readonly EnvironmentMismatch[] {
   const { workingDirectory: path, requiredContext, fileHashes = {}, environment } = info;
   const missing = path !== undefined && !facts.directoryExists;
@@ -34,7 +33,7 @@ export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts):
   ];
 }
 
-/** @param expected `null`: it was not there when the checkpoint was saved; `undefined`: nobody looked. */
+/** @param expected `null`: the file did not exist when the checkpoint was saved; `undefined`: it was not examined. */
 function judgeFile(
   path: string,
   expected: string | null | undefined,

@@ -17,16 +17,11 @@ export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions({
   delayMs: numberFrom(0).optional(),
 });
 
-/** What came of the last attempt. */
 export type Attempt =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/**
- * Tries something until it does not fail or has failed often enough.
- *
- * @throws the reason of the signal when it was aborted: nobody knows then what a failing attempt did.
- */
+/** Tries an action up to `attempts` times. @throws the reason of the signal: an aborted attempt has an unknown effect. */
 export async function attempt(
   action: () => unknown,
   { attempts = 3, delayMs = 100 }: InverseRetry,

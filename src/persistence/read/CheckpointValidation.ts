@@ -1,40 +1,40 @@
 import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 
-/** What one look came to. */
+/** The result of one check. */
 export type ValidationCheck =
   | {
       readonly ok: true;
-      /** Why nothing was looked at; absent: it was, and is as it must be. */
+      /** Why nothing was checked; absent: the check passed. */
       readonly notChecked?: string;
     }
   | { readonly ok: false; readonly reason: string };
 
-/** What can be said of a stored checkpoint before an agent goes on from it. */
+/** Whether an agent can continue from a stored checkpoint. */
 export interface CheckpointValidation {
   readonly agentId: string;
-  /** Absent: none was found, or the newest is not known because of damage. */
+  /** Absent: none was found, or damage hides which one is the latest. */
   readonly checkpointId?: string;
   /** True when no check failed. */
   readonly valid: boolean;
   readonly structural: {
     readonly hasRequiredFields: ValidationCheck;
-    /** Its fields, and the records that it is made of, have the shapes they must have. */
+    /** Its fields and records have valid shapes. */
     readonly schemaValid: ValidationCheck;
   };
   readonly integrity: {
-    /** Every byte that it is made of is the one that was stored. */
+    /** Its bytes match their checksums. */
     readonly checksumMatch: ValidationCheck;
-    /** The large values that it refers to are there and intact. */
+    /** The large values that it refers to exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
   };
-  /** Nothing of it is looked at without the `environment` of PersistenceConfig. */
+  /** Not checked without the `environment` of PersistenceConfig. */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
-    /** Required files are there, and hold what they held when the checkpoint was saved. */
+    /** Required files exist and are unchanged since the checkpoint was saved. */
     readonly filesUnchanged: ValidationCheck;
     /** Required versions and variables. */
     readonly dependenciesAvailable: ValidationCheck;
   };
-  /** What the environmental checks found, one by one. */
+  /** Everything that the environmental checks found. */
   readonly mismatches: readonly EnvironmentMismatch[];
 }

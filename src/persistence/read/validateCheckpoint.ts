@@ -17,7 +17,7 @@ type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
 
 const good: ValidationCheck = { ok: true };
 
-/** Looks at a stored checkpoint, the newest by default. */
+/** {@link DurableAgent.validateCheckpoint} */
 export async function validateCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -75,7 +75,7 @@ async function lookAround(
   };
 }
 
-/** What cannot be read is named by the check that found it; the others have nothing to look at. */
+/** Only the check that found the damage fails; the others are not made. */
 function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));
@@ -96,7 +96,7 @@ function nothingThere(checkpointId: string | undefined): Stored {
   };
 }
 
-/** What was read has the checksums that its storage keeps; values are decoded here, each on its own. */
+/** The storage has compared checksums; values are decoded here, one by one. */
 function judgeData(data: AgentCheckpointData): Stored {
   const values = new Map<string, unknown>();
   const problems: unknown[] = [];
@@ -146,14 +146,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A checkpoint, or what keeps it from being read; neither: there is none. */
-export interface StoredCheckpoint {
+/** A checkpoint, or the damage that prevents reading it; neither: there is none. */
+interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
   readonly damage?: unknown;
 }
 
-/** Reads one checkpoint; default: the newest. Damage is given back, what the storage itself fails with is thrown. */
-export async function readStored(
+/** Damage is returned; an error of the storage itself is thrown. */
+async function readStored(
   setup: PersistenceSetup,
   agentId: string,
   checkpointId: string | undefined,
@@ -169,13 +169,13 @@ export async function readStored(
   }
 }
 
-/** Whether an error tells of what is stored, and not of the storage. What is no error of ours comes from wrong shapes. */
-export function isDamage(error: unknown): boolean {
+/** Whether an error is about the stored data, not the storage. Errors of other classes come from wrong shapes. */
+function isDamage(error: unknown): boolean {
   const kinds = [CorruptLogError, CorruptBlobError, UnreadableValueError, UnsupportedFormatError];
   return !AgentPersistenceError.isInstance(error) || kinds.some((kind) => error instanceof kind);
 }
 
-/** A checkpoint that stands before the damage is as good as it was. */
+/** A checkpoint before the damage is still valid. */
 async function readBefore(
   damage: unknown,
   { log }: PersistenceSetup,

@@ -13,24 +13,22 @@ import { firstOfRun } from "../move/findCheckpoint.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
-/** What is thrown away of one agent. */
+/** What is deleted of one agent. */
 export interface PrunedAgent {
-  /** Of which agent something goes. */
   readonly agentId: string;
-  /** True when the whole agent goes. */
+  /** True when the whole agent is deleted. */
   readonly dropped: boolean;
-  /** Ids of the checkpoints that go, oldest first. */
+  /** Ids of the deleted checkpoints, oldest first. */
   readonly checkpointIds: readonly string[];
-  /** How much that is, roughly, in bytes of JSON before compression. */
+  /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
   /**
-   * The error that kept the bytes from being removed: nothing reads them any more, and the next pruning of the agent
-   * removes them. Absent: they are removed.
+   * The error that prevented removing the bytes. Nothing reads them any more; the next pruning of the agent removes them.
+   * Absent: they are removed.
    */
   readonly outstanding?: unknown;
 }
 
-/** What goes of an agent, and how: its whole log, or what a record says. */
 export interface PruningPlan {
   readonly pruned: PrunedAgent;
   /** Absent: the agent is dropped. */
@@ -44,18 +42,15 @@ export interface PruningOptions {
   readonly hasInverse: (tool: string) => boolean;
 }
 
-/** What of an agent is needed to plan. */
-export interface StoredAgent {
-  readonly agentId: string;
-  /** All that is stored, oldest first. */
-  readonly entries: readonly Entry[];
-  /** The blobs that values of notes are in. */
-  readonly noteTexts: BlobTexts;
-}
-
-/** Applies a policy to a log as it is stored. `undefined`: nothing goes. */
+/**
+ * Applies a policy to a stored log. `undefined`: nothing is deleted.
+ *
+ * @param noteTexts the blobs of the values of notes.
+ */
 export function planPruning(
-  { agentId, entries: stored, noteTexts }: StoredAgent,
+  agentId: string,
+  stored: readonly Entry[],
+  noteTexts: BlobTexts,
   options: PruningOptions,
 ): PruningPlan | undefined {
   const entries = liveEntries(stored);
@@ -76,14 +71,14 @@ export function planPruning(
   };
 }
 
-/** `undefined` for an agent that must stay as it is: it has no status, or a rollback is under way that needs everything. */
+/** `undefined` for an agent without a status, or with an open rollback, which needs everything. */
 function retainable(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
   const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The agent's first is kept as such, and counts.
+  // The agent's first checkpoint is kept anyway, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
   const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
   return {
@@ -103,7 +98,7 @@ function changeTo(
 ): NonNullable<PruningPlan["change"]> {
   const { gaps, positions } = prunedRanges(stored);
   const kept = blobsIn(restated);
-  // What an earlier pruning was to remove may still be there after a crash.
+  // After a crash, what an earlier pruning should have removed may still be there.
   const before = [...blobsIn(liveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
   const blobs = [...new Set(before)].filter((reference) => !kept.has(reference));
   const upTo = stored.at(-1)?.position ?? 0;

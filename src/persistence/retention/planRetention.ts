@@ -1,22 +1,19 @@
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
-/** A checkpoint as far as keeping it depends on it. */
 export interface RetainableCheckpoint {
   readonly version: number;
-  /** Kept whatever the numbers say, and not counted. */
+  /** Always kept, and not counted. */
   readonly exempt: boolean;
 }
 
-/** An agent as far as keeping it depends on it. */
 export interface RetainableAgent {
   readonly status: string;
-  /** The latest time that is recorded anywhere in it, in milliseconds since 1970. */
+  /** The latest recorded time, in milliseconds since 1970. */
   readonly lastTime: number;
   /** Oldest first. */
   readonly checkpoints: readonly RetainableCheckpoint[];
 }
 
-/** What becomes of an agent. */
 export type RetentionPlan =
   | { readonly kind: "keep" }
   | { readonly kind: "drop" }
@@ -47,7 +44,7 @@ function daysFor(status: string, { completedDays, failedDays }: FullRetentionPol
   return status === "failed" ? failedDays : Number.POSITIVE_INFINITY;
 }
 
-/** By version and not by place among those left: so that pruning again takes nothing more. */
+/** By version and not by position in the list, so that pruning again deletes nothing more. */
 function thinned(versions: readonly number[], atMost: number): Set<number> {
   const [first, last] = [versions[0], versions.at(-1)];
   for (let step = factor; ; step *= factor) {

@@ -14,22 +14,16 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
-import {
-  planPruning,
-  type PrunedAgent,
-  type PruningOptions,
-  type PruningPlan,
-  type StoredAgent,
-} from "./planPruning.ts";
+import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
 
 /** What to prune, and how. */
 export interface PruneOptions {
   /** Only this agent. Default: every agent of the storage. */
   readonly agentId?: string | undefined;
-  /** Changes nothing and tells what would go. Default false. */
+  /** Changes nothing and reports what would be deleted. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** When it is, in milliseconds since 1970. Default: the configured clock, as far as it was not set forward meanwhile. */
+  /** The current time, in milliseconds since 1970. Default: that of the configured clock, unless it was set forward. */
   readonly now?: number | undefined;
   /** Default: that of the configuration, else the default policy. */
   readonly policy?: RetentionPolicy | undefined;
@@ -42,19 +36,19 @@ const optionsSchema = strictOptions({
   policy: retentionPolicySchema.optional(),
 });
 
-/** What was thrown away; with `dryRun`, what would be. */
+/** What was deleted; with `dryRun`, what would be. */
 export interface PruneReport {
-  /** Those of which something goes; without checkpoints where only what an earlier pruning could not remove does. */
+  /** Agents with deleted data; without checkpoints if only the remains of an earlier pruning were removed. */
   readonly pruned: readonly PrunedAgent[];
-  /** Ids of agents that were left alone because somebody works on them. */
+  /** Ids of agents that were skipped because they have an owner. */
   readonly busy: readonly string[];
   /** Ids of agents that could not be pruned, each with the error. */
   readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
-  /** The sum of what goes, roughly, in bytes of JSON before compression. */
+  /** The total deleted, estimated in bytes of JSON before compression. */
   readonly bytes: number;
 }
 
-/** Applies a retention policy to the agents of a storage. What one agent fails with is reported and stops no other. */
+/** Applies a retention policy to the agents of a storage. The error of one agent is reported and does not stop the others. */
 export async function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
   const pruned: PrunedAgent[] = [];
@@ -73,8 +67,7 @@ export async function prune(setup: PersistenceSetup, options: PruneOptions): Pro
   return { pruned, busy, failed, bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Prunes the agent of a journal that is open, and tells of it. */
-export async function pruneOwned(
+async function pruneOwned(
   setup: PersistenceSetup,
   journal: Journal,
   options: PruningOptions,
@@ -83,8 +76,7 @@ export async function pruneOwned(
   return work && (await carryOut(setup, journal, work));
 }
 
-/** How a setup prunes. */
-export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
+function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
   return {
     policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
     now: now ?? setup.time.now(),
@@ -92,7 +84,7 @@ export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOp
   };
 }
 
-/** Nothing is owned, and so nothing written, unless something is to go. */
+/** Owns the agent only if there is something to delete. */
 async function pruneOne(
   setup: PersistenceSetup,
   agentId: string,
@@ -114,35 +106,28 @@ async function pruneOne(
   return await pruneOwned(setup, journal, options);
 }
 
-async function storedAgent(
-  { log }: PersistenceSetup,
-  agentId: string,
-  entries: readonly Entry[],
-): Promise<StoredAgent> {
-  return { agentId, entries, noteTexts: await readNoteTexts(log, agentId, entries) };
-}
-
 /** What an earlier pruning recorded and did not remove. */
 interface UnfinishedPruning {
   readonly pruned: PrunedAgent;
   readonly unremoved: readonly string[];
 }
 
-/** What there is to do for an agent: a pruning, else what is left of the one before. */
+/** A pruning, or else the remains of the one before. */
 async function findWork(
   setup: PersistenceSetup,
   agentId: string,
   entries: readonly Entry[],
   options: PruningOptions,
 ): Promise<PruningPlan | UnfinishedPruning | undefined> {
-  const plan = planPruning(await storedAgent(setup, agentId, entries), options);
+  const noteTexts = await readNoteTexts(setup.log, agentId, entries);
+  const plan = planPruning(agentId, entries, noteTexts, options);
   const before = plan ? undefined : pruningIn(entries);
   const bytes = (before && (await setup.log.unremovedBytes?.(agentId))) ?? 0;
   if (!before || bytes === 0) return plan;
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/** It is told as soon as it is durable: what fails then is left for the next time. */
+/** The event comes as soon as the pruning is durable: what cannot be removed then is left for the next pruning. */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,
@@ -179,7 +164,7 @@ async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): P
 }
 
 /** The blobs that large values of notes are in. */
-export async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
+async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
   const references = new Map<string, BlobCell>();
   for (const { records } of liveEntries(stored))
     for (const record of records as readonly AgentRecord[])
@@ -188,8 +173,8 @@ export async function readNoteTexts(log: RecordLog, agentId: string, stored: rea
 }
 
 /**
- * Prunes an agent whose run has just ended, if retention is configured. What goes wrong is reported: the run has ended. An
- * agent is looked at only when enough has come since the last time, since that means reading all of it.
+ * Prunes an agent whose run has just completed, if retention is configured and enough checkpoints have accumulated: it
+ * reads the whole log. Errors are reported as events, since the run has ended.
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
@@ -204,26 +189,23 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
 }
 
 function grownAgent({ nextVersion, pruned, runs, named }: Journal): GrownAgent {
-  return {
-    version: nextVersion - 1,
-    pruned,
-    exempt: [...runs.values(), ...named.values()].map(([version]) => version),
-  };
+  const exempt = [...runs.values(), ...named.values()].map(([version]) => version);
+  return { version: nextVersion - 1, pruned, exempt };
 }
 
-/** What an agent has, as far as it is known without reading all of it. */
-export interface GrownAgent {
+/** What is known of an agent without reading its log. */
+interface GrownAgent {
   /** The version of its latest checkpoint. */
   readonly version: number;
-  /** When it was pruned last; `undefined`: never. */
+  /** The last pruning; `undefined`: there was none. */
   readonly pruned: LastPruning | undefined;
-  /** Versions of checkpoints that no pruning takes, as far as they are known. */
+  /** Versions of checkpoints that pruning always keeps, as far as they are known. */
   readonly exempt: Iterable<number>;
 }
 
 /**
- * Whether so much has come since an agent was pruned last that it pays to look at all of it. Pruning costs as much as was
- * kept then and has come since, so each checkpoint pays for at most three, however many are kept.
+ * Whether an agent has grown enough since its last pruning to read all of it. Pruning costs as much as was kept then and
+ * was added since, so each new checkpoint pays for at most three, however many are kept.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;
