@@ -15,7 +15,7 @@ for (const claimed of [
   /modified src\/greetings\.mjs\n[^]*created NOTES\.md\n[^]*created test\/report\.txt/,
   /preview: conflict src\/greetings\.mjs/,
   /write \(merge\) src\/greetings\.mjs/,
-  /✓ greet says Hello again, and the person's line stands/,
+  /✓ greet says Hello again, and the person's line is kept/,
   /✓ the branch is gone/,
   /✓ so are the messages/,
   /"src\/greetings\.mjs" was modified \(it cannot be merged: both sides changed the same lines/,

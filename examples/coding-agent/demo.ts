@@ -43,7 +43,7 @@ async function mergeBack(repository: Repository): Promise<void> {
   const text = repository.read(greetingsFile);
   claim(
     text.includes('"Hello "') && text.includes("So long, "),
-    "greet says Hello again, and the person's line stands",
+    "greet says Hello again, and the person's line is kept",
   );
   claim(repository.changed.join() === greetingsFile, "no other file differs from the last commit");
   claim(repository.branches.join() === "main", "the branch is gone");
@@ -62,7 +62,7 @@ async function overlap(repository: Repository): Promise<void> {
   console.log(`   ${refused.message}`);
   claim(repository.read(greetingsFile) === before && repository.branches.length === 2, "nothing has changed");
   printFiles(await rollBack(repository, () => "use_current"));
-  claim(repository.read(greetingsFile) === before, "by choice, the person's file stays as it is");
+  claim(repository.read(greetingsFile) === before, "by choice, the person's file is unchanged");
   claim(repository.branches.join() === "main", "and the rest is reverted");
 }
 

@@ -20,12 +20,12 @@ interface Kind {
 
 const kinds: readonly Kind[] = [
   {
-    name: "upstream commits to other files: the task goes on, and rebases at its end",
+    name: "upstream commits to other files: the task continues, and rebases at its end",
     happens: (origin) => commit(origin, "OTHER.md", "other"),
     expected: ({ report, response }) => report.severity === "low" && response.action === "continue",
   },
   {
-    name: "upstream commits to other lines of the agent's file: the task goes on, a rebase soon is advised",
+    name: "upstream commits to other lines of the agent's file: the task continues, and a rebase soon is advised",
     happens: (origin) => replaceAndCommit(origin, "Bye ", "So long, "),
     expected: ({ report, response }) => report.severity === "medium" && response.action === "continue",
   },

@@ -15,7 +15,7 @@ const turns = [
   "All three are signed up.",
 ];
 
-/** The agent under test. `users` stands for a database with the tool-call id as its unique key. */
+/** The agent under test. `users` represents a database with the tool-call id as its unique key. */
 function signUpAgent(storage: PersistenceStorageProvider, users: Map<string, string>): AIAgent {
   const createUser = tool({
     name: "createUser",
@@ -38,7 +38,7 @@ it("signs everybody up", async () => {
   expect([...users.values()]).toEqual(["Alex", "Maria", "Daniel"]);
 });
 
-it("signs nobody up twice, whichever save it crashes after", async () => {
+it("signs each person up once, whichever save it crashes after", async () => {
   for (let saves = 0, crashed = true; crashed; saves++) {
     const storage = new InMemoryPersistenceStorageProvider();
     const users = new Map<string, string>();

@@ -25,7 +25,7 @@ function assertShown(options: readonly string[], people: number): void {
   const { status, stdout, stderr } = run(...options);
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /✓ process \d+ was killed with SIGKILL/);
-  assert.match(stdout, new RegExp(`✓ ${people} of ${people} people are in the table, nobody twice`));
+  assert.match(stdout, new RegExp(`✓ ${people} of ${people} people are in the table, each once`));
   assert.match(stdout, /✓ the report says: reverted [1-9]\d*, failed 0, irreversible 0/);
   assert.doesNotMatch(stdout, /✗/);
 }

@@ -43,11 +43,11 @@ async function crash({ csvFile, directory, people, database }: Demo): Promise<vo
 }
 
 async function resume({ csvFile, directory, people, database }: Demo): Promise<void> {
-  console.log(`\n2. The same program is started again, and goes on`);
+  console.log(`\n2. The same program starts again and continues`);
   const { processId, exitCode } = await runImport({ csv: csvFile, directory }, printLine);
   const users = database.all();
   claim(exitCode === 0, `process ${processId} brought the import to its end`);
-  claim(sameRows(users, people), `${users.length} of ${people.length} people are in the table, nobody twice`);
+  claim(sameRows(users, people), `${users.length} of ${people.length} people are in the table, each once`);
 }
 
 async function rollBack({ csvFile, directory, people, database }: Demo): Promise<void> {
@@ -62,7 +62,7 @@ async function rollBack({ csvFile, directory, people, database }: Demo): Promise
   const after = database.all();
   printTable(before, after);
   const kept = before.filter(({ id }) => userIds.has(id));
-  claim(sameRows(after, kept), `the table holds those ${kept.length} again, and nobody else`);
+  claim(sameRows(after, kept), `the table has exactly those ${kept.length} people again`);
   claim(
     reverted.length === before.length - kept.length && failed.length === 0 && irreversible.length === 0,
     `the report says: reverted ${reverted.length}, failed ${failed.length}, irreversible ${irreversible.length}`,

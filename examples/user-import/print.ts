@@ -10,7 +10,7 @@ export function printLine(line: Line): void {
   else if (line.added) console.log(`   + ${line.signedUp}`);
   else
     console.log(
-      `   = ${line.signedUp} (nobody knew how this call had ended: called again with its id, it changed nothing)`,
+      `   = ${line.signedUp} (the outcome of this call was unknown: repeated with the same id, it changed nothing)`,
     );
 }
 
