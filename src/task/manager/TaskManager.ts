@@ -192,7 +192,6 @@ export class TaskManager {
     return this.#change(taskId, { status: "queued" });
   }
 
-  /** A change that one status record makes. */
   async #change<Status extends StatusRecord["status"]>(
     taskId: string,
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
@@ -203,7 +202,6 @@ export class TaskManager {
     );
   }
 
-  /** A change that ends the run. */
   async #end<Status extends RunEnd["status"]>(
     taskId: string,
     status: Status,

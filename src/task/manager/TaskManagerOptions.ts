@@ -55,7 +55,6 @@ export interface PauseTaskOptions extends InterruptTaskOptions {
 const timeoutMs = numberFrom(0).optional();
 const isCursor = (value: unknown) => typeof value === "string" && isSummaryOrder(value);
 
-/** The options of `TaskManager` and its methods. */
 export const taskManagerSchemas = {
   options: strictOptions({
     storage: z.unknown().optional(),

@@ -17,7 +17,6 @@ import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent
 import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
 import type { RecoverOptions, RecoveryChoice, RecoveryReport, RecoveryStep } from "./RecoverOptions.ts";
 
-/** Options of the resumed run. */
 type HowToResume = Pick<ResumeOptions, "ifStatus" | "verify">;
 
 /** A choice with the participant that carries it out. */

@@ -66,7 +66,6 @@ const paths = z.custom<readonly string[]>(
   "a list of paths",
 );
 
-/** The data of each status. */
 export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
   queued: z.strictObject({
     taskId: z.string(),

@@ -21,7 +21,6 @@ import {
   workSchema,
 } from "./TaskWorkerOptions.ts";
 
-/** The state of one call of `run`. */
 interface Shift {
   readonly stop: AbortSignal;
   readonly left: TaskBackoff;
@@ -85,7 +84,6 @@ export class TaskWorker implements AsyncDisposable {
     await Promise.all(this.#running.values());
   }
 
-  /** Starts tasks up to the concurrency. */
   async #take(shift: Shift): Promise<void> {
     const { stop, left } = shift;
     if (this.#isFull || this.#hasFailed) return;

@@ -89,7 +89,6 @@ export type TaskOutcome = {
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );
 
-/** The fields that every outcome has. */
 export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
 }

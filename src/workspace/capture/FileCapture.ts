@@ -22,7 +22,6 @@ export class FileCapture {
     this.#options = options;
   }
 
-  /** Scans the folder and keeps nothing. */
   scan(): Promise<Scan> {
     return scanFolder({ ...this.#options, onContent: () => {} }, emptyScan);
   }
@@ -58,7 +57,6 @@ export class FileCapture {
   }
 }
 
-/** Collects contents and records them in groups. */
 class NotedContents {
   readonly #context: AgentContext;
   #contents = new Map<string, Uint8Array>();

@@ -1,6 +1,5 @@
 import ignore, { type Ignore } from "ignore";
 
-/** The rules of one folder, for paths below it. */
 interface FolderRules {
   /** The index in a path at which the part below the folder begins. */
   readonly offset: number;

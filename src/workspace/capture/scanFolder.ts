@@ -7,7 +7,6 @@ import { isUnfinished } from "../files/replaceFile.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** How to scan a folder. */
 export interface ScanOptions {
   readonly root: string;
   readonly rules: IgnoreRules;
@@ -133,7 +132,6 @@ export interface FileStamp {
   readonly mode: number;
 }
 
-/** A file in a scan. */
 export interface ScannedFile {
   /** Absent: its content is not kept, see `leftOut`. */
   readonly state?: FileState;
@@ -158,7 +156,6 @@ export function skippedIn({ files }: Scan): readonly SkippedFile[] {
   return [...files].flatMap(([path, { leftOut }]) => (leftOut === undefined ? [] : [{ path, reason: leftOut }]));
 }
 
-/** Whether two stamps are the same. */
 export function isSameStamp(a: FileStamp, b: FileStamp): boolean {
   return (
     a.ctimeMs === b.ctimeMs && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ino === b.ino && a.mode === b.mode

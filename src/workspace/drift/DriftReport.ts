@@ -40,7 +40,6 @@ export interface CommonFile {
   readonly theirs: readonly Hunk[];
 }
 
-/** Whether both sides changed the same region of a file. */
 export function isConflicting({ ours, theirs }: CommonFile): boolean {
   return ours.some((own) => theirs.some((other) => meet(own, other)));
 }

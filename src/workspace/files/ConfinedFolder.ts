@@ -69,7 +69,8 @@ export class ConfinedFolder {
       const handle = await open(this.root, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
       return { handle, at: placeOf(handle, this.root) };
     } catch (error) {
-      throw new FileAccessError(".", `the root ${JSON.stringify(this.root)} ${systemReason(error)}`, { cause: error });
+      const reason = `cannot be used: the root ${JSON.stringify(this.root)} ${systemReason(error)}`;
+      throw new FileAccessError(".", reason, { cause: error });
     }
   }
 }
@@ -127,5 +128,5 @@ const reasons: Readonly<Record<string, string>> = {
 /** The meaning of a file system error; follows the path in messages. */
 export function systemReason(error: unknown): string {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return reasons[code] ?? (code === "" ? message : `the file system says ${code}`);
+  return reasons[code] ?? `cannot be used: ${code === "" ? message : `the file system says ${code}`}`;
 }

@@ -51,7 +51,6 @@ export class WorkspaceFiles {
     return missing;
   }
 
-  /** Removes a folder if it is empty. */
   async removeEmptyFolder(path: string): Promise<void> {
     try {
       await this.#folder.within(path, async (place) => {

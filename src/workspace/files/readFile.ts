@@ -5,7 +5,6 @@ import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 
-/** What was found at the path of a file. */
 export type FoundFile =
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }

@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { runGit, type GitAnswer, type GitCall } from "./runGit.ts";
 
-/** The folders of a repository. */
 interface GitFolders {
   /** The `.git` of the work tree, with HEAD and the index. */
   readonly git: string;
@@ -12,7 +11,6 @@ interface GitFolders {
   readonly common: string;
 }
 
-/** How to run a git command on objects. */
 interface ObjectOptions {
   /** Exit codes that are not errors. Default: 0. */
   readonly expected?: readonly number[];

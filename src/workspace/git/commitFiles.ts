@@ -36,7 +36,6 @@ export interface GitCommitResult {
   readonly made: boolean;
 }
 
-/** What {@link CommitAuthor} must be. */
 export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEmptyString, email: z.string() });
 
 const requestShape = { message: nonEmptyString, paths: z.array(z.string()), author: authorSchema };
@@ -126,7 +125,6 @@ async function idOf(
   return checkedId(await repository.objectText(args, options));
 }
 
-/** The environment that sets the names on a commit. */
 export function identityOf({ name, email }: CommitAuthor): Readonly<Record<string, string>> {
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }

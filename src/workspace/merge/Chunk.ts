@@ -11,7 +11,6 @@ export type Chunk =
   | { readonly take: keyof MergeVersions<unknown>; readonly span: Span }
   | { readonly take: undefined; readonly spans: MergeVersions<Span> };
 
-/** The same chunks with other spans. */
 export function mapSpans(
   chunks: readonly Chunk[],
   change: (span: Span, version: keyof MergeVersions<unknown>) => Span,
@@ -24,7 +23,6 @@ export function mapSpans(
   });
 }
 
-/** The lines of each version in a gap. */
 export function linesIn<Line>(
   lines: MergeVersions<readonly Line[]>,
   gap: MergeVersions<Span>,

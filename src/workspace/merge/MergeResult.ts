@@ -30,7 +30,6 @@ export interface MergeVersions<Part> {
   readonly theirs: Part;
 }
 
-/** Applies a function to each version. */
 export function eachVersion<Part, Result>(
   { base, ours, theirs }: MergeVersions<Part>,
   change: (part: Part) => Result,

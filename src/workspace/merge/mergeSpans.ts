@@ -79,7 +79,6 @@ function isSame(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((line, at) => line === other[at]);
 }
 
-/** The place of one line in each version. */
 export type Anchor = MergeVersions<number>;
 
 /**

@@ -94,7 +94,6 @@ export interface MergeLabels {
   readonly theirs: string;
 }
 
-/** The text of a merge, with markers around conflicts. */
 export function renderChunks(lines: Lines, chunks: readonly Chunk[], labels: MergeLabels): MergeResult {
   const lineBreak = markerEnding(lines);
   const regions: ConflictRegion[] = [];

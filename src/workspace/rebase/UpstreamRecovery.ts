@@ -22,7 +22,6 @@ const maximumFileBytes = 10 * 1024 * 1024;
 export class UpstreamRecovery implements RecoveryParticipant {
   readonly #config: UpstreamRecoveryConfig;
   readonly #files: WorkspaceFiles;
-  /** The report behind each mismatch. */
   readonly #reports = new WeakMap<EnvironmentMismatch, DriftReport>();
 
   constructor(config: UpstreamRecoveryConfig) {

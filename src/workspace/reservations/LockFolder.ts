@@ -8,7 +8,6 @@ import { join } from "node:path";
 /** The content of a free file. */
 const noBytes = Buffer.from("{}");
 
-/** A state and its generation. */
 export interface Generation {
   /** 0 when the file was never reserved. */
   readonly number: number;
@@ -71,7 +70,6 @@ export class LockFolder {
     for (const name of names) if (numberOf(name) < highest) await this.#disk.unlink(join(this.#path, name));
   }
 
-  /** 0 when there is none. */
   async #highest(path: string): Promise<number> {
     return highestOf(await this.#names(path));
   }

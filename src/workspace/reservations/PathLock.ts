@@ -19,7 +19,6 @@ const waitingTtlMs = 10_000;
 const shortestWaitMs = 2;
 const longestWaitMs = 100;
 
-/** One call of `acquire`. */
 export interface LockRequest {
   readonly id: string;
   readonly owner: string;

@@ -189,7 +189,6 @@ export class HeldFiles implements Reservation {
     this.#deadlines.set(file, deadlineMs);
   }
 
-  /** All files are acquired. */
   complete(): this {
     if (!this.#options.keepAlive) this.#cancelRenewal();
     return this;

@@ -84,7 +84,6 @@ export function restoreStepOf(value: unknown): RestoreStep {
   return step;
 }
 
-/** A step as reports show it. */
 export function describeRestoreStep(step: RestoreStep): DescribedStep {
   const { path: subject } = step;
   if (step.kind === "folder") return { subject, change: "remove empty folder" };

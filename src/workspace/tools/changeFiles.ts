@@ -86,7 +86,6 @@ export async function writeOf(
   };
 }
 
-/** Replaces text in a file. @throws FileAccessError */
 export async function editOf(
   files: WorkspaceFiles,
   path: string,
@@ -108,13 +107,11 @@ export async function editOf(
   return writeOf(files, path, Buffer.from(pieces.join(newText)));
 }
 
-/** Removes a file or a link. @throws FileAccessError */
 export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(path), path);
   return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
 }
 
-/** Moves a file or a link. @throws FileAccessError */
 export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(from), from);
   const there = await files.read(to);

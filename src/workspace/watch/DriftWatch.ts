@@ -90,7 +90,6 @@ export class DriftWatch {
   readonly #clock: Clock;
   /** The time of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
-  /** The last notice of each run. */
   readonly #told = new Map<string, DriftNotice>();
 
   /** @throws InvalidInputError */
