@@ -4,11 +4,12 @@ import { storageFailure } from "./storageFailure.ts";
 
 /** An open file whose failures are `StorageError`s and whose writes are whole. */
 export class DiskFile {
-  readonly path: string;
   readonly #file: OpenFile;
 
-  constructor(path: string, file: OpenFile) {
-    this.path = path;
+  constructor(
+    readonly path: string,
+    file: OpenFile,
+  ) {
     this.#file = file;
   }
 
@@ -22,27 +23,15 @@ export class DiskFile {
     const { writeSynced } = this.#file;
     if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
     await this.write(bytes);
-    try {
-      await this.#file.fdatasync();
-    } catch (error) {
-      throw this.#failed("fdatasync", error);
-    }
+    await this.#call("fdatasync");
   }
 
-  async fsync(): Promise<void> {
-    try {
-      await this.#file.fsync();
-    } catch (error) {
-      throw this.#failed("fsync", error);
-    }
+  fsync(): Promise<void> {
+    return this.#call("fsync");
   }
 
-  async close(): Promise<void> {
-    try {
-      await this.#file.close();
-    } catch (error) {
-      throw this.#failed("close", error);
-    }
+  close(): Promise<void> {
+    return this.#call("close");
   }
 
   async #writeAll(bytes: Uint8Array, write: (part: Uint8Array) => Promise<number>): Promise<void> {
@@ -56,6 +45,14 @@ export class DiskFile {
       }
     } catch (error) {
       throw this.#failed("write", error);
+    }
+  }
+
+  async #call(operation: "fdatasync" | "fsync" | "close"): Promise<void> {
+    try {
+      await this.#file[operation]();
+    } catch (error) {
+      throw this.#failed(operation, error);
     }
   }
 

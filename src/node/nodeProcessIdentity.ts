@@ -18,7 +18,7 @@ function readIdentity(): ProcessIdentity {
   const onLinux = bootId !== undefined && pidNamespace !== undefined;
   return {
     host,
-    // Elsewhere the minute of the start stands for the boot; where it is misjudged, the lease decides.
+    // Elsewhere the minute of the start identifies the boot; where that is wrong, the lease decides.
     bootId: onLinux ? bootId : `${host} ${Math.round((Date.now() / 1000 - uptime()) / 60)}`,
     pidNamespace: pidNamespace ?? "",
     processId: process.pid,

@@ -16,6 +16,7 @@ import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { gunzip } from "../internal/gzip.ts";
 import type { BlobStore } from "./BlobStore.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
@@ -23,15 +24,14 @@ import { maximumCompressedTextBytes } from "./putBlobs.ts";
 
 /** One agent's log as read: indexed, with the blobs that it refers to. */
 export class AgentLog {
-  readonly agentId: string;
-  readonly index: LogProjection;
-  readonly blobs: BlobTexts;
   readonly #checksums: ReadonlyMap<number, string>;
 
-  private constructor(agentId: string, index: LogProjection, blobs: BlobTexts, checksums: ReadonlyMap<number, string>) {
-    this.agentId = agentId;
-    this.index = index;
-    this.blobs = blobs;
+  private constructor(
+    readonly agentId: string,
+    readonly index: LogProjection,
+    readonly blobs: BlobTexts,
+    checksums: ReadonlyMap<number, string>,
+  ) {
     this.#checksums = checksums;
   }
 
@@ -40,24 +40,21 @@ export class AgentLog {
     log: RecordLog,
     agentId: string,
     options: Pick<ReadOptions, "sinceSnapshot" | "upTo"> = {},
+    needsValues: (record: AgentRecord) => boolean = () => true,
   ): Promise<AgentLog> {
     const references = new Map<string, BlobCell>();
     const { index, checksums } = await readEntries(log, agentId, options, (record) => {
-      addValueReferences(record, references);
+      if (needsValues(record)) addValueReferences(record, references);
     });
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
   }
 
   /** Reads the whole log, and of the values in it only those in the notes of a key. */
-  static async readNotes(log: RecordLog, agentId: string, key: string): Promise<AgentLog> {
-    const references = new Map<string, BlobCell>();
-    const { index, checksums } = await readEntries(log, agentId, {}, (record) => {
-      if (record.kind === "note" && record.key === key) addValueReferences(record, references);
-    });
-    return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), checksums);
+  static readNotes(log: RecordLog, agentId: string, key: string): Promise<AgentLog> {
+    return AgentLog.read(log, agentId, {}, (record) => record.kind === "note" && record.key === key);
   }
 
-  /** For values that stand alone: nothing is read but the blobs they are in. */
+  /** For values outside a log: only the blobs that hold them are read. */
   static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
     return new AgentLog(agentId, new LogProjection(), await fetchBlobs(log, agentId, references), new Map());
   }
@@ -124,12 +121,12 @@ async function indexEntries(...[log, agentId, options, visit]: ReadArguments): P
     if (pruningIn([entry])) assertSound(entry);
     stored.push(entry);
   }
-  // What was pruned is told by a record that counts for everything before it.
+  // A `pruned` record counts for everything before it.
   if (options.sinceSnapshot && pruningIn(stored)) return indexEntries(log, agentId, {}, visit);
   const index = new LogProjection();
   const checksums = new Map<number, string>();
   for (const entry of liveEntries(stored)) {
-    // What stands before a snapshot in its append counts from there: its versions are checked with those that follow.
+    // Records before a snapshot in its append count from there: their versions are checked with those that follow.
     assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
     index.add(entry);
     checksums.set(entry.position, entry.checksum);
@@ -143,7 +140,7 @@ function assertSound(entry: Entry, nextVersion?: number): void {
   if (defect !== undefined) throw new UnreadableValueError(defect);
 }
 
-/** A blob that is missing or damaged is an error for whoever needs its value, and for nobody else. */
+/** A blob that is missing or damaged is an error only for the reader of its value. */
 async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
   for (const [reference, cell] of references) {
@@ -165,7 +162,7 @@ export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell
   const [reference, length, hash] = cell;
   const bytes = await blobs.get(agentId, reference);
   if (bytes === undefined || hash === undefined) return bytes && decoder.decode(bytes);
-  // A length that nothing was ever stored with: whoever changed it wants the memory filled.
+  // Nothing is ever stored with such a length: it was changed to fill the memory.
   if (length > maximumCompressedTextBytes)
     throw new CorruptBlobError(agentId, reference, `is said to hold ${length} bytes, more than is ever compressed`);
   try {
@@ -175,25 +172,17 @@ export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell
   }
 }
 
-/** An error about a damaged log with the last checkpoint before the damage; any other error as it is. */
+/** Adds the last checkpoint before the damage to an error about a damaged log; returns any other error unchanged. */
 export async function withLastCheckpoint(error: unknown, log: RecordLog, agentId: string): Promise<unknown> {
   if (!(error instanceof CorruptLogError)) return error;
   const lastCheckpointId = await lastReadable(log, agentId);
   if (lastCheckpointId === undefined) return error;
   const { file, line, lastPosition, found } = error;
-  return new CorruptLogError(
-    error.agentId,
-    {
-      file,
-      ...(line !== undefined && { line }),
-      ...(lastPosition !== undefined && { lastPosition }),
-      lastCheckpointId,
-    },
-    found,
-  );
+  return new CorruptLogError(error.agentId, withoutUndefined({ file, line, lastPosition, lastCheckpointId }), found);
 }
 
-function lastCheckpointOf({ generation, records }: Entry): string | undefined {
+/** The id of the last checkpoint in an append; `undefined` when it has none. */
+export function lastCheckpointOf({ generation, records }: Entry): string | undefined {
   const record = records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
   return record && (record.id ?? `${generation}-${record.version}`);
 }

@@ -23,7 +23,7 @@ export interface LogOwner {
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
 
-/** The end of a log that a crash cut in the middle of an append: nobody was told that it was stored, and it is passed over. */
+/** The part of an append that a crash left at the end of a log. It was never acknowledged, and readers skip it. */
 export interface TornTail {
   /** The file, or the part of the storage, that holds it. */
   readonly file: string;
@@ -142,7 +142,7 @@ export interface OwnedLog {
    * pruning should have removed.
    */
   prune(positions: readonly number[]): Promise<void>;
-  /** Removes the agent. Positions and generations go on if its id is used again. */
+  /** Removes the agent. Positions and generations continue to count if its id is used again. */
   drop(): Promise<void>;
   /** Gives the log back. Idempotent. */
   release(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Clock } from "../internal/Clock.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { numberFrom } from "../internal/options/optionSchemas.ts";
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when you move it. */
 export class SimulatedClock implements Clock {
   #now: number;
   #monotonic = 0;

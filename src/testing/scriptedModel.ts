@@ -36,8 +36,8 @@ const turnsSchema = z.array(
 const optionsSchema = strictOptions({ toolCallIds: z.enum(["repeating", "unique"]).optional() });
 
 /**
- * A model that answers from a script. It keeps no state: which answer comes next is told by how many of the model's
- * answers the history holds, so a run goes on with the right one after a crash or a rollback.
+ * A model that answers from a script. It keeps no state: the number of the model's answers in the history decides which
+ * answer comes next, so a run continues with the right one after a crash or a rollback.
  *
  * @param turns an answer each, or what makes it from the history. A request beyond the last rejects with ScriptEndedError.
  */

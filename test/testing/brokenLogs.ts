@@ -138,7 +138,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "keeps the position that the caller put into a summary",
-    caughtBy: "lists the summary as it was given, with the position of its append",
+    caughtBy: "lists the summary as given, with the position of its append",
     make: () => listing((all) => all.map((summary) => ({ ...summary, position: 77 }))),
   },
   {
@@ -215,7 +215,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "forgets the position of an agent that was removed",
-    caughtBy: "goes on with positions and generations when the id is used again",
+    caughtBy: "continues positions and generations when the id is used again",
     make: startingAnew,
   },
   {

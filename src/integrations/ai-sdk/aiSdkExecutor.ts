@@ -65,7 +65,7 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
 async function generate(model: AiSdkLanguageModel, request: PromptRequest): Promise<AiSdkGeneration> {
   const callOptions = callOptionsOf(model.specificationVersion, request);
   try {
-    // `never` stands for the call options of the model's own version, which callOptionsOf made.
+    // callOptionsOf made the call options of the model's own version, which the types cannot say.
     return await model.doGenerate(callOptions as never);
   } catch (cause) {
     request.abortSignal.throwIfAborted();

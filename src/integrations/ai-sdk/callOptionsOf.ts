@@ -18,7 +18,7 @@ export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"
   };
 }
 
-/** A tool as a model is told of it. */
+/** The description of a tool that a model gets. */
 export interface AiSdkFunctionTool {
   type: "function";
   name: string;

@@ -1,7 +1,7 @@
 import type { JsonValue } from "./AiSdkPrompt.ts";
 
 /**
- * What a model is shown of a value: JSON as it is, and rich values in their nearest JSON. A map with text keys becomes an
+ * What a model is shown of a value: JSON unchanged, and rich values in their nearest JSON. A map with text keys becomes an
  * object, any other a list of pairs, a set a list, bytes base64, a bigint and a number that JSON lacks their digits or
  * name; `undefined` becomes `null`.
  */
@@ -30,8 +30,8 @@ function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * What a model wrote as the input of a call. Text that is no JSON stays text, so that the tool's schema refuses it and
- * the model is told; nothing at all, as some write for a tool without parameters, is an empty object.
+ * The input of a call that a model wrote. Text that is not JSON stays text, so that the tool's schema refuses it and the
+ * model sees the error. An empty text, which some models write for a tool without parameters, is an empty object.
  */
 export function toolInputOf(written: string): unknown {
   if (written.trim() === "") return {};

@@ -17,7 +17,6 @@ import type {
   LogCapabilities,
   LogOwner,
   OwnedLog,
-  OwnerState,
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
@@ -79,9 +78,7 @@ export class CheckpointRecordLog implements RecordLog {
     if (this.#closed) throw new StorageClosedError("The storage");
   }
 
-  async owner(
-    agentId: string,
-  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
     return owned && { ...owned.owner, generation: owned.log.generation, state: "alive" };

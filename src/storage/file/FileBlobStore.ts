@@ -20,14 +20,8 @@ export class FileBlobStore implements BlobStore {
     const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
     await this.#backend.disk.mkdir(folder.blobs);
     // A file of that name may be there from a put that failed before it was synced, so it is put anew.
-    await replaceAtomically(
-      this.#backend.disk,
-      folder,
-      pathOf(folder, reference) ?? folder.blobs,
-      generation,
-      bytes,
-      true,
-    );
+    const path = pathOf(folder, reference) ?? folder.blobs;
+    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
     return reference;
   }
 

@@ -17,8 +17,8 @@ import { openReader } from "./read/LogReader.ts";
 import { repairState, StateFile } from "./summary/StateFile.ts";
 
 /**
- * A log in files that this process owns. One append at a time: the next is written only when the one before is on the
- * device and nobody has come after. The first failure ends the ownership, since what the device holds is then unknown.
+ * A log in files that this process owns. It writes one append at a time, and the next only when the one before is on the
+ * device and no later owner has come. The first failure ends the ownership, since the device then holds unknown bytes.
  */
 export class FileOwnedLog implements OwnedLog {
   readonly tornTail: TornTail | undefined;
@@ -38,7 +38,7 @@ export class FileOwnedLog implements OwnedLog {
   constructor(backend: FileBackend, folder: AgentFolder, taken: Taken, onEnd: () => void) {
     this.#backend = backend;
     this.#folder = folder;
-    this.#state = new StateFile(folder, backend.disk, backend.sha256);
+    this.#state = new StateFile(backend, folder);
     this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment);
     this.#onEnd = onEnd;
     this.tornTail = taken.tornTail;
@@ -59,7 +59,7 @@ export class FileOwnedLog implements OwnedLog {
     return this.#lease.lost;
   }
 
-  /** Begins to renew the lease, and mends `state.json` if the owner before left it unsettled. */
+  /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
     await repairState(this.#backend, this.#folder, this.generation).catch(() => {});
@@ -110,7 +110,7 @@ export class FileOwnedLog implements OwnedLog {
 
   async #store({ line, end, summary }: EncodedAppend): Promise<number> {
     await this.#orEnd(async () => {
-      // Whoever waits for this append may act on the world next: not on a lease that is nearly over.
+      // The caller may act on the world once this append resolves, so the lease must not be nearly over.
       await this.#lease.refresh();
       if (summary !== undefined) await this.#state.markChanging(summary, this.generation);
       await this.#taken.segment.store(line);
@@ -195,7 +195,7 @@ export function encodeAppend(
   return { line: Buffer.from(line), end: { position, checksum }, summary };
 }
 
-/** The entry says itself whose it is and where it stands. */
+/** The entry itself has the agent's id and the position. */
 function storedSummary({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {
   return summary;
 }

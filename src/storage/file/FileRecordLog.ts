@@ -17,15 +17,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import type {
-  AgentSummary,
-  LogCapabilities,
-  LogOwner,
-  OwnedLog,
-  OwnerState,
-  ReadOptions,
-  RecordLog,
-} from "../RecordLog.ts";
+import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../RecordLog.ts";
 import { AgentFolder, segmentGenerations } from "./format/AgentFolder.ts";
 import { Disk } from "../../node/Disk.ts";
 import type { FileBackend } from "./backend/FileBackend.ts";
@@ -97,9 +89,9 @@ export class FileRecordLog implements RecordLog {
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
-    const judge = new OwnerLiveness(disk, sha256, clock, identity, leaseMs);
-    const tasks = join(resolve(directory), "tasks");
-    this.#backend = { tasks, disk, sha256, clock, identity, leaseMs, judge, publisher: new SegmentPublisher(disk) };
+    const machine = { disk, sha256, clock, identity, leaseMs };
+    const [judge, publisher] = [new OwnerLiveness(machine), new SegmentPublisher(disk)];
+    this.#backend = { ...machine, tasks: join(resolve(directory), "tasks"), judge, publisher };
     this.blobs = new FileBlobStore(this.#backend);
   }
 
@@ -113,7 +105,7 @@ export class FileRecordLog implements RecordLog {
     const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => this.#owned.delete(owned));
     this.#owned.add(owned);
     await owned.start();
-    // Closed meanwhile: nobody else would release it.
+    // Closed meanwhile: `close` did not know this owner yet.
     if (this.#closed) await owned.release();
     this.#assertOpen();
     return owned;
@@ -123,9 +115,7 @@ export class FileRecordLog implements RecordLog {
     yield* openReader(this.#backend, this.#folder(agentId)).read(options);
   }
 
-  async *list(
-    options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {},
-  ): AsyncGenerator<AgentSummary> {
+  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
     yield* selectSummaries(await listAgents(this.#backend), options);
   }
@@ -134,9 +124,7 @@ export class FileRecordLog implements RecordLog {
     return openReader(this.#backend, this.#folder(agentId)).unremovedBytes();
   }
 
-  async owner(
-    agentId: string,
-  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
     const { generation, state, claim } = (await this.#judge(this.#folder(agentId))) ?? { state: "free" };
     if (state === "free" || generation === undefined) return undefined;
     const { host = "", processId = 0, nonce = "" } = claim ?? {};
@@ -147,21 +135,15 @@ export class FileRecordLog implements RecordLog {
     const folder = this.#folder(agentId);
     const judgement = await this.#judge(folder);
     if (judgement === undefined || judgement.state === "free") return;
-    await replaceAtomically(
-      this.#backend.disk,
-      folder,
-      folder.stop(judgement.generation),
-      judgement.generation,
-      Buffer.from(`${reason}\n`),
-      false,
-    );
+    const { generation } = judgement;
+    const request = Buffer.from(`${reason}\n`);
+    await replaceAtomically(this.#backend.disk, folder, folder.stop(generation), generation, request, false);
   }
 
   /**
-   * Goes back, on purpose, to what is intact of a damaged agent: a copy in another folder, to be used in its place. This
-   * one is only read. The copy has the appends from the first on that are intact and follow one another, byte for byte, so
-   * checkpoints keep their ids; what comes after the damage is lost to it, effects that are recorded there included. Looks
-   * at every file, also where a reader finds no beginning.
+   * Copies the intact part of a damaged agent into another folder, to be used in its place. The damaged agent is only read.
+   * The copy has the intact appends that follow one another from the first, byte for byte, so checkpoints keep their ids.
+   * It lacks everything after the damage, recorded effects included. Looks at every file of the agent.
    *
    * @param to a storage that has no agent of this id.
    * @throws AlreadyExistsError when it has one; nothing was written then.

@@ -3,7 +3,7 @@ import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 
-/** Blobs in memory: copied in and out, so that nobody changes what is stored. */
+/** Blobs in memory: copied in and out, so that callers cannot change what is stored. */
 export class MemoryBlobStore implements BlobStore {
   readonly #sha256: () => Promise<Sha256>;
   readonly #blobs = new Map<string, Map<string, Uint8Array>>();

@@ -14,7 +14,6 @@ import type {
   LogCapabilities,
   LogOwner,
   OwnedLog,
-  OwnerState,
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
@@ -71,9 +70,7 @@ export class MemoryRecordLog implements RecordLog {
     if (log !== undefined) yield* log.read(options);
   }
 
-  async *list(
-    options: { readonly status?: string; readonly after?: string; readonly limit?: number } = {},
-  ): AsyncGenerator<AgentSummary> {
+  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
     const summaries = [...this.#logs.values()].flatMap((log) => log.summary ?? []);
     yield* selectSummaries(summaries, options);
@@ -84,9 +81,7 @@ export class MemoryRecordLog implements RecordLog {
     return this.#logs.get(agentId)?.unremovedBytes ?? 0;
   }
 
-  async owner(
-    agentId: string,
-  ): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined> {
+  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
     return owned === undefined ? undefined : { ...owned.owner, generation: owned.generation, state: "alive" };
@@ -119,17 +114,18 @@ export class MemoryRecordLog implements RecordLog {
 
 /** A log in memory that is owned: until it is released, dropped, or the storage closed. */
 export class MemoryOwnedLog implements OwnedLog {
-  readonly generation: number;
-  readonly owner: LogOwner;
   readonly #log: MemoryAgentLog;
   readonly #lost = new AbortController();
   readonly #onRelease: () => void;
   #released = false;
 
-  constructor(log: MemoryAgentLog, owner: LogOwner, generation: number, onRelease: () => void) {
+  constructor(
+    log: MemoryAgentLog,
+    readonly owner: LogOwner,
+    readonly generation: number,
+    onRelease: () => void,
+  ) {
     this.#log = log;
-    this.owner = owner;
-    this.generation = generation;
     this.#onRelease = onRelease;
   }
 

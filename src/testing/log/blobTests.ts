@@ -28,7 +28,7 @@ const hostileReferences = [
 ];
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** That large values come back as they were, and only to their agent. */
+/** That large values come back unchanged, and only to their agent. */
 export const blobTests: readonly RecordLogTest[] = [
   logTest("keeps bytes of any length and value", async (storage, expect) => {
     const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -76,8 +76,8 @@ export const blobTests: readonly RecordLogTest[] = [
   logTest("gives a blob to its agent only", async (storage, expect) => {
     const { blobs } = storage.log;
     const reference = await putBlob(storage, "a", bytesOf("secret"));
-    for (const agentId of ["b", "A", "a ", "aa", "nobody"]) {
-      if (agentId !== "nobody") await putBlob(storage, agentId, bytesOf("another"));
+    for (const agentId of ["b", "A", "a ", "aa", "unseen"]) {
+      if (agentId !== "unseen") await putBlob(storage, agentId, bytesOf("another"));
       expect.equal(`the blob of a, read as agent ${agentId}`, await blobs.get(agentId, reference), undefined);
       await blobs.delete(agentId, reference);
       expect.equal(`the blob after agent ${agentId} deleted it`, await blobs.get("a", reference), bytesOf("secret"));
@@ -98,11 +98,11 @@ export const blobTests: readonly RecordLogTest[] = [
   }),
 
   logTest("keeps a blob when the caller or a reader changes the bytes", async (storage, expect) => {
-    const bytes = bytesOf("as it was");
+    const bytes = bytesOf("unchanged");
     const reference = await putBlob(storage, "a", bytes);
     changeDeeply(bytes);
     changeDeeply(await storage.log.blobs.get("a", reference));
-    expect.equal("the blob", await storage.log.blobs.get("a", reference), bytesOf("as it was"));
+    expect.equal("the blob", await storage.log.blobs.get("a", reference), bytesOf("unchanged"));
   }),
 
   logTest("keeps the blobs of agents apart whose ids a storage may confuse", async (storage, expect) => {

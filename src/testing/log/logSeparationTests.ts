@@ -21,21 +21,15 @@ export const logSeparationTests: readonly RecordLogTest[] = [
     const owners = await Promise.all(agentIds.map((agentId) => storage.open(agentId)));
     for (let n = 1; n <= 4; n++) {
       const positions = await Promise.all(owners.map((owned, index) => appendText(owned, `${agentIds[index]} ${n}`)));
-      expect.equal(
-        `the positions of append ${n}`,
-        positions,
-        agentIds.map(() => n),
-      );
+      expect.equal(`the positions of append ${n}`, positions, [n, n, n, n, n]);
     }
     await owners[0]?.drop();
     await Promise.all(owners.slice(1).map((owned) => owned.release()));
     await storage.reopen();
     await storage.expectTexts("a", [], expect);
-    for (const agentId of agentIds.slice(1))
-      await storage.expectTexts(
-        agentId,
-        [1, 2, 3, 4].map((n) => `${agentId} ${n}`),
-        expect,
-      );
+    for (const agentId of agentIds.slice(1)) {
+      const texts = [1, 2, 3, 4].map((n) => `${agentId} ${n}`);
+      await storage.expectTexts(agentId, texts, expect);
+    }
   }),
 ];

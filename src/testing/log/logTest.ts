@@ -7,7 +7,7 @@ import type { AgentSummary, LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLo
 import type { Expectations } from "../support/Expectations.ts";
 import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
 
-/** A test of a log: given as it is, or in a harness. */
+/** A test of a log, which is given by itself or in a harness. */
 export type RecordLogTest = ConformanceTest<RecordLog | RecordLogHarness>;
 
 /** One test of a log; a fresh one is made for it. */
@@ -52,7 +52,7 @@ export class RecordLogUnderTest {
     return result;
   }
 
-  /** Goes on with another instance on the same data; every owner has been released before. */
+  /** Continues with another instance on the same data; every owner has been released before. */
   async reopen(): Promise<void> {
     if (this.#harness.reopen !== undefined) this.#log = await this.#harness.reopen();
   }
@@ -67,7 +67,12 @@ export class RecordLogUnderTest {
   }
 
   async positions(agentId: string, options?: ReadOptions): Promise<number[]> {
-    return (await this.entries(agentId, options)).map(({ position }) => position);
+    return this.fields(agentId, "position", options);
+  }
+
+  /** One field of each entry. */
+  async fields<Key extends keyof Entry>(agentId: string, key: Key, options?: ReadOptions): Promise<Entry[Key][]> {
+    return (await this.entries(agentId, options)).map((entry) => entry[key]);
   }
 
   async list(options?: Parameters<RecordLog["list"]>[0]): Promise<AgentSummary[]> {
@@ -80,13 +85,9 @@ export class RecordLogUnderTest {
 
   /** Expects an agent to have appends of one record with these texts, and no others. */
   async expectTexts(agentId: string, texts: readonly string[], expect: Expectations): Promise<void> {
-    const found = await this.entries(agentId);
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
-    expect.equal(
-      `the records of agent ${name}`,
-      found.map(({ records }) => records),
-      texts.map((text) => [exampleRecord(text)]),
-    );
+    const expected = texts.map((text) => [exampleRecord(text)]);
+    expect.equal(`the records of agent ${name}`, await this.fields(agentId, "records"), expected);
   }
 
   /** Waits until the signal is aborted, for a bounded number of turns and of the storage's seconds. */
@@ -157,7 +158,7 @@ export interface RecordLogHarness {
   readonly log: RecordLog;
   /**
    * Another instance on the same data, as a new process would have. One that says `processes: "one"` may close the first;
-   * else the first stays in use. Absent: the first goes on, and the suite cannot see what a storage forgets.
+   * else the first stays in use. Absent: the suite keeps the first and cannot see what a storage forgets.
    */
   readonly reopen?: () => RecordLog | PromiseLike<RecordLog>;
   /** Lets that many milliseconds pass for the storage, for one that looks for requests to stop now and then. */

@@ -4,31 +4,23 @@ import { appendText, logTest, type RecordLogTest } from "./logTest.ts";
 /** That a log has one owner at a time, and that owners are told apart. */
 export const ownershipTests: readonly RecordLogTest[] = [
   logTest("knows nothing of an agent never seen", async (storage, expect) => {
-    expect.equal("what read gives", await storage.entries("nobody"), []);
-    expect.equal("the owner", await storage.log.owner("nobody"), undefined);
+    expect.equal("what read gives", await storage.entries("unseen"), []);
+    expect.equal("the owner", await storage.log.owner("unseen"), undefined);
     expect.equal("what list gives", await storage.list(), []);
-    await storage.own("somebody", (owned) => appendText(owned, "x"));
-    expect.equal("what read gives beside another agent", await storage.entries("nobody"), []);
+    await storage.own("seen", (owned) => appendText(owned, "x"));
+    expect.equal("what read gives beside another agent", await storage.entries("unseen"), []);
   }),
 
   logTest("opens an empty log at position 0 and tells who owns it", async (storage, expect) => {
     const owner = storage.nextOwner();
     const owned = await storage.log.open("a", owner);
     expect.equal("the position", owned.position, 0);
-    expect.isTrue(
-      "the generation",
-      Number.isSafeInteger(owned.generation) && owned.generation > 0,
-      "above 0",
-      owned.generation,
-    );
+    const isValid = Number.isSafeInteger(owned.generation) && owned.generation > 0;
+    expect.isTrue("the generation", isValid, "above 0", owned.generation);
     expect.equal("whether the owner has lost it", owned.lost.aborted, false);
     // A storage may know the host and the process better than its caller.
     const { nonce, generation, state } = (await storage.log.owner("a")) ?? {};
-    expect.equal(
-      "the owner",
-      { nonce, generation, state },
-      { nonce: owner.nonce, generation: owned.generation, state: "alive" },
-    );
+    expect.equal("the owner", [nonce, generation, state], [owner.nonce, owned.generation, "alive"]);
     await owned.release();
     expect.equal("the owner of a released log", await storage.log.owner("a"), undefined);
   }),
@@ -49,11 +41,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     const owners = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const codes = opened.flatMap((result) => (result.status === "rejected" ? [codeOf(result.reason)] : []));
     expect.equal("the number of owners", owners.length, 1);
-    expect.equal(
-      "the errors of the others",
-      codes,
-      codes.map(() => "agent_busy"),
-    );
+    expect.equal("the errors of the others", codes, Array<string>(7).fill("agent_busy"));
     for (const owned of owners) expect.equal("the position after an append", await appendText(owned, "x"), 1);
   }),
 
@@ -78,11 +66,8 @@ export const ownershipTests: readonly RecordLogTest[] = [
     await first.release();
     const second = await storage.open("a");
     await first.release();
-    expect.equal(
-      "the owner after the first released once more",
-      (await storage.log.owner("a"))?.generation,
-      second.generation,
-    );
+    const generation = (await storage.log.owner("a"))?.generation;
+    expect.equal("the owner after the first released once more", generation, second.generation);
     await expect.rejects("a third open", () => storage.open("a"), "agent_busy");
     expect.equal("the position", second.position, 1);
   }),
@@ -105,24 +90,16 @@ export const ownershipTests: readonly RecordLogTest[] = [
     let before = 0;
     for (let turn = 0; turn < 12; turn++) {
       const owned = await storage.open("a");
-      expect.isTrue(
-        `the generation of owner ${turn + 1}`,
-        owned.generation > before,
-        `above ${before}`,
-        owned.generation,
-      );
+      const { generation } = owned;
+      expect.isTrue(`the generation of owner ${turn + 1}`, generation > before, `above ${before}`, generation);
       expect.equal(`the position that owner ${turn + 1} finds`, owned.position, turn);
-      before = owned.generation;
+      before = generation;
       await appendText(owned, String(turn));
-      expect.equal(`the generation of its append`, (await storage.entries("a")).at(-1)?.generation, owned.generation);
+      expect.equal(`the generation of its append`, (await storage.entries("a")).at(-1)?.generation, generation);
       await owned.release();
       await storage.reopen();
     }
-    expect.equal(
-      "all positions",
-      await storage.positions("a"),
-      Array.from({ length: 12 }, (_, index) => index + 1),
-    );
+    expect.equal("all positions", await storage.positions("a"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   }),
 ];
 

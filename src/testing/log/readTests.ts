@@ -4,7 +4,7 @@ import { appendText, logTest, type RecordLogTest, type RecordLogUnderTest } from
 const count = 20;
 const snapshots = [6, 7, 15];
 
-/** What reading gives, and that it disturbs nobody. */
+/** What reading gives, and that it disturbs no owner. */
 export const readTests: readonly RecordLogTest[] = [
   logTest("reads what comes after a position, and up to one", async (storage, expect) => {
     await fill(storage);
@@ -24,11 +24,8 @@ export const readTests: readonly RecordLogTest[] = [
     await storage.own("a", async (owned) => {
       for (const text of ["1", "2", "3"]) await appendText(owned, text, { snapshot: false });
     });
-    expect.equal(
-      "the positions since the newest snapshot",
-      await storage.positions("a", { sinceSnapshot: true }),
-      [1, 2, 3],
-    );
+    const positions = await storage.positions("a", { sinceSnapshot: true });
+    expect.equal("the positions since the newest snapshot", positions, [1, 2, 3]);
   }),
 
   logTest("reads while it is owned, and takes nothing from the owner", async (storage, expect) => {

@@ -1,9 +1,9 @@
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
-/** That a list shows each agent as it is. */
+/** That a list shows each agent with its newest summary. */
 export const summaryTests: readonly RecordLogTest[] = [
-  logTest("lists the summary as it was given, with the position of its append", async (storage, expect) => {
+  logTest("lists the summary as given, with the position of its append", async (storage, expect) => {
     await storage.own("a", async (owned) => {
       await appendText(owned, "1");
       expect.equal("the list before any summary", await storage.list(), []);
@@ -52,11 +52,8 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("those after 004", await storage.listIds({ after: "004" }), ids(5, 6, 7, 8, 9, 10, 11));
     expect.equal("the first two", await storage.listIds({ limit: 2 }), ids(0, 1));
     expect.equal("none", await storage.listIds({ limit: 0 }), []);
-    expect.equal(
-      "two queued after 0045",
-      await storage.listIds({ status: "queued", after: "0045", limit: 2 }),
-      ids(5, 7),
-    );
+    const page = await storage.listIds({ status: "queued", after: "0045", limit: 2 });
+    expect.equal("two queued after 0045", page, ids(5, 7));
     expect.equal("those after the last", await storage.listIds({ after: "011" }), []);
   }),
 
@@ -72,11 +69,8 @@ export const summaryTests: readonly RecordLogTest[] = [
     const all = Promise.all(agentIds.map((agentId) => rewrite(agentId, 10))).finally(() => (rewriting = false));
     while (rewriting) expect.equal("the agents queued", await storage.listIds({ status: "queued" }), agentIds);
     await all;
-    expect.equal(
-      "the newest data",
-      (await storage.list()).map(({ data }) => data),
-      agentIds.map(() => 9),
-    );
+    const newest = new Set((await storage.list()).map(({ data }) => data));
+    expect.equal("the newest data", [...newest], [9]);
   }),
 
   logTest("keeps a summary when the caller or a reader changes it", async (storage, expect) => {

@@ -1,3 +1,4 @@
+import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { z } from "zod";
@@ -25,20 +26,7 @@ export const faultSchema: z.ZodType<Fault> = strictOptions({
 });
 
 /** The calls of a `FileSystem` and of its open files. */
-export type FileSystemOperation =
-  | "create"
-  | "write"
-  | "fdatasync"
-  | "fsync"
-  | "close"
-  | "readFile"
-  | "stat"
-  | "link"
-  | "rename"
-  | "unlink"
-  | "readdir"
-  | "mkdir"
-  | "fsyncDir";
+export type FileSystemOperation = keyof FileSystem | Exclude<keyof OpenFile, "writeSynced">;
 
 /** A call that was made. */
 export interface FileSystemCall {
@@ -77,21 +65,18 @@ export class FaultyCalls {
 
 /** What a call to a simulated file system rejects with: an error with the system's `code`, as Node's own are. */
 export class SimulatedSystemError extends Error {
-  /** Such as `ENOENT`. */
-  readonly code: string;
-  /** The call, such as `link`. */
-  readonly syscall: string;
-  readonly path: string;
-
-  constructor(code: string, syscall: string, path: string) {
+  constructor(
+    /** Such as `ENOENT`. */
+    readonly code: string,
+    /** The call, such as `link`. */
+    readonly syscall: string,
+    readonly path: string,
+  ) {
     // Most are expected, and a stack is what costs most; those of Node have none either.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(`${code}: ${syscall} "${path}" in a simulated file system`);
     Error.stackTraceLimit = stackTraceLimit;
     this.name = "SimulatedSystemError";
-    this.code = code;
-    this.syscall = syscall;
-    this.path = path;
   }
 }

@@ -11,7 +11,7 @@ const root = 0;
 export class FileTree {
   readonly #nodes = new Map<number, FileContent | Folder>([[root, new Map()]]);
 
-  /** The number of the next file or folder: none is ever forgotten, so that open files without a name go on. */
+  /** The number of the next file or folder: none is ever forgotten, so that open files without a name still work. */
   get nextNode(): number {
     return this.#nodes.size;
   }

@@ -168,7 +168,7 @@ export interface CrashState {
   readonly description: string;
   /**
    * What the next process finds; another one each time. After a loss of power all of it is durable and `position` is 0.
-   * After a kill `position` goes on, and what was not synced before still is not.
+   * After a kill `position` keeps counting, and what was not synced before still is not.
    */
   restart(): SimulatedFileSystem;
 }

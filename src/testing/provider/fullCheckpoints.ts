@@ -68,7 +68,7 @@ function identity(agentId: string, version: number) {
 }
 
 const messages: readonly Message[] = [
-  { role: "system", content: "Sign up whom you are told to." },
+  { role: "system", content: "Sign up the people you are given." },
   {
     role: "user",
     content: [
@@ -114,5 +114,5 @@ const toolCalls: readonly CheckpointToolCall[] = [
 
 const decisions: readonly CheckpointDecision[] = [
   { decision: "sign up", reason: "was asked to", nodeId: "callModel", decidedAt: "2026-01-01T00:00:00.500Z" },
-  { decision: "go on", nodeId: "callTools", decidedAt: "2026-01-01T00:00:01.500Z" },
+  { decision: "continue", nodeId: "callTools", decidedAt: "2026-01-01T00:00:01.500Z" },
 ];

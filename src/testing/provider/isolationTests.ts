@@ -3,7 +3,7 @@ import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 import { fullCheckpoints } from "./fullCheckpoints.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
-/** That what is stored is nobody else's object. */
+/** That no caller holds an object that is stored. */
 export const isolationTests: readonly ProviderTest[] = [
   providerTest("keeps what was saved when the caller changes its object later", async (storage, expect) => {
     for (const data of fullCheckpoints("a")) {

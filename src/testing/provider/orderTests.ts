@@ -5,10 +5,10 @@ import { providerTest, type ProviderTest } from "./providerTest.ts";
 /** Which checkpoints come back, and in which order. */
 export const orderTests: readonly ProviderTest[] = [
   providerTest("has nothing for an agent never seen", async (storage, expect) => {
-    await storage.expectStored("nobody", [], expect);
-    await storage.save(exampleCheckpoint("somebody", 1));
-    await storage.expectStored("nobody", [], expect);
-    await storage.expectStored("some", [], expect);
+    await storage.expectStored("unseen", [], expect);
+    await storage.save(exampleCheckpoint("seen-1", 1));
+    await storage.expectStored("unseen", [], expect);
+    await storage.expectStored("seen", [], expect);
   }),
 
   providerTest("returns checkpoints oldest first", async (storage, expect) => {
@@ -103,7 +103,7 @@ export const reopenTests: readonly ProviderTest[] = [
     await storage.expectStored("c", [], expect);
   }),
 
-  providerTest("goes on after it was reopened, again and again", async (storage, expect) => {
+  providerTest("continues after it was reopened, again and again", async (storage, expect) => {
     const all = exampleCheckpoints("a", 6);
     for (const [index, data] of all.entries()) {
       await storage.save(data);

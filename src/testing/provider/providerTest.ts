@@ -6,7 +6,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import type { Expectations } from "../support/Expectations.ts";
 import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
 
-/** A test of a provider of three methods: given as it is, or in a harness. */
+/** A test of a provider of three methods, which is given by itself or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
 
 /** One test of a provider; a fresh one is made for it. */
@@ -14,11 +14,8 @@ export function providerTest(
   name: string,
   body: (storage: ProviderUnderTest, expect: Expectations) => Promise<void>,
 ): ProviderTest {
-  return defineConformanceTest(
-    name,
-    (made: PersistenceStorageProvider | ProviderHarness) => new ProviderUnderTest(made),
-    body,
-  );
+  const prepare = (made: PersistenceStorageProvider | ProviderHarness) => new ProviderUnderTest(made);
+  return defineConformanceTest(name, prepare, body);
 }
 
 /** A provider as the tests use it. */
@@ -32,7 +29,7 @@ export class ProviderUnderTest {
     this.#reopen = harness.reopen;
   }
 
-  /** Hands over a copy, so that the test's own data stays as it is whatever the provider does to it. */
+  /** Hands over a copy, so that the provider cannot change the test's own data. */
   save(data: AgentCheckpointData): Promise<void> {
     return this.hand(structuredClone(data));
   }
@@ -63,12 +60,8 @@ export class ProviderUnderTest {
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
     const found = await this.all(agentId);
     expect.isTrue(`what getCheckpoints gives for agent ${name}`, Array.isArray(found), "an array", found);
-    const versions = found.map(({ version }) => version);
-    expect.equal(
-      `the versions of the checkpoints of agent ${name}`,
-      versions,
-      expected.map(({ version }) => version),
-    );
+    const [versions, expectedVersions] = [found, expected].map((all) => all.map(({ version }) => version));
+    expect.equal(`the versions of the checkpoints of agent ${name}`, versions, expectedVersions);
     for (const [index, data] of expected.entries())
       expect.equal(`checkpoint ${data.version} of agent ${name}`, comparable(found[index]), comparable(data));
     const latest = await this.latest(agentId);
@@ -83,10 +76,7 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
   return rest;
 }
 
-const harnessSchema = strictOptions({
-  provider: providerSchema,
-  reopen: functionSchema().optional(),
-});
+const harnessSchema = strictOptions({ provider: providerSchema, reopen: functionSchema().optional() });
 
 function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
   const harness = made && "saveCheckpoint" in made ? { provider: made } : made;
@@ -98,8 +88,8 @@ function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefine
 export interface ProviderHarness {
   readonly provider: PersistenceStorageProvider;
   /**
-   * Another provider on the same data, as a new process would have; it may close the first. Absent: the first goes on,
-   * and the suite cannot see what a storage forgets.
+   * Another provider on the same data, as a new process would have; it may close the first. Absent: the suite
+   * keeps the first and cannot see what a storage forgets.
    */
   readonly reopen?: () => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>;
 }

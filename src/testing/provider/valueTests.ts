@@ -4,7 +4,7 @@ import { exampleCheckpoint } from "./exampleCheckpoint.ts";
 import { fullCheckpoints } from "./fullCheckpoints.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
-/** That everything comes back as it was. */
+/** That everything comes back unchanged. */
 export const valueTests: readonly ProviderTest[] = [
   providerTest("keeps every field of a checkpoint", async (storage, expect) => {
     await storage.saveAll(fullCheckpoints("a"));
@@ -12,12 +12,8 @@ export const valueTests: readonly ProviderTest[] = [
   }),
 
   providerTest("keeps absent fields absent", async (storage, expect) => {
-    const { model: _model, ...least } = exampleCheckpoint("a", 1, {
-      messageHistory: [],
-      storage: {},
-      tools: [],
-      lastInput: null,
-    });
+    const empty = { messageHistory: [], storage: {}, tools: [], lastInput: null };
+    const { model: _model, ...least } = exampleCheckpoint("a", 1, empty);
     await storage.save(least);
     await storage.expectStored("a", [least], expect);
   }),
@@ -43,7 +39,7 @@ export const valueTests: readonly ProviderTest[] = [
   }),
 ];
 
-/** A checkpoint with the value everywhere that values of users stand. */
+/** A checkpoint with the value in every place that holds values of users. */
 function holding(value: unknown): AgentCheckpointData {
   return exampleCheckpoint("a", 1, {
     lastInput: value,

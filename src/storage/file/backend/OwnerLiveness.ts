@@ -1,9 +1,9 @@
-import type { Clock } from "../../../internal/Clock.ts";
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
-import { type Claim, decodeControl } from "../format/controlLine.ts";
+import { type Claim, isEnding } from "../format/controlLine.ts";
 import type { Disk } from "../../../node/Disk.ts";
+import type { Clock } from "../../../internal/Clock.ts";
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { isReleasedGeneration } from "../format/releasedGenerations.ts";
 import { parseClaim } from "../format/parseSegment.ts";
 import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
@@ -13,6 +13,15 @@ import { lineBreak } from "../format/Segment.ts";
 const claimBytes = 8 * 1024;
 /** More than a `closed` or `dropped` line has. */
 const endingBytes = 256;
+
+/** The surroundings of this process, by which it judges owners. */
+export interface Surroundings {
+  readonly disk: Disk;
+  readonly sha256: Sha256;
+  readonly clock: Clock;
+  readonly identity: ProcessIdentity;
+  readonly leaseMs: number;
+}
 
 /** What was seen of an owner, and since when it has not changed. */
 interface Sighting {
@@ -31,39 +40,32 @@ export interface Judgement {
 }
 
 /**
- * Judges owners. A silent one is told from a live one by its `.alive` file alone, unchanged for a lease by this
- * process's own monotonic clock: other clocks, and the times of files, are not to be trusted.
+ * Judges owners. An owner is silent when its `.alive` file was unchanged for a lease by this process's own monotonic
+ * clock: other clocks, and the times of files, are not to be trusted.
  */
 export class OwnerLiveness {
-  readonly #disk: Disk;
-  readonly #sha256: Sha256;
-  readonly #clock: Clock;
-  readonly #identity: ProcessIdentity;
-  readonly #leaseMs: number;
+  readonly #surroundings: Surroundings;
   readonly #sightings = new Map<string, Sighting>();
 
-  constructor(disk: Disk, sha256: Sha256, clock: Clock, identity: ProcessIdentity, leaseMs: number) {
-    this.#disk = disk;
-    this.#sha256 = sha256;
-    this.#clock = clock;
-    this.#identity = identity;
-    this.#leaseMs = leaseMs;
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
   }
 
   /** `undefined` when the segment is not there. */
   async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
+    const { disk, sha256, leaseMs } = this.#surroundings;
     const path = folder.segment(generation);
-    const size = (await this.#disk.stat(path))?.size;
-    const head = await this.#disk.readFile(path, 0, claimBytes);
+    const size = (await disk.stat(path))?.size;
+    const head = await disk.readFile(path, 0, claimBytes);
     if (size === undefined || head === undefined) return undefined;
     const claimEnd = head.indexOf(lineBreak);
     const claim =
-      claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), this.#sha256);
-    const tail = await this.#disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
+      claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), sha256);
+    const tail = await disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
     if (tail === undefined) return undefined;
     if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
     if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
-    const retryAfterMs = this.#leaseMs - (await this.#unchangedForMs(folder, generation, claim));
+    const retryAfterMs = leaseMs - (await this.#unchangedForMs(folder, generation, claim));
     return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };
   }
 
@@ -74,21 +76,17 @@ export class OwnerLiveness {
 
   #isEnded(tail: Buffer): boolean {
     if (tail.at(-1) !== lineBreak) return false;
-    const line = tail.subarray(tail.lastIndexOf(lineBreak, tail.length - 2) + 1, -1);
-    return (
-      decodeControl("closed", line, this.#sha256) !== undefined ||
-      decodeControl("dropped", line, this.#sha256) !== undefined
-    );
+    return isEnding(tail.subarray(tail.lastIndexOf(lineBreak, tail.length - 2) + 1, -1), this.#surroundings.sha256);
   }
 
   #isGone(claim: Claim, path: string): boolean {
-    return isReleasedGeneration(path, claim.nonce) || isSurelyGone(claim, this.#identity);
+    return isReleasedGeneration(path, claim.nonce) || isSurelyGone(claim, this.#surroundings.identity);
   }
 
   async #unchangedForMs(folder: AgentFolder, generation: number, claim: Claim | undefined): Promise<number> {
-    const alive = await this.#disk.readFile(folder.alive(generation), 0, endingBytes);
+    const alive = await this.#surroundings.disk.readFile(folder.alive(generation), 0, endingBytes);
     const seen = `${generation} ${claim?.nonce ?? ""} ${alive?.toString("latin1") ?? ""}`;
-    const now = this.#clock.monotonic();
+    const now = this.#surroundings.clock.monotonic();
     const known = this.#sightings.get(folder.agentId);
     if (known?.seen === seen) return now - known.sinceMs;
     this.#sightings.set(folder.agentId, { seen, sinceMs: now });

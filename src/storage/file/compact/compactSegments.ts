@@ -12,8 +12,8 @@ import { LogReader } from "../read/LogReader.ts";
 import { join } from "node:path";
 
 /**
- * Writes what remains of a log into one new segment and removes the older ones, and blobs that none of it names. Nothing is appended meanwhile. Lines stay
- * as they are, byte for byte; only positions that a `pruned` record names are left out, of earlier prunings too.
+ * Writes what remains of a log into one new segment, removes the older segments, and blobs that no remaining line names.
+ * Nothing is appended meanwhile. Lines are copied byte for byte, without the positions that `pruned` records name.
  */
 export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken): Promise<Taken> {
   const loader = new LogLoader(folder, backend.disk, backend.sha256);
@@ -45,7 +45,7 @@ const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
 
 /**
  * Removes blobs that owners before this one put and that no line names: a crash came before the line. Blobs of this owner
- * are left alone, since it may be about to write their line; those of earlier ones nobody will ever name.
+ * stay, since it may be about to write their line; no line will ever name those of earlier owners.
  *
  * @param lines all lines of the log.
  */

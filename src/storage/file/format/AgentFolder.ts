@@ -108,8 +108,8 @@ async function ensureFolder(disk: Disk, path: string): Promise<void> {
 }
 
 /**
- * Refuses folders of an agent in whose place somebody put something else: what is behind a link is not ours to read or to
- * write. One look when the agent is opened or read. Resolves to those that are missing.
+ * Refuses folders of an agent that were replaced by something else, since a link may lead out of the directory. Looks once
+ * when the agent is opened or read. Resolves to the folders that are missing.
  */
 export async function assertNoLinks(disk: Disk, folders: readonly string[]): Promise<readonly string[]> {
   const missing: string[] = [];

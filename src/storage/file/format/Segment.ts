@@ -6,7 +6,7 @@ export interface LineRange {
   readonly end: number;
 }
 
-/** A segment as it was read: its bytes, and what its first lines say. */
+/** A segment that was read: its bytes, and what its first lines say. */
 export interface Segment {
   readonly generation: number;
   readonly path: string;

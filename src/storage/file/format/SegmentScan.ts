@@ -3,7 +3,8 @@ import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import { decodeControl } from "./controlLine.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
+import { decodeControl, isEnding } from "./controlLine.ts";
 import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
 
 /** Where a whole line may begin inside a damaged one; in a string of a record the quotes would be escaped. */
@@ -27,7 +28,7 @@ export interface LastAppended {
 export class SegmentScan {
   readonly #agentId: string;
   readonly #sha256: Sha256;
-  /** Entries that were asked for by their place, which may be large: whoever comes past them again need not decode them. */
+  /** Entries that were decoded by their place. They may be large, so no later read decodes them again. */
   readonly #looked = new WeakMap<Segment, Map<number, DecodedEntry>>();
 
   constructor(agentId: string, sha256: Sha256) {
@@ -48,14 +49,10 @@ export class SegmentScan {
         yield { start: line.start, end: line.end, entry: decoded.entry, summary: decoded.summary };
         continue;
       }
-      if (line.whole && this.#isEnding(segment.bytes.subarray(line.start, line.end))) continue;
+      if (line.whole && isEnding(segment.bytes.subarray(line.start, line.end), this.#sha256)) continue;
       if (this.#isTorn(segment, range, line)) return { start: line.start, end: range.end };
-      throw this.corrupt(
-        segment,
-        line.start,
-        decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`,
-        lastPosition,
-      );
+      const found = decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`;
+      throw this.corrupt(segment, line.start, found, lastPosition);
     }
     return undefined;
   }
@@ -66,7 +63,7 @@ export class SegmentScan {
       const line = segment.bytes.subarray(start, end);
       const link = whole ? verifiedLinkOf(line, this.#sha256) : undefined;
       if (link) yield { start, end, link };
-      else if (!whole || !this.#isEnding(line)) throw this.corrupt(segment, start, "a line is not readable");
+      else if (!whole || !isEnding(line, this.#sha256)) throw this.corrupt(segment, start, "a line is not readable");
     }
   }
 
@@ -120,26 +117,16 @@ export class SegmentScan {
   corrupt(segment: Segment, at: number, found: string, lastPosition?: number): CorruptLogError {
     const last =
       lastPosition ?? this.lastEntry(segment, { start: Math.min(segment.carried.start, at), end: at })?.entry.position;
+    const line = lineNumberAt(segment.bytes, at);
     return new CorruptLogError(
       this.#agentId,
-      {
-        file: segment.path,
-        line: lineNumberAt(segment.bytes, at),
-        ...(last === undefined ? {} : { lastPosition: last }),
-      },
+      withoutUndefined({ file: segment.path, line, lastPosition: last }),
       found,
     );
   }
 
   #decode(segment: Segment, { start, end }: LineRange): DecodedEntry {
     return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
-  }
-
-  #isEnding(line: Buffer): boolean {
-    return (
-      decodeControl("closed", line, this.#sha256) !== undefined ||
-      decodeControl("dropped", line, this.#sha256) !== undefined
-    );
   }
 
   /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
@@ -164,7 +151,7 @@ export class SegmentScan {
   #isLine(line: Buffer): boolean {
     return (
       decodeEntry(line, this.#sha256).ok ||
-      this.#isEnding(line) ||
+      isEnding(line, this.#sha256) ||
       decodeControl("open", line, this.#sha256) !== undefined
     );
   }

@@ -62,6 +62,11 @@ export function decodeControl<Kind extends keyof ControlLines>(
   }
 }
 
+/** Whether a line ends the use of a segment by its owner. */
+export function isEnding(line: Buffer, sha256: Sha256): boolean {
+  return (["closed", "dropped"] as const).some((kind) => decodeControl(kind, line, sha256) !== undefined);
+}
+
 /** Lines carried over and the `open` that makes them count, to be written after a claim. */
 export function openingBytes(lines: readonly Uint8Array[], open: Omit<Open, "carried">, sha256: Sha256): Buffer {
   const carried = Buffer.concat(lines);

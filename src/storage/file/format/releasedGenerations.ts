@@ -1,7 +1,7 @@
 /**
- * Owners in this process that ended without saying so, because the storage failed under them. Their process lives on, so
- * nobody else can know it but by their silence. What is known for certain is kept, not who is alive: another thread, or
- * another copy of this library in the process, has owners of its own.
+ * Owners in this process that ended without a `closed` line, because the storage failed under them. Their process still
+ * runs, so other processes notice only their silence. The set holds ended owners and not live ones, since another thread
+ * or another copy of this library in the process has owners of its own.
  */
 const finished = new Set<string>();
 

@@ -41,7 +41,7 @@ const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** The content of `state.json`. Other programs read it by these keys. */
 export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
-  const stored: Readonly<Record<string, unknown>> = { ...summary, data: storedStateData(summary.data ?? null) };
+  const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
   const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
@@ -55,7 +55,7 @@ export function decodeState(text: string, sha256: Sha256): StoredState | undefin
   if (state === undefined) return undefined;
   const { generation, changing, ...stored }: { generation: number; changing: boolean; [key: string]: unknown } = state;
   const fields = Object.entries(summaryFields).flatMap(([name, [key]]) =>
-    stored[key] === undefined ? [] : [[name, name === "data" ? namedStateData(stored[key]) : stored[key]]],
+    stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );
   return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing };
 }
@@ -92,19 +92,10 @@ const keys = {
   retryCount: "retry_count",
   cancelledAt: "cancelled_at",
 };
-const stored: ReadonlyMap<string, string> = new Map(Object.entries(keys));
-const named: ReadonlyMap<string, string> = new Map(Object.entries(keys).map(([name, key]) => [key, name]));
+const storedKeys: ReadonlyMap<string, string> = new Map(Object.entries(keys));
+const namedKeys: ReadonlyMap<string, string> = new Map(Object.entries(keys).map(([name, key]) => [key, name]));
 
-/** The data of a status under the keys of `state.json`. What is in the fields stays as it is. */
-export function storedStateData(data: unknown): unknown {
-  return renamed(data, stored);
-}
-
-/** The data that {@link storedStateData} was given. */
-export function namedStateData(data: unknown): unknown {
-  return renamed(data, named);
-}
-
+/** Only the keys of the data itself change, not those inside its fields. */
 function renamed(data: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof data !== "object" || data === null || Array.isArray(data)) return data;
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [names.get(key) ?? key, value]));

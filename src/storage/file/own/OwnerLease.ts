@@ -45,7 +45,7 @@ export class OwnerLease {
     return this.#renewal.refresh();
   }
 
-  /** The owner goes on under another generation: its own, which nobody else could have linked. */
+  /** The owner continues under another generation, which only this owner could have linked. */
   async moved(from: number): Promise<void> {
     await this.removeFiles(from).catch(() => {});
     await this.#renewal.now();
@@ -59,15 +59,10 @@ export class OwnerLease {
   async #renew(beat: number): Promise<void> {
     const { disk } = this.#backend;
     const segment = this.#segment();
-    await replaceAtomically(
-      disk,
-      this.#folder,
-      this.#folder.alive(segment.generation),
-      segment.generation,
-      Buffer.from(`${beat}\n`),
-      false,
-    );
-    const stop = await disk.readFile(this.#folder.stop(segment.generation));
+    const { generation } = segment;
+    const sign = Buffer.from(`${beat}\n`);
+    await replaceAtomically(disk, this.#folder, this.#folder.alive(generation), generation, sign, false);
+    const stop = await disk.readFile(this.#folder.stop(generation));
     if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
     await segment.check().catch((error: unknown) => {
       if (error instanceof OwnershipLostError && segment === this.#segment()) this.lose(error);

@@ -16,16 +16,16 @@ export async function publishSegment(
     const file = await backend.publisher.publish(folder, claim.generation, bytes);
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
   } catch (error) {
-    // It may be there all the same, with nobody to write it.
+    // The segment may exist all the same, without an owner that writes it.
     releaseGeneration(folder.segment(claim.generation), claim.nonce);
     throw error;
   }
 }
 
 /**
- * The segment that follows an owner's own and replaces all before it. Rejects with `OwnershipLostError` when somebody
- * else came first. The check before anything is removed is vital: an owner that slept may link a number that is free only
- * because a later one removed it.
+ * The segment that follows an owner's own and replaces all before it. Rejects with `OwnershipLostError` when another
+ * owner came first. The check before anything is removed is vital: an owner that slept may link a number that is free only
+ * because a later owner removed it.
  */
 export async function publishReplacement(
   backend: FileBackend,

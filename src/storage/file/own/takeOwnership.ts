@@ -14,7 +14,7 @@ import { type LoadedLog, LogLoader, type LogPart, partsOf } from "../read/LogLoa
 import { listSegments } from "../read/listSegments.ts";
 import { publishSegment } from "./publishSegment.ts";
 
-/** How often the highest segment is judged again because somebody came first. */
+/** How often the highest segment is judged again because another owner came first. */
 const maxAttempts = 8;
 
 /** A log just taken: the segment to write, its claim, and where the log ends. */
@@ -118,7 +118,7 @@ async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<Cop
   return taken;
 }
 
-/** After a failed write or sync nothing is written any more. */
+/** After a failed write or sync nothing more is written. */
 async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: unknown): Promise<void> {
   if (!(error instanceof StorageError))
     await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
@@ -138,8 +138,8 @@ const smallSegment = 64 * 1024;
 
 /**
  * The last line of the newest segment is copied, since its owner may have died before it was synced: were it only
- * referred to, a power cut could take a line that others had already built upon. An `open` without a line after it is in
- * the same doubt, so its lines are copied and its base is taken as it is.
+ * referred to, a power cut could take a line that others had already built upon. An `open` without a line after it may
+ * not be synced either, so its lines are copied and its base is used unchanged.
  */
 export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined): CopiedTail {
   const { newest, from } = image;

@@ -85,7 +85,7 @@ export class LogReader {
         const defect = chain.accept(found.entry);
         if (defect !== undefined) throw this.#scan.corrupt(part.segment, found.start, defect);
         if (!chain.isPruned(found.entry.position)) yield found.entry;
-        // What comes after is nobody's concern, be it damaged.
+        // Damage after the last entry asked for is not reported.
         if (found.entry.position === upTo) return;
       }
     }
@@ -133,7 +133,7 @@ const snapshotLine = Buffer.from(`\n${snapshotMark}`);
 
 /** Where lines begin that hold a snapshot, from the last to the first: found by their first bytes, not yet verified. */
 export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Generator<number> {
-  // A line break comes before every line of a part: the claim stands before them all.
+  // A line break comes before every line of a part, since the claim is the first line.
   for (let at = end - snapshotLine.length; at >= start - 1; at--) {
     at = segment.bytes.lastIndexOf(snapshotLine, at);
     if (at < start - 1) return;

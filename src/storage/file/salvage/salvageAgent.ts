@@ -1,6 +1,7 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../../checkpoint/records/CheckpointRecord.ts";
+import { lastCheckpointOf } from "../../AgentLog.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
@@ -61,8 +62,8 @@ export async function salvageAgent(source: SalvageSide, target: SalvageSide): Pr
   await ensureAgentFolder(target.backend.disk, target.folder);
   const lostBlobs = await copyBlobs(source, target, appends);
   await writeSegment(target, highest + 1, appends, from);
-  const lastCheckpointId = lastCheckpointOf(appends);
-  return { ...report, ...(lastCheckpointId !== undefined && { lastCheckpointId }), lostBlobs };
+  const lastCheckpointId = appends.flatMap(({ entry }) => lastCheckpointOf(entry) ?? []).at(-1);
+  return withoutUndefined({ ...report, lastCheckpointId, lostBlobs });
 }
 
 /** Every intact append in the files of an agent, each once. What was there before the agent was deleted is not looked at. */
@@ -138,14 +139,6 @@ async function writeSegment(
   const segment = await publishSegment(backend, folder, claim, content);
   if (segment === undefined) throw new AlreadyExistsError("agent_exists", folder.agentId);
   await segment.close();
-}
-
-function lastCheckpointOf(appends: readonly FoundLine[]): string | undefined {
-  for (const { entry } of [...appends].reverse()) {
-    const record = entry.records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
-    if (record) return record.id ?? `${entry.generation}-${record.version}`;
-  }
-  return undefined;
 }
 
 /** What of a damaged log hangs together from its beginning, and what does not. */

@@ -1,5 +1,3 @@
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { AgentFolder } from "../format/AgentFolder.ts";
@@ -9,23 +7,21 @@ import { openReader } from "../read/LogReader.ts";
 
 /**
  * The picture of an agent's status beside its log. It cannot change at once with the log, so it says `changing` on the
- * device before the append that changes the status, and is settled after: whoever finds it so asks the log.
+ * device before the append that changes the status, and is settled after. A reader that finds `changing` asks the log.
  */
 export class StateFile {
   readonly #folder: AgentFolder;
-  readonly #disk: Disk;
-  readonly #sha256: Sha256;
+  readonly #backend: Pick<FileBackend, "disk" | "sha256">;
 
-  constructor(folder: AgentFolder, disk: Disk, sha256: Sha256) {
+  constructor(backend: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder) {
+    this.#backend = backend;
     this.#folder = folder;
-    this.#disk = disk;
-    this.#sha256 = sha256;
   }
 
   /** `undefined` when it is missing or damaged, or belongs to another agent. */
   async read(): Promise<StoredState | undefined> {
-    const bytes = await this.#disk.readFile(this.#folder.state);
-    const state = bytes && decodeState(bytes.toString(), this.#sha256);
+    const bytes = await this.#backend.disk.readFile(this.#folder.state);
+    const state = bytes && decodeState(bytes.toString(), this.#backend.sha256);
     return state?.summary.agentId === this.#folder.agentId ? state : undefined;
   }
 
@@ -41,25 +37,20 @@ export class StateFile {
 
   /** Removed on the device when it resolves. */
   async remove(): Promise<void> {
-    await this.#disk.unlink(this.#folder.state);
-    await this.#disk.fsyncDir(this.#folder.path);
+    await this.#backend.disk.unlink(this.#folder.state);
+    await this.#backend.disk.fsyncDir(this.#folder.path);
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
-    await replaceAtomically(
-      this.#disk,
-      this.#folder,
-      this.#folder.state,
-      state.generation,
-      Buffer.from(encodeState(state, this.#sha256)),
-      durable,
-    );
+    const { disk, sha256 } = this.#backend;
+    const bytes = Buffer.from(encodeState(state, sha256));
+    await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
   }
 }
 
 /** Writes `state.json` anew from the log when it is missing, damaged or was left while it changed. */
 export async function repairState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
-  const file = new StateFile(folder, backend.disk, backend.sha256);
+  const file = new StateFile(backend, folder);
   const state = await file.read();
   if (state !== undefined && !state.changing) return;
   const summary = await openReader(backend, folder).lastSummary();

@@ -29,7 +29,7 @@ export async function listAgents(backend: FileBackend): Promise<AgentSummary[]> 
   return summaries;
 }
 
-/** One agent that cannot be read is listed as such, and the others as they are. */
+/** One agent that cannot be read is listed as unreadable and does not affect the others. */
 async function listed(backend: FileBackend, name: string): Promise<AgentSummary | undefined> {
   try {
     return await summaryOf(backend, name);
@@ -76,7 +76,7 @@ async function agentIdOf(backend: FileBackend, name: string): Promise<string | u
   return undefined;
 }
 
-/** Whether there was an agent: its folder alone may be there from a first open that a crash cut short. */
+/** Whether there was an agent: a first open that a crash interrupted may leave its folder alone. */
 async function holdsFiles({ disk }: FileBackend, path: string): Promise<boolean> {
   if ((await disk.stat(join(path, "state.json"))) !== undefined) return true;
   const names = await Promise.all(["owners", "blobs"].map((folder) => disk.readdir(join(path, folder))));
