@@ -43,8 +43,8 @@ export function toolInputOf(written: string): unknown {
 }
 
 /**
- * The input as it is shown to a model again. Providers take objects only and would refuse the whole request for a
- * malformed one; what was wrong with it says the result of that call.
+ * The input that a model is shown again. Providers take objects only and would refuse the whole request for a malformed
+ * input; the result of that call says what was wrong with it.
  */
 export function shownInputOf(input: unknown): JsonValue {
   const value = jsonValueOf(input);

@@ -7,11 +7,12 @@ import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
 import type { OwnedSegment } from "../backend/OwnedSegment.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, removeLeftovers } from "../format/AgentFolder.ts";
 import { lineNumberAt } from "../format/Segment.ts";
-import { type FoundEntry, type LastAppended, SegmentScan } from "../format/SegmentScan.ts";
-import { type Claim, encodeControl, type Open, openingBytes } from "../format/controlLine.ts";
+import { type LastAppended, SegmentScan } from "../format/SegmentScan.ts";
+import { type Claim, encodeControl, openingBytes } from "../format/controlLine.ts";
 import { releaseGeneration } from "../format/releasedGenerations.ts";
-import { type LoadedLog, LogLoader, type LogPart, partsOf } from "../read/LogLoader.ts";
+import { type LoadedLog, LogLoader, partsOf } from "../read/LogLoader.ts";
 import { listSegments } from "../read/listSegments.ts";
+import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 import { publishSegment } from "./publishSegment.ts";
 
 /** How often the highest segment is judged again because another owner came first. */
@@ -123,55 +124,4 @@ async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: u
   if (!(error instanceof StorageError))
     await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
   await segment.close().catch(() => {});
-}
-
-/** What a new owner takes over: older segments by name and length, and lines to copy into its own. */
-export interface CopiedTail {
-  readonly from: number;
-  readonly base: Open["base"];
-  /** Whole lines with their line breaks, oldest first. */
-  readonly carry: readonly Buffer[];
-}
-
-/** Segments up to this size in bytes are always carried whole. */
-const smallSegment = 64 * 1024;
-
-/**
- * The last line of the newest segment is copied, since its owner may have died before it was synced: were it only
- * referred to, a power cut could take a line that others had already built upon. An `open` without a line after it may
- * not be synced either, so its lines are copied and its base is used unchanged.
- */
-export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined): CopiedTail {
-  const { newest, from } = image;
-  if (newest?.open === undefined || image.dropped !== undefined) return { from, base: [], carry: [] };
-  const { bytes, generation, carried, open } = newest;
-  if (lastAppended === undefined)
-    return { from, base: open.base, carry: nonEmpty(bytes.subarray(carried.start, carried.end)) };
-  const lastLine = bytes.subarray(lastAppended.start, lastAppended.end + 1);
-  return { from, base: [...open.base, [generation, lastAppended.start]], carry: [lastLine] };
-}
-
-/**
- * The segments to carry whole instead of listing them, oldest first: from the oldest one on that is no larger than all
- * newer ones together. So sizes at least double from one listed segment to the next older, which keeps the list short,
- * and each line is copied at most once for every doubling of what came after it.
- */
-export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
-  let newer = carry.reduce((total, lines) => total + lines.length, 0);
-  let first = base.length;
-  for (const [index, [, length]] of [...base.entries()].reverse()) {
-    if (length <= Math.max(smallSegment, newer)) first = index;
-    newer += length;
-  }
-  return base.slice(first);
-}
-
-/** The same with one more segment carried whole. */
-export function carryWhole({ from, base, carry }: CopiedTail, parts: readonly LogPart[]): CopiedTail {
-  const lines = parts.map(({ segment, start, end }) => segment.bytes.subarray(start, end));
-  return { from, base: base.slice(0, -1), carry: [...lines, ...carry] };
-}
-
-function nonEmpty(bytes: Buffer): Buffer[] {
-  return bytes.length === 0 ? [] : [bytes];
 }
