@@ -29,7 +29,7 @@ export {
   type OptimisticLockOptions,
 } from "./workspace/versions/OptimisticLock.ts";
 export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
-export type { SkippedFile } from "./workspace/files/FileNote.ts";
+export type { LeftOutFile } from "./workspace/files/FileNote.ts";
 export type { DriftReport } from "./workspace/drift/DriftReport.ts";
 export { driftResponse, type DriftResponse } from "./workspace/drift/driftResponse.ts";
 export type { DriftSeverity } from "./workspace/drift/DriftReport.ts";

@@ -16,8 +16,8 @@ import type {
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
-import { skippedIn } from "./capture/scanFolder.ts";
-import type { SkippedFile } from "./files/FileNote.ts";
+import { leftOutOf } from "./capture/scanFolder.ts";
+import type { LeftOutFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
@@ -78,7 +78,7 @@ export interface ScannedFolder {
   /** Total size of all contents. */
   readonly bytes: number;
   /** Files whose contents are not kept, with the reason; a rollback reports them if they changed. */
-  readonly skipped: readonly SkippedFile[];
+  readonly leftOut: readonly LeftOutFile[];
 }
 
 /** What a rollback would do to a file. */
@@ -166,7 +166,7 @@ export class Workspace implements RollbackParticipant {
     const scan = await this.#capture.scan();
     const states = [...scan.files.values()].flatMap(({ state }) => (state ? [state] : []));
     const bytes = states.reduce((sum, state) => sum + (state.kind === "file" ? state.bytes : 0), 0);
-    return { files: states.length, bytes, skipped: skippedIn(scan) };
+    return { files: states.length, bytes, leftOut: leftOutOf(scan) };
   }
 
   /**

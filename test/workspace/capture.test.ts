@@ -206,7 +206,7 @@ describe("a capture", () => {
       },
     );
     const { workspace } = shell.build();
-    expect(await workspace.scan()).toEqual({ files: 8, bytes: expect.any(Number) as number, skipped: [] });
+    expect(await workspace.scan()).toEqual({ files: 8, bytes: expect.any(Number) as number, leftOut: [] });
     await shell.run();
     expect(steps(await shell.rollBack(0)).length).toBe(Object.keys(kept).length);
     const contents = (paths: object) => Object.keys(paths).map((path) => readFileSync(join(root, path), "utf8"));
@@ -223,7 +223,7 @@ describe("a capture", () => {
     expect(await workspace.scan()).toEqual({
       files: 1,
       bytes: 1,
-      skipped: [
+      leftOut: [
         { path: "big", reason: reason(101) },
         { path: "large", reason: reason(102) },
       ],
@@ -238,8 +238,8 @@ describe("a capture", () => {
   it("a capture keeps at most maximumFiles files", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1", c: "1" });
-    const { skipped } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
-    expect(skipped).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
+    const { leftOut } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
+    expect(leftOut).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
   });
 
   it("a capture that a crash interrupted is in the report of the rollback", async () => {

@@ -4,7 +4,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { FileNote, SkippedFile } from "../files/FileNote.ts";
+import type { FileNote, LeftOutFile } from "../files/FileNote.ts";
 import { emptyScan, isSameStamp, type Scan, scanFolder, type ScannedFile, type ScanOptions } from "./scanFolder.ts";
 
 /** The key of notes that only carry contents. */
@@ -86,7 +86,7 @@ class NotedContents {
 function changesBetween(before: Scan, after: Scan): Required<Pick<FileNote, "changes" | "folders" | "leftOut">> {
   const paths = new Set([...before.files.keys(), ...after.files.keys()]);
   const changes: FileChange[] = [];
-  const leftOut: SkippedFile[] = [];
+  const leftOut: LeftOutFile[] = [];
   for (const path of paths) {
     const [was, is] = [before.files.get(path), after.files.get(path)];
     const reason = was?.leftOut ?? is?.leftOut;

@@ -1,7 +1,7 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import type { SkippedFile } from "../files/FileNote.ts";
+import type { LeftOutFile } from "../files/FileNote.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
@@ -152,7 +152,7 @@ export interface Scan {
 export const emptyScan: Scan = { files: new Map(), folders: new Set() };
 
 /** The files of a scan whose contents are not kept, with the reason. */
-export function skippedIn({ files }: Scan): readonly SkippedFile[] {
+export function leftOutOf({ files }: Scan): readonly LeftOutFile[] {
   return [...files].flatMap(([path, { leftOut }]) => (leftOut === undefined ? [] : [{ path, reason: leftOut }]));
 }
 

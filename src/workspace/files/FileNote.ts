@@ -8,14 +8,14 @@ export interface FileNote {
   /** Folders that were created for them, outermost first. Absent: none. */
   readonly folders?: readonly string[];
   /** Changed files whose content is not kept, with the reason. Absent: none. */
-  readonly leftOut?: readonly SkippedFile[];
+  readonly leftOut?: readonly LeftOutFile[];
   /** The id of a capture that begins; a note with the same `ended` follows, unless it was interrupted. */
   readonly began?: string;
   readonly ended?: string;
 }
 
 /** The changes that a rollback cannot revert. @param notes oldest first. */
-export function unknownIn(notes: readonly FileNote[]): readonly SkippedFile[] {
+export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   const ended = new Set(notes.map((note) => note.ended));
   const interrupted = notes.filter(({ began }) => began !== undefined && !ended.has(began));
   const reason = "may hold changes of a command that was interrupted";
@@ -26,7 +26,7 @@ export function unknownIn(notes: readonly FileNote[]): readonly SkippedFile[] {
 }
 
 /** A file whose content is not kept. */
-export interface SkippedFile {
+export interface LeftOutFile {
   readonly path: string;
   /** Completes a sentence that begins with the path. */
   readonly reason: string;
@@ -65,7 +65,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isLeftOut(value: unknown): value is SkippedFile {
+function isLeftOut(value: unknown): value is LeftOutFile {
   if (typeof value !== "object" || value === null) return false;
-  return isText((value as SkippedFile).path) && isText((value as SkippedFile).reason);
+  return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }

@@ -3,7 +3,7 @@ import { FileConflictError, type ConflictingFile } from "../../errors/workspace/
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
-import { fileNoteOf, unknownIn, type SkippedFile } from "../files/FileNote.ts";
+import { fileNoteOf, unknownIn, type LeftOutFile } from "../files/FileNote.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import {
@@ -41,7 +41,7 @@ export class FileRestore {
     /** Folders that the agent created, innermost first. */
     readonly folders: readonly string[];
     /** Changes that cannot be reverted. */
-    readonly unknown: readonly SkippedFile[];
+    readonly unknown: readonly LeftOutFile[];
   }> {
     const noted = notes.map(({ value }) => fileNoteOf(value)).reverse();
     const histories = fileHistories(noted.flatMap(({ changes }) => changes));
