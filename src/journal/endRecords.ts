@@ -22,12 +22,13 @@ export function endRecords(
   const runId = run?.run ?? state.runId;
   const begun = log.index.lanes.has(state.lane);
   const lane = begun ? state.lane : journal.nextLane++;
+  const { node, input, iteration } = checkpoint?.record ?? { node: "start", input: run?.input, iteration: 0 };
   const first: LaneRecord = { kind: "lane", lane, keep: "nothing" };
   const tombstone = checkpointAt(journal, lane, {
-    node: end.status === "completed" ? "finish" : (checkpoint?.record.node ?? "start"),
-    input: checkpoint ? checkpoint.record.input : run?.input,
+    node: end.status === "completed" ? "finish" : node,
+    input,
     visit: nextVisitOf(state),
-    iteration: checkpoint?.record.iteration ?? 0,
+    iteration,
     ...end,
   });
   journal.runs.set(runId, [tombstone.version, journal.position + 1]);

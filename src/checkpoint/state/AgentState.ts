@@ -114,15 +114,18 @@ export function foldTo(
   point?: CheckpointPoint,
   { originals = false }: { readonly originals?: boolean } = {},
 ): AgentState | undefined {
-  const lane = point?.record.lane ?? index.nextLane - 1;
-  const parts = partsTo(index, lane, point?.order ?? Infinity);
+  const { record, order } = point ?? { record: { lane: index.nextLane - 1 }, order: Infinity };
+  const { lane } = record;
+  const parts = partsTo(index, lane, order);
   if (parts === undefined) return undefined;
-  let state = newState();
-  for (const part of parts) state = withPart(state, part, index, originals);
-  const { latest } = index;
-  const checkpoint = point ?? (latest?.record.lane === lane ? latest : undefined);
+  const state = parts.reduce((before, part) => withPart(before, part, index, originals), newState());
+  const checkpoint = point ?? latestOn(index, lane);
   const runId = checkpoint?.runId ?? index.run?.run ?? "";
   return { ...state, lane, runId, run: index.runRecords.get(runId), checkpoint };
+}
+
+function latestOn({ latest }: LogProjection, lane: number): CheckpointPoint | undefined {
+  return latest?.record.lane === lane ? latest : undefined;
 }
 
 /** The records of one lane up to a point. */

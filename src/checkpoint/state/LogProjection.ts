@@ -267,18 +267,23 @@ export class LogProjection {
   }
 
   #addCheckpoint(record: CheckpointRecord, entry: Entry, order: number): void {
-    const { lane, version, id: given, status } = record;
+    const { lane, version, id: given } = record;
     const { generation, position } = entry;
-    const parent = this.#lastOfLane.get(lane) ?? this.lanes.get(lane)?.record.from;
-    const runId = this.lanes.get(lane)?.runId ?? this.run?.run ?? "";
+    const start = this.lanes.get(lane);
+    const parent = this.#lastOfLane.get(lane) ?? start?.record.from;
+    const runId = start?.runId ?? this.run?.run ?? "";
     const id = given ?? `${generation}-${version}`;
     this.#takeId(id);
     this.#addPoint({ id, generation, version, position, runId, parent, record, order });
     if (given !== undefined) this.named.set(given, [version, position]);
-    if (status !== undefined) this.runs.set(runId, [version, position]);
-    if (status === "cancelled") this.cancelled.add(runId);
+    this.#endRun(record, runId, position);
     const reverted = this.rollback?.calls.filter((call) => this.reverted.has(call));
     if (reverted) this.closedBy.set(version, reverted);
+  }
+
+  #endRun({ status, version }: CheckpointRecord, runId: string, position: number): void {
+    if (status !== undefined) this.runs.set(runId, [version, position]);
+    if (status === "cancelled") this.cancelled.add(runId);
   }
 
   #addPoint(point: CheckpointPoint): void {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -26,7 +27,15 @@ import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
 
-const defaultMaxCheckpointBytes = 5 * 1024 * 1024;
+const defaults = {
+  enableAutomaticPersistence: true,
+  triggers: [triggers.afterNode()],
+  participants: [],
+  inverseRetry: {},
+  onToolCallInDoubt: "ask",
+  maxCheckpointBytes: 5 * 1024 * 1024,
+  clock: systemClock,
+} as const;
 
 /** An agent definition and how it is made durable: what every durable operation needs to know. */
 export class PersistenceSetup {
@@ -59,21 +68,22 @@ export class PersistenceSetup {
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
+    const given = { ...defaults, ...withoutUndefined(config) };
     this.storage = logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
     this.log = this.storage.log;
-    this.automatic = config.enableAutomaticPersistence ?? true;
-    this.triggers = this.automatic ? (config.triggers ?? [triggers.afterNode()]) : [];
+    this.automatic = given.enableAutomaticPersistence;
+    this.triggers = this.automatic ? given.triggers : [];
     this.environment = config.environment;
     this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
-    this.participants = config.participants ?? [];
+    this.participants = given.participants;
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
-    this.inverseRetry = config.inverseRetry ?? {};
-    this.onToolCallInDoubt = config.onToolCallInDoubt ?? "ask";
-    this.maxCheckpointBytes = config.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
+    this.inverseRetry = given.inverseRetry;
+    this.onToolCallInDoubt = given.onToolCallInDoubt;
+    this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.trimming = config.trimming;
     this.retention = config.retention && fullRetention(config.retention);
     if (this.retention) assertPrunable(this.log, "Retention");
-    this.clock = config.clock ?? systemClock;
+    this.clock = given.clock;
     this.time = new CappedClock(this.clock);
     this.agentId = pipeline.agentId;
     this.graph = pipeline.graph;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";

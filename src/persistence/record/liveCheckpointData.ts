@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
@@ -55,9 +56,7 @@ export function liveCheckpointData({
     iteration: record.iteration,
     status: "in_progress",
     ...(record.visit && { visit: record.visit }),
-    ...(record.progress !== undefined && { progress: record.progress }),
-    ...(record.summary !== undefined && { progressSummary: record.summary }),
-    ...(record.trigger !== undefined && { trigger: record.trigger }),
+    ...withoutUndefined({ progress: record.progress, progressSummary: record.summary, trigger: record.trigger }),
     toolCalls,
     decisions: recorder.decisions.map(({ decision, reason, node, at }) => ({
       decision,

@@ -1,3 +1,4 @@
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
@@ -82,10 +83,14 @@ export function restoredRun(
   const { lane, run, opening, head = checkpoint, by } = options;
   const reader = log.reader(state);
   const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
+  const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
+    node: "start",
+    input: state.run?.input,
+  };
   const start: RunStart = {
-    nodeId: checkpoint?.record.node ?? "start",
-    input: reader.read(checkpoint ? checkpoint.record.input : state.run?.input),
-    ...(checkpoint?.record.unresolved && { unresolved: true }),
+    nodeId: node,
+    input: reader.read(input),
+    ...(unresolved && { unresolved: true }),
     state: seedOf(state, reader, Math.max(journal.nextNumber, index.nextNumber)),
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     isRecordedCall: (id) => recorded.has(id),

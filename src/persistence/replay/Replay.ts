@@ -33,15 +33,18 @@ export class Replay {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
     for (const [key, { visit, message, asked }] of state.answers)
       if (again(visit)) this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked });
-    for (const call of state.calls.values()) {
-      if (!again(call.visit) || !index.counts(call) || isMadeAgain(call.outcome)) continue;
-      this.#calls.set(call.call, call);
-      if (call.outcome?.output !== undefined) this.#outputs.set(call.call, reader.read(call.outcome.output));
-      const { ordinal, within, ...own } = call.intent ?? call.outcome ?? {};
-      if ("input" in own) this.#inputs.set(call.call, reader.read(own.input));
-      if (ordinal !== undefined) this.#placed.set(answerKey(call.visit, ordinal, within), call);
-    }
+    for (const call of state.calls.values())
+      if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome)) this.#addCall(call, reader);
     for (const note of state.notes) this.#addNote(note, reader);
+  }
+
+  #addCall(recorded: RecordedCall, reader: ValueReader): void {
+    const { call, visit, intent, outcome } = recorded;
+    this.#calls.set(call, recorded);
+    if (outcome?.output !== undefined) this.#outputs.set(call, reader.read(outcome.output));
+    const { ordinal, within, ...own } = intent ?? outcome ?? {};
+    if ("input" in own) this.#inputs.set(call, reader.read(own.input));
+    if (ordinal !== undefined) this.#placed.set(answerKey(visit, ordinal, within), recorded);
   }
 
   #addNote({ call = "", key, value }: NoteRecord, reader: ValueReader): void {

@@ -1,3 +1,4 @@
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
@@ -97,21 +98,28 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
     case "new":
       return begin(call, decision.keep, stored);
     case "abandon":
-      if (stored)
-        journal.append(endRecords(journal, stored, { status: "cancelled", reason: "abandoned for another run" }));
+      abandon(journal, stored);
       return beginAfterOther(call, decision.keep);
     case "finish_first": {
       const first = await start(call, await resumed(call, stored));
       if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId);
       return beginAfterOther(call, decision.keep);
     }
-    case "refuse_unfinished":
-      throw new UnfinishedRunError(agentId, decision.runId);
-    case "refuse_cancelled":
-      throw new RunNotOpenError("nothing_to_resume", agentId, `run ${JSON.stringify(decision.runId)} was canceled`);
-    case "refuse_nothing":
-      throw new RunNotOpenError("nothing_to_resume", agentId, "nothing is stored for it");
+    default:
+      throw refusal(decision, agentId);
   }
+}
+
+function abandon(journal: Journal, stored: StoredState | undefined): void {
+  if (stored) journal.append(endRecords(journal, stored, { status: "cancelled", reason: "abandoned for another run" }));
+}
+
+function refusal(decision: RunDecision, agentId: string): Error {
+  const runId = "runId" in decision ? decision.runId : "";
+  if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId);
+  const isCancelled = decision.kind === "refuse_cancelled";
+  const reason = isCancelled ? `run ${JSON.stringify(runId)} was canceled` : "nothing is stored for it";
+  return new RunNotOpenError("nothing_to_resume", agentId, reason);
 }
 
 /** @throws StatusChangedError */
@@ -136,13 +144,24 @@ function storedState({ head }: Journal): StoredState | undefined {
   return head?.state && { log: head.log, state: head.state };
 }
 
-function decide({ kind, options, input }: RunRequest, journal: Journal, stored: StoredState | undefined): RunDecision {
-  const { index } = journal.head?.log ?? {};
+function decide(request: RunRequest, journal: Journal, stored: StoredState | undefined): RunDecision {
+  const { kind, options } = request;
+  const facts = factsOf(request, journal.head?.log.index, stored);
+  // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
+  return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
+}
+
+function factsOf(
+  { kind, options, input }: RunRequest,
+  index: LogProjection | undefined,
+  stored: StoredState | undefined,
+): RunFacts {
   const runId = "runId" in options ? options.runId : undefined;
-  const ended = (run: string) => (index?.cancelled.has(run) ? "cancelled" : "completed");
-  const last = index?.run;
-  const facts: RunFacts = {
-    ...(index?.unfinished &&
+  if (!index) return {};
+  const ended = (run: string) => (index.cancelled.has(run) ? "cancelled" : "completed");
+  const last = index.run;
+  return {
+    ...(index.unfinished &&
       last && {
         unfinished: {
           runId: last.run,
@@ -150,11 +169,9 @@ function decide({ kind, options, input }: RunRequest, journal: Journal, stored: 
           waits: stored !== undefined && waits(index, stored.state),
         },
       }),
-    ...(runId !== undefined && index?.runs.has(runId) && { asked: ended(runId) }),
-    ...(last && index?.runs.has(last.run) && { last: { runId: last.run, status: ended(last.run) } }),
+    ...(runId !== undefined && index.runs.has(runId) && { asked: ended(runId) }),
+    ...(last && index.runs.has(last.run) && { last: { runId: last.run, status: ended(last.run) } }),
   };
-  // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
-  return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
 }
 
 async function resumed(call: DurableCall, stored: StoredState | undefined): Promise<RunRecorder> {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CrashModel, CrashOptions } from "./CrashModel.ts";
 import type { Mutation } from "./MutationTrace.ts";
 import { type Fill, sectorsOf, type WriteOutcome } from "./FileContent.ts";
@@ -9,10 +10,16 @@ export interface PowerLoss {
   readonly fates: readonly WriteOutcome[];
 }
 
+const defaults = {
+  models: ["amnesia", "metadata first", "data first", "weak"],
+  exhaustiveUpTo: 80,
+  samples: 40,
+  seed: 1,
+} as const;
+
 /** What a loss of power may leave of mutations that were not durable. */
 export function* powerLossOutcomes(mutations: readonly Mutation[], options: CrashOptions): Generator<PowerLoss> {
-  const { models = ["amnesia", "metadata first", "data first", "weak"] } = options;
-  const { exhaustiveUpTo = 80, samples = 40, seed = 1 } = options;
+  const { models, exhaustiveUpTo, samples, seed } = { ...defaults, ...withoutUndefined(options) };
   const isWrite = ({ kind }: Mutation) => kind === "write";
   if (models.includes("amnesia")) yield { model: "amnesia", fates: mutations.map(() => "lost") };
   if (mutations.length === 0) return;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { persistence, tool, type AgentContext } from "agent-persistence";
-import {
-  type DescribedStep,
-  type ParticipantContext,
-  type ParticipantPlan,
-  type ParticipantRequest,
-  type RollbackParticipant,
-  type StepRequest,
+import type {
+  DescribedStep,
+  ParticipantContext,
+  ParticipantPlan,
+  ParticipantRequest,
+  RollbackParticipant,
+  StepRequest,
 } from "agent-persistence/feature";
 import { z } from "zod";
 

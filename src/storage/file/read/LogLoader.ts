@@ -78,23 +78,28 @@ export class LogLoader {
     voids: readonly Segment[],
     needsOlder: (part: LogPart) => boolean,
   ): Promise<LoadedLog | number> {
-    const { from = 0, base = [] } = newest.open ?? {};
+    const { from, base } = newest.open ?? { from: 0, base: [] };
     const parts = partsOf(newest);
     if (voids.length > 0) this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
     const dropped = this.#droppedAt(newest);
     if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true };
     let needed = [...parts].reverse().every(needsOlder);
     for (const [generation, length] of needed ? [...base].reverse() : []) {
-      const segment = await this.segment(generation);
-      if (segment === undefined) return generation;
-      if (segment.bytes.length < length)
-        throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
-      const older = partsOf(segment, length);
+      const older = await this.#listedParts(generation, length);
+      if (older === undefined) return generation;
       parts.unshift(...older);
       needed = older.reverse().every(needsOlder);
       if (!needed) return { from, newest, dropped, parts, complete: generation === base[0]?.[0] };
     }
     return { from, newest, dropped, parts, complete: needed || base.length === 0 };
+  }
+
+  /** The parts of a segment that a newer one lists; `undefined` when the segment is gone. */
+  async #listedParts(generation: number, length: number): Promise<LogPart[] | undefined> {
+    const segment = await this.segment(generation);
+    if (segment && segment.bytes.length < length)
+      throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
+    return segment && partsOf(segment, length);
   }
 
   #endOf(parts: readonly LogPart[]): number | undefined {
