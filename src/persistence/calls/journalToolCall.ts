@@ -13,19 +13,19 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { discardReplay } from "./discardReplay.ts";
-import { type CallEnd, recordEnd, resolveOnReplay, shownCall } from "./resolveOnReplay.ts";
+import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
 /**
- * A tool call of a durable run: one that ended before is not run again; one with a side effect is recorded before it
- * begins and after it ended. What follows from an outcome comes later in the same log, so it is not waited for.
+ * A tool call of a durable run. One that has ended is not repeated; one with a side effect is recorded before it begins and
+ * after it ends. The outcome is not awaited: everything that depends on it comes later in the same log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
   const known = recorder.performed.get(toolCallId);
-  // One id is one call: a message that is executed twice gets the same outcomes.
+  // One id is one call: executing a message twice gives the same outcomes.
   if (known) return known;
   const performing = replayOrPerform(recorder, event, next);
   recorder.performed.set(toolCallId, performing);
@@ -49,7 +49,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   if (end && !(end.outcome.lost && repeatable)) return replay(recorder, recorded.call, end, event);
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
-  // What follows stands on the line of now, which may be another than the one where the call began.
+  // The rest is recorded on the current lane, which may not be the one where the call began.
   const facts = { ...(recorded.intent ?? intentOf(recorder, known)), lane: recorder.lane };
   if (recorded.outcome?.retry) await begin(recorder, facts);
   else await recorder.answersDurable;
@@ -60,7 +60,7 @@ function saveBefore(recorder: RunRecorder, { context, tool, input }: ToolCallEve
   return saveIfDue(recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
-/** The answer that asked for a call, and the intent of one with an effect, are durable before it begins. */
+/** The model's answer, and the intent of a call with an effect, are durable before the call begins. */
 async function begin(recorder: RunRecorder, facts: IntentRecord): Promise<void> {
   if (facts.effect === "none") return recorder.answersDurable;
   recorder.journal.append([facts]);
@@ -71,7 +71,7 @@ interface Performance {
   readonly facts: IntentRecord;
   readonly event: ToolCallEvent;
   readonly next: Next;
-  /** True when the call began before, and may have had its effect then. */
+  /** True if the call began in an earlier process and may have had its effect there. */
   readonly again?: boolean;
 }
 
@@ -96,45 +96,41 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   }
 }
 
-/** A call that was cut short by an abort has no outcome: it may or may not have had its effect. */
-function recordError(recorder: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
+/** A call that an abort interrupted has no outcome: it may or may not have had its effect. */
+function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
-    recordEnd(
-      recorder,
-      facts,
-      { error: { message: reason } },
-      { ...shownCall(facts, event.input), status: "failed", error: reason },
-    );
+    recordEnd(recorder, facts, { error: { message: reason } }, { input, status: "failed", error: reason });
   }
-  // Without an effect there is no intent to take back.
+  // A call without an effect has no intent that would have to be resolved.
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
     recordEnd(recorder, facts, { unstarted: true });
 }
 
-/** @returns the output as everybody after gets it. */
-function recordOutcome(recorder: RunRecorder, facts: IntentRecord, event: ToolCallEvent, given: unknown): unknown {
+/** @returns the output as the node and every replay get it. */
+function recordOutcome(
+  recorder: RunRecorder,
+  facts: IntentRecord,
+  { tool, input }: ToolCallEvent,
+  given: unknown,
+): unknown {
   const { writer } = recorder.journal;
-  const subject = `the output of tool "${event.tool.name}"`;
+  const subject = `the output of tool "${tool.name}"`;
   try {
     const output = frozenCopy(given);
     const slot = writer.value(output, subject);
-    recordEnd(recorder, facts, { output: slot }, { ...shownCall(facts, event.input), status: "succeeded", output });
+    recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
     writer.noteOutcome(facts.call, output);
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
-    // The effect has happened: that much is recorded, so that it can be rolled back and is not repeated.
+    // The effect has happened. Recording that much allows a rollback and prevents a repetition.
     const refusal =
       error instanceof NotSerializableError
         ? error
         : new NotSerializableError(subject, "", `cannot be copied: ${reasonOf(error)}`);
-    recordEnd(
-      recorder,
-      facts,
-      { lost: { path: refusal.path, reason: refusal.reason } },
-      { ...shownCall(facts, event.input), status: "lost" },
-    );
+    const { path, reason } = refusal;
+    recordEnd(recorder, facts, { lost: { path, reason } }, { input, status: "lost" });
     throw refusal;
   }
 }
@@ -159,7 +155,7 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   };
 }
 
-/** What is recorded of a call; `undefined` when nothing is, or something else and the visit goes on afresh. */
+/** The record of a call; `undefined` if there is none, or if it differs and the visit's replay was discarded. */
 function recordedCall(recorder: RunRecorder, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;
   const { origin, tool, context, input } = event;
@@ -174,7 +170,7 @@ function recordedCall(recorder: RunRecorder, event: ToolCallEvent): RecordedCall
   return undefined;
 }
 
-/** `undefined` for a call in doubt, and for one that was settled to be made again. */
+/** `undefined` for a call in doubt, and for one that was resolved to be repeated. */
 function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): CallEnd | undefined {
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }

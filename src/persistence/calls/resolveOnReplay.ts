@@ -7,14 +7,14 @@ import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallInDoub
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
-/** How a call ended, with its output when it has one. */
+/** How a call ended, with its output if it has one. */
 export interface CallEnd {
   readonly outcome: OutcomeRecord;
   readonly output?: unknown;
 }
 
 /**
- * What a call comes to that began before a crash and whose end is not recorded; `undefined` when it is to be made again.
+ * The end of a call that began before a crash and has no recorded end; `undefined` if it is to be repeated.
  *
  * @throws ToolCallInDoubtError when a person has to decide.
  */
@@ -24,26 +24,19 @@ export async function resolveOnReplay(
   { tool, input, context }: ToolCallEvent,
 ): Promise<CallEnd | undefined> {
   if (!intent || outcome?.retry) return undefined;
+  const { setup, journal, lane } = recorder;
   const { agentId, nodeId, signal } = context;
-  const call = { agentId, toolCallId, toolName: tool.name, nodeId, effect: recorder.setup.effectOf(tool), input };
-  const { settlement, by } = await askWhatHappened(call, { tool, choice: recorder.setup.onToolCallInDoubt, signal });
-  if (settlement === "retry" || settlement === "not-done") return undefined;
-  return recordSettlement(recorder, { ...intent, lane: recorder.lane }, input, frozenCopy(settlement), by);
-}
-
-function recordSettlement(
-  recorder: RunRecorder,
-  facts: IntentRecord,
-  input: unknown,
-  settlement: Exclude<ToolCallSettlement, "retry">,
-  by: "probe" | "handler",
-): CallEnd {
-  const end = settledOutcome(settlement, by, facts.tool, recorder.journal.writer);
-  recordEnd(recorder, facts, end, { ...shownCall(facts, input), ...shownEnd(settlement) });
-  const { lane, visit, call } = facts;
+  const asked = { agentId, toolCallId, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
+  const answer = await askWhatHappened(asked, { tool, choice: setup.onToolCallInDoubt, signal });
+  if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
+  const settlement = frozenCopy(answer.settlement);
+  const end = settledOutcome(settlement, answer.by, intent.tool, journal.writer);
+  const shown = shownEnd(settlement);
+  recordEnd(recorder, { ...intent, lane }, end, { input, ...shown });
+  const { visit, call } = intent;
   return {
     outcome: { kind: "outcome", lane, visit, call, ...end },
-    ...(typeof settlement === "object" && "output" in settlement && { output: settlement.output }),
+    ...("output" in shown && { output: shown.output }),
   };
 }
 
@@ -55,28 +48,18 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/** Appends how a call ended. A call without effect has no intent, so that its outcome says what an intent would have. */
+/** Appends how a call ended. A call without an effect has no intent, so its outcome also carries the fields of an intent. */
 export function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,
   end: Partial<OutcomeRecord>,
-  call?: CheckpointToolCall,
+  shown?: Pick<CheckpointToolCall, "input" | "status" | "output" | "error">,
 ): void {
   if (recorder.movedCalls.has(facts.call)) return;
-  const { kind: _kind, ...unsaid } = facts;
-  const { lane, visit, call: id } = facts;
-  const outcome: OutcomeRecord =
-    facts.effect === "none"
-      ? { ...unsaid, kind: "outcome", ...end }
-      : { kind: "outcome", lane, visit, call: id, ...end };
-  recorder.journal.append([outcome]);
-  if (call) recorder.endedCalls.push(call);
-}
-
-/** A call as a checkpoint shows it, but for how it ended. */
-export function shownCall(
-  { call, tool, effect }: IntentRecord,
-  input: unknown,
-): Pick<CheckpointToolCall, "toolCallId" | "toolName" | "effect" | "input"> {
-  return { toolCallId: call, toolName: tool, effect, input };
+  const { kind: _kind, ...fields } = facts;
+  const { lane, visit, call, tool, effect } = facts;
+  recorder.journal.append([
+    effect === "none" ? { ...fields, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
+  ]);
+  if (shown) recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, ...shown });
 }
