@@ -14,25 +14,16 @@ export function checkNewCheckpoint(
   const { agentId, nextVersion, keeps } = journal;
   const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
   if (problem) throw new InvalidInputError("new checkpoint", [problem]);
+  const conflict = (reason: string) =>
+    new AlreadyExistsError("checkpoint_exists", agentId, checkpointId ?? `version ${version}`, reason);
   if (checkpointId !== undefined && named.has(checkpointId))
-    throw new AlreadyExistsError(
-      "checkpoint_exists",
-      agentId,
-      checkpointId,
-      "this run already has a checkpoint with this id. In a loop, number the ids",
-    );
+    throw conflict("this run already has a checkpoint with this id. In a loop, number the ids");
   if (checkpointId !== undefined && keeps === "checkpoints" && journal.named.has(checkpointId))
-    throw new AlreadyExistsError(
-      "checkpoint_exists",
-      agentId,
-      checkpointId,
+    throw conflict(
       "the agent already has a checkpoint with this id, and a storage of three methods keeps it permanently. Include the run's id in the new id",
     );
   if (version !== 0 && version < nextVersion)
-    throw new AlreadyExistsError(
-      "checkpoint_exists",
-      agentId,
-      checkpointId ?? `version ${version}`,
+    throw conflict(
       `version ${version} is not above the last, ${nextVersion - 1}. Leave the version out to get the next one`,
     );
 }

@@ -1,6 +1,7 @@
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ContentPart, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 type CallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
@@ -8,8 +9,8 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 const noResult = "There is no result: the run that asked for this call was ended.";
 
 /**
- * What answers the calls at the end of a history that a run left open when it was ended, so that another run can continue
- * it: models refuse a history with calls that nobody answered. `undefined`: none is open.
+ * Results for the calls that an ended run left open at the end of its history, so that another run can continue it: models
+ * refuse a history with unanswered calls. `undefined`: no call is open.
  */
 export function missingToolResults(
   messages: readonly Message[],
@@ -17,10 +18,11 @@ export function missingToolResults(
   reader: ValueReader,
 ): ToolMessage | undefined {
   const asked = messages.findLastIndex(({ role }) => role !== "tool");
-  const answered = new Set(messages.slice(asked + 1).flatMap((message) => partsOf(message, "tool-result").map(idOf)));
+  const results = messages.slice(asked + 1).flatMap((message) => partsOf(message, "tool-result"));
+  const answered = new Set(results.map(({ toolCallId }) => toolCallId));
   const open = partsOf(messages[asked], "tool-call").filter((part) => !answered.has(part.toolCallId));
   if (open.length === 0) return undefined;
-  return { role: "tool", content: open.map((part) => ({ ...resultOf(part), ...endOf(part, calls, reader) })) };
+  return { role: "tool", content: open.map((part) => resultOf(part, calls, reader)) };
 }
 
 function partsOf<Type extends ContentPart["type"]>(
@@ -31,23 +33,12 @@ function partsOf<Type extends ContentPart["type"]>(
   return message.content.filter((part): part is Extract<ContentPart, { type: Type }> => part.type === type);
 }
 
-function idOf({ toolCallId }: ResultPart): string {
-  return toolCallId;
-}
-
-function resultOf({ toolCallId, providerToolCallId, toolName }: CallPart): Omit<ResultPart, "output"> {
-  const provider = providerToolCallId === undefined ? {} : { providerToolCallId };
-  return { type: "tool-result", toolCallId, ...provider, toolName };
-}
-
 /** A call that ended before its run did has its own result. */
-function endOf(
-  { toolCallId }: CallPart,
-  calls: AgentState["calls"],
-  reader: ValueReader,
-): Pick<ResultPart, "output" | "isError"> {
+function resultOf(call: CallPart, calls: AgentState["calls"], reader: ValueReader): ResultPart {
+  const { toolCallId, providerToolCallId, toolName } = call;
+  const part = withoutUndefined({ type: "tool-result", toolCallId, providerToolCallId, toolName } as const);
   const outcome = calls.get(toolCallId)?.outcome;
-  if (outcome?.error) return { output: outcome.error.message, isError: true };
-  if (outcome?.output !== undefined) return { output: reader.read(outcome.output) };
-  return { output: noResult, isError: true };
+  if (outcome?.error) return { ...part, output: outcome.error.message, isError: true };
+  if (outcome?.output !== undefined) return { ...part, output: reader.read(outcome.output) };
+  return { ...part, output: noResult, isError: true };
 }

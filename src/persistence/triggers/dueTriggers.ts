@@ -1,20 +1,12 @@
 import type { CheckpointTrigger, TriggerMoment, TriggerPriority } from "./CheckpointTrigger.ts";
 
-/** What the triggers of an agent say of one moment. */
-export interface DueTriggers {
-  /** The one that the checkpoint is named after: the first of the highest priority; `undefined` when none is due. */
-  readonly due: CheckpointTrigger | undefined;
-  /** Due as well: one checkpoint does for all. */
-  readonly merged: readonly CheckpointTrigger[];
-  readonly unchanged: readonly CheckpointTrigger[];
-  /** Threw. They count as due: a checkpoint too many is better than one too few. */
-  readonly failed: readonly { readonly trigger: CheckpointTrigger; readonly error: unknown }[];
-}
-
 const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
 
-/** Asks every trigger once. */
-export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment): DueTriggers {
+/**
+ * Asks every trigger once. `due`, the first of the highest priority, names the checkpoint, which serves the `merged` as
+ * well. One that threw counts as due: an extra checkpoint is better than a missing one.
+ */
+export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment) {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];
   const merged: CheckpointTrigger[] = [];
   const unchanged: CheckpointTrigger[] = [];
