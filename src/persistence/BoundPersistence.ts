@@ -74,7 +74,7 @@ export class BoundPersistence implements RunPersistence {
     const record = beginning
       ? await recorder.saveBeginning(run, [visit.base, visit.ordinal], plan)
       : await recorder.saveWithin(run, plan);
-    return liveCheckpointData({ recorder, run, record, input, parentId, first, toolCalls, fileChanges, beginning });
+    return liveCheckpointData(recorder, run, record, { input, parentId, first, toolCalls, fileChanges, beginning });
   }
 
   async rollbackToCheckpoint(checkpointId: string, options: RollbackOptions = {}): Promise<RollbackReport> {

@@ -23,68 +23,66 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
-  /** Where checkpoints go: any provider, whatever its filter. Default: `NoPersistenceStorageProvider`, which keeps nothing. */
+  /** Where checkpoints are stored. Default: `NoPersistenceStorageProvider`, which stores nothing. */
   readonly storage?: PersistenceStorageProvider | undefined;
   /**
-   * A checkpoint of the input before the first node and of the state after each node, durable before the next starts.
-   * Default true. When false only asked-for checkpoints are made; tool calls and the end of a run are still recorded.
+   * Saves the input before the first node and the state after each node, durable before the next node starts. Default true.
+   * If false, only `createCheckpoint` makes checkpoints; tool calls and the end of a run are still recorded.
    */
   readonly enableAutomaticPersistence?: boolean | undefined;
   /**
-   * When checkpoints are made between the start and the end of a run. What happens at one moment makes one checkpoint,
-   * named after the trigger of the highest priority. Default `[afterNode()]`. None is asked when
-   * `enableAutomaticPersistence` is false.
+   * When to make checkpoints between the start and the end of a run. Triggers due at the same moment make one checkpoint,
+   * named after the one of the highest priority. Default `[triggers.afterNode()]`. Ignored if `enableAutomaticPersistence`
+   * is false.
    */
   readonly triggers?: readonly CheckpointTrigger[] | undefined;
-  /** What takes back the effects of tools when an agent is rolled back. Default: nothing does. */
+  /** The inverses that undo the effects of tools in a rollback. Default: none. */
   readonly rollbackToolRegistry?: RollbackToolRegistry | undefined;
   /**
-   * What goes back together with the agent when it is rolled back, such as its files. Needs a storage with a log.
-   * Default: nothing.
+   * What is rolled back together with the agent, such as its files. Requires a storage with a log. Default: nothing.
    */
   readonly participants?: readonly RollbackParticipant[] | undefined;
   /**
-   * What becomes of a call that began and has no recorded end, when its tool is neither `none` nor `idempotent` and its
-   * `probe` does not know. Default `"ask"`: the run stops with ToolCallInDoubtError.
+   * What to do about a call that began and has no recorded end, if its tool's effect is neither `none` nor `idempotent` and
+   * its `probe` does not know. Default `"ask"`: the run rejects with `ToolCallInDoubtError`.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /** How often an inverse is tried before a rollback stops at it. Default: 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
-   * How long a move, and a run whose signal is aborted, waits for what is in flight after aborting it, in milliseconds.
-   * A tool call that has not ended then is in doubt. Default 5,000.
+   * How long a move, or a run whose signal is aborted, waits for work in flight after aborting it, in milliseconds. A tool
+   * call that has not ended by then is in doubt. Default 5,000.
    */
   readonly abortGraceMs?: number | undefined;
-  /** Is told what happens to the agents, in order, after it is durable. It is not waited for. Default: nobody is told. */
+  /** Gets the events of all agents, in order, once they are durable. Not awaited. Default: no listener. */
   readonly onEvent?: PersistenceListener | undefined;
   /**
-   * Gets what `onEvent` throws or rejects with; nothing else comes of it. Default: a warning of the process, of type
-   * `AgentPersistenceWarning`.
+   * Gets the errors of `onEvent`; they have no other effect. Default: a process warning of type `AgentPersistenceWarning`.
    */
   readonly onListenerError?: ListenerErrorHandler | undefined;
   /**
-   * How much one checkpoint may add to the storage, in bytes of JSON before compression: what is new with it, and not what
-   * it refers to. Default 5,242,880. A larger one is refused with `CheckpointTooLargeError`.
+   * The most that one checkpoint may add to the storage, in bytes of JSON before compression; values that are already stored
+   * do not count. Default 5,242,880. A larger one is refused with `CheckpointTooLargeError`.
    */
   readonly maxCheckpointBytes?: number | undefined;
-  /** Keeps the live history short at the end of each node; what is taken out stays in the log. Default: nothing is trimmed. */
+  /** Trims the live history at the end of each node; the log keeps everything. Default: no trimming. */
   readonly trimming?: TrimmingPolicy | undefined;
   /**
-   * What `context.require` is held against: the files' hashes and the working directory are recorded with each checkpoint,
-   * and `validateCheckpoint` and `recoverTask` look at them. Default: nothing is recorded or looked at.
+   * Where `context.require` looks: file hashes and the working directory are recorded with each checkpoint, and
+   * `validateCheckpoint` and `recoverTask` compare them. Default: nothing is recorded or compared.
    */
   readonly environment?: Environment | undefined;
   /**
-   * What is thrown away. An agent is pruned at the end of a completed run once enough has come, and all agents by `persistence(agent).prune()`. Default:
-   * nothing is thrown away but by that call. A storage of three methods can throw nothing away, so that `install` fails
-   * with `PruningNotSupportedError`.
+   * Which checkpoints and finished agents to delete. An agent is pruned when a run completes and enough checkpoints have
+   * accumulated; `persistence(agent).prune()` prunes all agents. Default: only that call deletes anything. A storage of three
+   * methods cannot delete, so `install` throws `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
-  /** Default: the machine's. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** What events say of checkpoints that no configured trigger asked for. */
+/** Names that events use for checkpoints without a configured trigger. */
 const takenNames = [
   "run_started",
   "after_node",

@@ -37,7 +37,7 @@ const defaults = {
   clock: systemClock,
 } as const;
 
-/** An agent definition and how it is made durable: what every durable operation needs to know. */
+/** An agent definition with its persistence configuration, defaults applied. */
 export class PersistenceSetup {
   readonly storage: LogStorage;
   readonly log: RecordLog;
@@ -46,13 +46,13 @@ export class PersistenceSetup {
   readonly environment: Environment | undefined;
   readonly registry: RollbackToolRegistry;
   readonly participants: readonly RollbackParticipant[];
-  /** The tools whose effects participants take back. */
+  /** The tools whose effects participants undo. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
   readonly trimming: TrimmingPolicy | undefined;
   readonly inverseRetry: InverseRetry;
-  /** `undefined`: nothing is pruned but by call. */
+  /** `undefined`: only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
   readonly time: CappedClock;
   readonly clock: Clock;
@@ -115,7 +115,7 @@ export class PersistenceSetup {
   }
 }
 
-/** A provider of three methods keeps no notes, so nothing could be taken back with it. */
+/** A provider of three methods keeps no notes, so participants could not roll back. */
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
@@ -130,7 +130,7 @@ function wrongParticipants(expected: string): InvalidInputError {
   ]);
 }
 
-/** What nobody listens for and has to be known all the same. */
+/** Failures that must be seen even without a listener. */
 function warnOfFailure(event: EventBody): void {
   const agent = `agent ${JSON.stringify(event.agentId)}`;
   if (event.kind === "trigger_failed")
@@ -138,15 +138,12 @@ function warnOfFailure(event: EventBody): void {
   if (event.kind === "pruning_failed") warn(event.kind, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
 }
 
-/** Three methods cannot remove anything, and whoever asks for it has to know. Where nothing is kept, all is gone anyway. */
+/** Three methods cannot delete. A storage that keeps nothing has nothing to delete, and is not refused. */
 export function assertPrunable({ capabilities }: RecordLog, operation: string): void {
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }
 
-/**
- * The time of day as far as this process can vouch for it: a clock that is set forward while it runs does not make
- * anything old.
- */
+/** Wall-clock time capped by the monotonic clock: setting the clock forward cannot make data look expired. */
 export class CappedClock {
   readonly #clock: Clock;
   readonly #start: { readonly now: number; readonly monotonic: number };
@@ -163,13 +160,10 @@ export class CappedClock {
   }
 }
 
-/** More requests than this are not remembered; the oldest go first. */
+/** The most request schemas to remember; the oldest are forgotten first. */
 const kept = 1_000;
 
-/**
- * The schemas of requests that nodes of this process made. They judge an answer that is given here as the node will; in
- * another process there is what JSON Schema can say.
- */
+/** The schemas of requests made in this process: they check an answer as the node will. Other processes have JSON Schema. */
 export class RequestSchemas {
   readonly #schemas = new Map<string, z.ZodType>();
 

@@ -3,25 +3,24 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
-/** What is thrown away, and when. Agents that are queued, paused or waiting are never touched. */
+/** What to delete, and when. Agents that are queued, paused or waiting are never deleted or pruned. */
 export interface RetentionPolicy {
-  /** A completed or cancelled agent is dropped whole so many days after its end. Default 7; `Infinity`: never. */
+  /** Days after its end at which a completed or canceled agent is deleted. Default 7; `Infinity`: never. */
   readonly completedDays?: number | undefined;
-  /** An agent that has failed is dropped whole so many days afterwards. Default 30; `Infinity`: never. */
+  /** Days after its failure at which a failed agent is deleted. Default 30; `Infinity`: never. */
   readonly failedDays?: number | undefined;
   /**
-   * Above this number of checkpoints only the first, the last and every 5th are kept; where those are still too many every
-   * 25th, then 125th. Ends of runs, checkpoints with a given id, the first of a run that has not ended and those that a line
-   * begins from are kept beside them.
+   * Above this number of checkpoints only the first, the last and every 5th are kept; if those are still too many, every
+   * 25th, then every 125th. Also kept: ends of runs, checkpoints with an id of yours, the first of an unfinished run, and
+   * checkpoints from which a lane begins.
    * Default 20; `Infinity`: all.
    */
   readonly maxCheckpoints?: number | undefined;
 }
 
-/** A policy with nothing left open. */
+/** A policy with its defaults. */
 export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: number };
 
-/** What holds where a policy says nothing. */
 export const defaultRetention: FullRetentionPolicy = { completedDays: 7, failedDays: 30, maxCheckpoints: 20 };
 
 export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
@@ -30,7 +29,7 @@ export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
   maxCheckpoints: numberFrom(2).optional(),
 });
 
-/** The policy with its defaults. @throws InvalidInputError when a number cannot be meant. */
+/** The policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
   checkSchema(retentionPolicySchema, policy, "retention policy");
   const {

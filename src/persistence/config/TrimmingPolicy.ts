@@ -10,24 +10,24 @@ export type OlderContent =
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
 /**
- * Gives the text that stands for older content from now on. It is waited for at the end of a node. When it throws, what it
- * was given stays as it is and is given to it again at the end of the next node.
+ * Returns the summary that replaces older content. Awaited at the end of each node. If it throws, the content is kept and
+ * tried again after the next node.
  */
 export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },
 ) => string | PromiseLike<string>;
 
-/** How a live history is kept short. What is taken out of it stays in the log. */
+/** How a live history is kept short. The log keeps everything. */
 export interface TrimmingPolicy {
-  /** How many of the newest tool outputs stay as they are; each older one is summarized once. Default 5. */
+  /** How many of the newest tool outputs are kept; each older one is summarized once. Default 5. */
   readonly toolOutputs?: number | undefined;
   /**
-   * How many of the newest messages stay as they are; all older ones become one message of the user's role. System messages
-   * stay and are not counted, and a call is never parted from its result. Default 50.
+   * How many of the newest messages are kept; all older ones become one message of the user's role. System messages are
+   * kept and not counted; a call is never separated from its result. Default 50.
    */
   readonly messages?: number | undefined;
-  /** Default: a plain one that keeps the beginning of each text. */
+  /** Default: keeps the beginning of each text. */
   readonly summarize?: Summarizer | undefined;
 }
 

@@ -4,25 +4,25 @@ import type { Node } from "../../agent/strategy/Strategy.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What a checkpoint made by hand says. */
+/** Options of `createCheckpoint`. */
 export interface CreateCheckpointOptions<Input> {
-  /** The context it is made in. Default: the one that this object is bound to. */
+  /** The context to make it in. Default: the one that this object is bound to. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * The node that runs next, with the history and storage of this moment. Absent: the node that runs now, with the
-   * input, history and storage that it began with; what it did since is replayed.
+   * The node that runs next, with the current history and storage. Absent: the node that runs now, with the input, history
+   * and storage that it began with; its calls since are replayed.
    */
   readonly nodeId?: string | Node<Input> | undefined;
-  /** What that node gets. May be left out for the node that runs now: its own input. */
+  /** The input of that node. Default for the node that runs now: its own input. */
   readonly lastInput?: NoInfer<Input>;
-  /** What `lastInput` is; it is checked, and kept as JSON Schema. */
+  /** Checks `lastInput`; stored as JSON Schema. */
   readonly lastInputType?: z.ZodType<Input> | undefined;
   /**
-   * 1 to 256 characters; not of the form `<number>-<number>`, which is given to checkpoints without one. A node that runs
-   * again gets the checkpoint that it made under this id.
+   * 1 to 256 characters; not of the form `<number>-<number>`, which checkpoints without an id get. A node that runs again
+   * gets the checkpoint that it made with this id.
    */
   readonly checkpointId?: string | undefined;
-  /** Above that of every checkpoint before. Absent or 0: the next. */
+  /** Must be above the version of every earlier checkpoint. Absent or 0: the next. */
   readonly version?: number | undefined;
 }
 

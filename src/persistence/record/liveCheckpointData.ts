@@ -7,33 +7,23 @@ import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-export interface LiveCheckpoint {
-  readonly recorder: RunRecorder;
-  readonly run: AgentRun;
-  readonly record: CheckpointRecord;
-  readonly input: unknown;
-  readonly parentId: string | undefined;
-  /** True for the first checkpoint of its run. */
-  readonly first: boolean;
-  readonly toolCalls: readonly CheckpointToolCall[];
-  readonly fileChanges: readonly FileChange[];
-  /** True: the state at the beginning of the current visit; false: that of this moment. */
-  readonly beginning: boolean;
-}
-
-/** A checkpoint that was just saved, from what the run has at hand: nothing is read back. Its checksum is known to readers. */
-export function liveCheckpointData({
-  recorder,
-  run,
-  record,
-  input,
-  parentId,
-  first,
-  toolCalls,
-  fileChanges,
-  beginning,
-}: LiveCheckpoint): AgentCheckpointData {
-  const { state } = run;
+/** A checkpoint that was just saved, built from the running state without reading it back. Only readers know its checksum. */
+export function liveCheckpointData(
+  recorder: RunRecorder,
+  { state }: AgentRun,
+  record: CheckpointRecord,
+  saved: {
+    readonly input: unknown;
+    readonly parentId: string | undefined;
+    /** True for the first checkpoint of its run. */
+    readonly first: boolean;
+    readonly toolCalls: readonly CheckpointToolCall[];
+    readonly fileChanges: readonly FileChange[];
+    /** True: the state at the beginning of the current visit; false: that of this moment. */
+    readonly beginning: boolean;
+  },
+): AgentCheckpointData {
+  const { input, parentId, first, toolCalls, fileChanges, beginning } = saved;
   const { model, parameters, tools } = state.settings;
   const { workingDirectory: directory, ...required } = state.requirements;
   return Object.freeze({
