@@ -27,8 +27,8 @@ export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
 export type { TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
 export { diskUsage } from "./task/retention/RetentionSchedule.ts";
 export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
-export { recoverTask } from "./task/recovery/recoverTask.ts";
-export { recoverTasks, type RecoveryOutcome } from "./task/recovery/recoverTask.ts";
+export { recoverTask } from "./task/recovery/Recovery.ts";
+export { recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
 export type {
   RecoverAllOptions,
   RecoverOptions,

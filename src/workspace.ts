@@ -12,7 +12,7 @@ export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export { FileAccessError } from "./errors/workspace/FileAccessError.ts";
 export { FileConflictError, type ConflictingFile } from "./errors/workspace/FileConflictError.ts";
 export type { FileOperation } from "./workspace/reservations/LockState.ts";
-export type { Reservation, ReservedFile } from "./workspace/reservations/Reservation.ts";
+export type { Reservation, ReservedFile } from "./workspace/reservations/LockState.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
 export type { ContentConflict } from "./workspace/conflicts/ConflictResolver.ts";
 export {
@@ -31,7 +31,7 @@ export {
 export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
 export type { LeftOutFile } from "./workspace/files/FileNote.ts";
 export type { DriftReport } from "./workspace/drift/DriftReport.ts";
-export { driftResponse, type DriftResponse } from "./workspace/drift/driftResponse.ts";
+export { driftResponse, type DriftResponse } from "./workspace/drift/DriftReport.ts";
 export type { DriftSeverity } from "./workspace/drift/DriftReport.ts";
 export {
   Drift,
@@ -40,7 +40,7 @@ export {
   type DriftWatch,
   type DriftWatchConfig,
 } from "./workspace/watch/DriftWatch.ts";
-export { recommendRestart, type RestartAdvice } from "./workspace/drift/driftResponse.ts";
+export { recommendRestart, type RestartAdvice } from "./workspace/drift/DriftReport.ts";
 export {
   versionTrackerKey,
   type DriftEvent,

@@ -15,8 +15,7 @@ import type {
 } from "../journal/RollbackParticipant.ts";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
-import { IgnoreRules } from "./capture/IgnoreRules.ts";
-import { leftOutOf } from "./capture/scanFolder.ts";
+import { IgnoreRules, leftOutOf } from "./capture/scanFolder.ts";
 import type { LeftOutFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
@@ -24,8 +23,7 @@ import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
-import { FileRestore, type ConflictHandler } from "./restore/FileRestore.ts";
-import { describeRestoreStep, restoreStepOf } from "./restore/settleConflict.ts";
+import { type ConflictHandler, describeRestoreStep, FileRestore, restoreStepOf } from "./restore/FileRestore.ts";
 import { fileTools } from "./tools/fileTools.ts";
 
 const defaultMaximumFileBytes = 10 * 1024 * 1024;

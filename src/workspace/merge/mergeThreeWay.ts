@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { Chunk, Span } from "./Chunk.ts";
 import {
+  type Chunk,
   type ConflictRegion,
   type ConflictSide,
   eachVersion,
   type MergeResult,
   type MergeVersions,
+  type Span,
 } from "./MergeResult.ts";
 import { mergeSpans } from "./mergeSpans.ts";
 

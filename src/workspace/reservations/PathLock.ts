@@ -9,10 +9,10 @@ import {
   type ProcessClaim,
   queued,
   renewed,
+  type ReservedFile,
   without,
 } from "./LockState.ts";
 import type { LockFolder } from "./LockFolder.ts";
-import type { ReservedFile } from "./Reservation.ts";
 
 /** A waiting request renews its entry after half of this time; an entry that is not renewed is skipped. */
 const waitingTtlMs = 10_000;

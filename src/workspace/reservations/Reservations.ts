@@ -12,9 +12,8 @@ import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { LockFolder } from "./LockFolder.ts";
-import { LockExpiry, type LockState } from "./LockState.ts";
+import { LockExpiry, type LockState, type Reservation, type ReservedFile } from "./LockState.ts";
 import { PathLock } from "./PathLock.ts";
-import type { Reservation, ReservedFile } from "./Reservation.ts";
 import { join } from "node:path";
 
 /** Where reservations are kept, and by which clock they expire. */

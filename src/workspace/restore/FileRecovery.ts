@@ -10,9 +10,8 @@ import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { type FoundFile, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
-import type { FileRestore } from "./FileRestore.ts";
+import { type FileRestore, settleConflict } from "./FileRestore.ts";
 import { fileHistories, type FileHistory, type FileResolution, stateOf } from "./planRestore.ts";
-import { settleConflict } from "./settleConflict.ts";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
 /** A file, its recorded changes after the checkpoint, and the source of contents. */

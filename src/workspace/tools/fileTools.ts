@@ -1,10 +1,21 @@
-import { z } from "zod";
-import { tool, type AnyTool } from "../../agent/tool/Tool.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { type AnyTool, tool } from "../../agent/tool/Tool.ts";
+import {
+  type FileChange,
+  fileChangesIn,
+  fileNoteKey,
+  type FileState,
+  isSameFile,
+} from "../../checkpoint/data/FileChange.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
-import { fileIn, textIn } from "../files/readFile.ts";
-import { relativePath } from "../files/relativePath.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { changeFiles, deletionOf, editOf, moveOf, writeOf } from "./changeFiles.ts";
+import { fileIn, type FoundFile, presentIn, textIn } from "../files/readFile.ts";
+import { relativePath } from "../files/relativePath.ts";
+import { z } from "zod";
 
 const path = z.string().describe('relative to the root, such as "src/main.ts"');
 const encoding = z.enum(["utf8", "base64"]);
@@ -116,4 +127,142 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
         return { from, to };
       }),
   });
+}
+
+/** The changes that a tool is about to make: writes before removals. */
+export interface DecidedChanges {
+  readonly changes: readonly FileChange[];
+  /** The contents before and after, by hash. */
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+}
+
+/**
+ * Changes files in a tool call. The states before and after are durable before the first file changes, so that a rollback
+ * can revert them after any crash. A repeated call completes the recorded changes.
+ *
+ * @returns the changes; the same ones when the call is repeated.
+ */
+export async function changeFiles(
+  files: WorkspaceFiles,
+  { context, abortSignal }: { readonly context: AgentContext; readonly abortSignal: AbortSignal },
+  decide: () => Promise<DecidedChanges>,
+): Promise<readonly FileChange[]> {
+  const durable = persistence(context);
+  const noted = durable.recordedNotes(fileNoteKey).flatMap(fileChangesIn);
+  if (noted.length > 0 && (await finishNoted(files, noted))) return noted;
+  const { changes, contents } = await decide();
+  const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
+  if (changed.length === 0) return changes;
+  const folders = await foldersFor(files, changed);
+  const value: FileNote = { changes: changed, ...(folders.length > 0 && { folders }) };
+  durable.note({ key: fileNoteKey, value, contents });
+  await durable.durable();
+  abortSignal.throwIfAborted();
+  for (const { path, after } of changed)
+    await files.put(path, after, after?.kind === "file" ? contents.get(after.hash) : undefined);
+  return changes;
+}
+
+/** Completes recorded changes by the removals that are left; false when a write is missing, or a file has another state. */
+async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
+  for (const { path } of noted) await files.removeUnfinished(path);
+  const left: FileChange[] = [];
+  for (const change of noted) {
+    const found = await files.read(change.path);
+    const state = "state" in found ? found.state : undefined;
+    if (found.kind !== "other" && isSameFile(state, change.after)) continue;
+    if (change.after || found.kind === "other" || !isSameFile(state, change.before)) return false;
+    left.push(change);
+  }
+  for (const { path } of left) await files.put(path, undefined);
+  return true;
+}
+
+async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[]): Promise<readonly string[]> {
+  const folders = new Set<string>();
+  for (const { path, after } of changes)
+    if (after) for (const folder of await files.missingFolders(path)) folders.add(folder);
+  return [...folders];
+}
+
+/** Replaces the content of a file, or creates it. @throws FileAccessError */
+export async function writeOf(
+  files: WorkspaceFiles,
+  path: string,
+  content: Uint8Array,
+  executable?: boolean,
+): Promise<DecidedChanges> {
+  const found = await files.read(path);
+  const before = found.kind === "missing" ? undefined : fileIn(found, path);
+  const mode = modeOf(before?.state, executable);
+  const after = stateOf(content, mode, path, files.maximumBytes);
+  return {
+    changes: [{ path, ...(before && { before: before.state }), after }],
+    contents: new Map([...contentsOf(before), [after.hash, content]]),
+  };
+}
+
+export async function editOf(
+  files: WorkspaceFiles,
+  path: string,
+  {
+    oldText,
+    newText,
+    all = false,
+  }: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
+): Promise<DecidedChanges> {
+  const text = textIn(fileIn(await files.read(path), path).content);
+  if (text === undefined) throw new FileAccessError(path, "is not text; write the whole file instead");
+  const pieces = text.split(oldText);
+  if (pieces.length === 1) throw new FileAccessError(path, "does not contain the text to replace; read it again");
+  if (pieces.length > 2 && !all)
+    throw new FileAccessError(
+      path,
+      `contains the text to replace ${pieces.length - 1} times; add more of the surrounding text, or set all: true`,
+    );
+  return writeOf(files, path, Buffer.from(pieces.join(newText)));
+}
+
+export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(path), path);
+  return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
+}
+
+export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
+  const found = presentIn(await files.read(from), from);
+  const there = await files.read(to);
+  if (there.kind !== "missing") throw new FileAccessError(to, "already exists; delete it first");
+  return {
+    changes: [
+      { path: to, after: found.state },
+      { path: from, before: found.state },
+    ],
+    contents: contentsOf(found),
+  };
+}
+
+function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Array> {
+  return new Map(found?.kind === "file" && found.state.kind === "file" ? [[found.state.hash, found.content]] : []);
+}
+
+function modeOf(before: FileState | undefined, executable: boolean | undefined): number {
+  const mode = before?.kind === "file" ? before.mode : 0o644;
+  if (executable === undefined) return mode;
+  // Everyone who may read it may run it, as when git checks out an executable file.
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
+}
+
+function stateOf(
+  content: Uint8Array,
+  mode: number,
+  path: string,
+  maximumBytes: number,
+): FileState & { readonly kind: "file" } {
+  const { length: bytes } = content;
+  if (bytes > maximumBytes)
+    throw new FileAccessError(
+      path,
+      `would have ${bytes} bytes, and the workspace keeps files of at most ${maximumBytes}`,
+    );
+  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode };
 }

@@ -13,8 +13,7 @@ import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { checkDrift, type LeftFiles, leftFilesOf } from "../drift/checkDrift.ts";
-import type { DriftReport } from "../drift/DriftReport.ts";
-import { driftResponse, type DriftResponse } from "../drift/driftResponse.ts";
+import { type DriftReport, driftResponse, type DriftResponse } from "../drift/DriftReport.ts";
 import {
   isSettled,
   knownHeadOf,

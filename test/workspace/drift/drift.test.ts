@@ -3,8 +3,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { checkDrift, type DriftQuestion } from "../../../src/workspace/drift/checkDrift.ts";
-import { type DriftReport, driftSeverity } from "../../../src/workspace/drift/DriftReport.ts";
-import { driftResponse, recommendRestart } from "../../../src/workspace/drift/driftResponse.ts";
+import {
+  type DriftReport,
+  driftResponse,
+  driftSeverity,
+  recommendRestart,
+} from "../../../src/workspace/drift/DriftReport.ts";
 import { isSettled, trackVersions } from "../../../src/workspace/drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { hunksIn, wholeFile } from "../../../src/workspace/git/changes.ts";
