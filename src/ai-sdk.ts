@@ -1,11 +1,11 @@
-export { aiSdkExecutor, type AiSdkExecutor, type AiSdkExecutorOptions } from "./integrations/ai-sdk/aiSdkExecutor.ts";
+export { aiSdkExecutor } from "./integrations/ai-sdk/aiSdkExecutor.ts";
+export type { AiSdkExecutor, AiSdkExecutorOptions, AiSdkModels } from "./integrations/ai-sdk/aiSdkExecutor.ts";
 export type { AiSdkAnswer } from "./integrations/ai-sdk/answerOf.ts";
 export type {
   AiSdkFinishReason,
   AiSdkGeneration,
   AiSdkLanguageModel,
 } from "./integrations/ai-sdk/AiSdkLanguageModel.ts";
-export type { AiSdkModels } from "./integrations/ai-sdk/aiSdkExecutor.ts";
 export { InvalidModelParametersError } from "./errors/model/InvalidModelParametersError.ts";
 export { UnusableModelAnswerError } from "./errors/model/UnusableModelAnswerError.ts";
 export { ModelNotAvailableError } from "./errors/model/ModelNotAvailableError.ts";

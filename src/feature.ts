@@ -1,15 +1,15 @@
 export { runMoved } from "./agent/context/RunMoved.ts";
-export type { AbortGrace } from "./agent/feature/FeaturePipeline.ts";
-export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
-export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
-export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
+  AbortGrace,
+  AgentFeature,
   Around,
   ClaimableOption,
   FeaturePipeline,
   Listener,
   PipelineInterceptors,
 } from "./agent/feature/FeaturePipeline.ts";
+export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
+export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
   CallOrigin,
   InputRequestEvent,
@@ -19,8 +19,7 @@ export type {
   PipelineEvents,
   ToolCallEvent,
 } from "./agent/feature/PipelineEvents.ts";
-export type { RunRequest } from "./agent/feature/RunRequest.ts";
-export type { RunStart } from "./agent/feature/RunRequest.ts";
+export type { RunRequest, RunStart } from "./agent/feature/RunRequest.ts";
 export type { RecordedRequirements, RunSettings, RunState, RunStateSeed } from "./agent/state/RunState.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
 export type { Crossing, NextStep } from "./agent/strategy/advance.ts";

@@ -1,7 +1,5 @@
-export {
-  FilePersistenceStorageProvider,
-  type FileProviderOptions,
-} from "./storage/file/FilePersistenceStorageProvider.ts";
+export { FilePersistenceStorageProvider } from "./storage/file/FilePersistenceStorageProvider.ts";
+export type { FileProviderOptions } from "./storage/file/FilePersistenceStorageProvider.ts";
 export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
 export type { FileSystem } from "./node/FileSystem.ts";
 export { nodeFileSystem } from "./node/nodeFileSystem.ts";

@@ -1,5 +1,4 @@
-export { AIAgent } from "./agent/AIAgent.ts";
-export type { AIAgentConfig } from "./agent/AIAgentConfig.ts";
+export { AIAgent, type AIAgentConfig } from "./agent/AIAgent.ts";
 export type {
   AgentContext,
   AgentLlm,
@@ -23,8 +22,8 @@ export type {
 } from "./agent/feature/RunResult.ts";
 export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
 export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
-export type { InputOf, Node, OutputOf } from "./agent/strategy/Strategy.ts";
-export { type Graph, type NodeOptions, strategy, type Strategy } from "./agent/strategy/Strategy.ts";
+export { strategy } from "./agent/strategy/Strategy.ts";
+export type { InputOf, Node, OutputOf, Graph, NodeOptions, Strategy } from "./agent/strategy/Strategy.ts";
 export {
   type AnyTool,
   tool,
@@ -105,20 +104,18 @@ export type { RunPersistence } from "./persistence/RunPersistence.ts";
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
-export type { OnToolCallInDoubt, ToolCallInDoubt } from "./persistence/doubt/ToolCallInDoubt.ts";
-export type { ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts";
+export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts";
 export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
 export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
-export type { PersistenceEvent, PersistenceListener } from "./persistence/events/PersistenceEvent.ts";
-export type { ListenerErrorHandler } from "./persistence/events/PersistenceEvent.ts";
+export type {
+  PersistenceEvent,
+  PersistenceListener,
+  ListenerErrorHandler,
+} from "./persistence/events/PersistenceEvent.ts";
 export { printEvents } from "./persistence/events/printEvents.ts";
 export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
-export {
-  type Inverse,
-  type InverseFunction,
-  RollbackToolRegistry,
-  type RolledBackCall,
-} from "./persistence/inverse/RollbackToolRegistry.ts";
+export { RollbackToolRegistry } from "./persistence/inverse/RollbackToolRegistry.ts";
+export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inverse/RollbackToolRegistry.ts";
 export type { CheckpointValidation, ValidationCheck } from "./persistence/read/CheckpointValidation.ts";
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";

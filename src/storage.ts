@@ -7,11 +7,8 @@ export type { Clock } from "./internal/Clock.ts";
 export type { Sha256 } from "./internal/sha256/Sha256.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
-export {
-  type CheckpointFilter,
-  filterCheckpoints,
-  type PersistenceStorageProvider,
-} from "./storage/PersistenceStorageProvider.ts";
+export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
+export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export type {
   AgentSummary,
   LogAppend,

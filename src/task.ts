@@ -6,9 +6,8 @@ export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
-export { isResumable } from "./task/state/transitionTask.ts";
-export type { NewTask } from "./task/state/Task.ts";
-export type { Task, TaskWithStatus } from "./task/state/Task.ts";
+export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
+export type { NewTask, Task, TaskWithStatus } from "./task/state/Task.ts";
 export { TaskManager } from "./task/manager/TaskManager.ts";
 export type {
   InterruptTaskOptions,
@@ -16,25 +15,22 @@ export type {
   TaskFilter,
   TaskManagerOptions,
 } from "./task/manager/TaskManagerOptions.ts";
-export { allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker } from "./task/worker/TaskWorker.ts";
-export type { TaskWorkerOptions, WorkOptions } from "./task/worker/TaskWorkerOptions.ts";
-export type { FileReservations, HeldReservation } from "./task/worker/FileReservations.ts";
+export type { TaskWorkerOptions, WorkOptions, TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
+export { type FileReservations, type HeldReservation, InProcessReservations } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
-export { InProcessReservations } from "./task/worker/FileReservations.ts";
 export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
-export type { TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
-export { diskUsage } from "./task/retention/RetentionSchedule.ts";
-export { RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
-export { recoverTask } from "./task/recovery/Recovery.ts";
-export { recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
+export { diskUsage, RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
+export { recoverTask, recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
 export type {
   RecoverAllOptions,
   RecoverOptions,
   RecoveryHandlers,
   RecoveryProposal,
+  RecoveryChoice,
+  RecoveryReport,
+  RecoveryStep,
 } from "./task/recovery/RecoverOptions.ts";
-export { recoveryOptions, type RecoveryOption } from "./persistence/environment/RecoveryParticipant.ts";
-export type { RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";
-export type { RecoveryChoice, RecoveryReport, RecoveryStep } from "./task/recovery/RecoverOptions.ts";
+export { recoveryOptions } from "./persistence/environment/RecoveryParticipant.ts";
+export type { RecoveryOption, RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";

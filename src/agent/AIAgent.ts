@@ -3,8 +3,14 @@ import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledErr
 import { frozenCopy } from "../internal/frozenCopy.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { agentConfigSchema, type AIAgentConfig } from "./AIAgentConfig.ts";
+import {
+  customSchema,
+  functionSchema,
+  integerFrom,
+  nonEmptyString,
+  objectWithMethods,
+} from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { FeatureKey } from "./context/AgentContext.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
 import type { AgentDefinition } from "./feature/AgentDefinition.ts";
@@ -18,9 +24,12 @@ import {
   type RunRequest,
 } from "./feature/RunRequest.ts";
 import type { RunResult } from "./feature/RunResult.ts";
+import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import { executeRun } from "./run/executeRun.ts";
+import { isStrategy } from "./strategy/GraphPlan.ts";
+import type { Strategy } from "./strategy/Strategy.ts";
 import { StrategyGraph } from "./strategy/StrategyGraph.ts";
-import type { AnyTool } from "./tool/Tool.ts";
+import { type AnyTool, toolSchema } from "./tool/Tool.ts";
 import { z } from "zod";
 
 /**
@@ -169,3 +178,35 @@ function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
   }
   return byName;
 }
+
+/** The configuration of an agent. */
+export interface AIAgentConfig<Input, Output> {
+  /** The `agentId` of runs that are given none. Default: "agent", in every process. */
+  readonly id?: string | undefined;
+  /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or your own. */
+  readonly promptExecutor: PromptExecutor;
+  /** Passed to the executor. A node may change it for its run. */
+  readonly llmModel: string;
+  /** Passed to the executor, such as a temperature. Default: the provider's defaults. */
+  readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
+  /** The first message of each fresh history. Default: none. */
+  readonly systemPrompt?: string | undefined;
+  /** Default: call the model and run its tool calls until it makes none, with the nodes `callModel` and `callTools`. */
+  readonly strategy?: Strategy<Input, Output> | undefined;
+  /** Offered to the model unless a node configures others. Default: none. */
+  readonly tools?: readonly AnyTool[] | undefined;
+  /** How many nodes a run may visit; `Infinity` for no limit. Default: 50. */
+  readonly maxIterations?: number | undefined;
+}
+
+export const agentConfigSchema: z.ZodType = strictOptions({
+  // Validated by assertAgentId.
+  id: z.unknown().optional(),
+  promptExecutor: objectWithMethods<PromptExecutor>("execute"),
+  llmModel: nonEmptyString,
+  modelParameters: z.record(z.string(), z.unknown()).optional(),
+  systemPrompt: z.string().optional(),
+  strategy: customSchema("what strategy(…) returned", isStrategy).optional(),
+  tools: z.array(toolSchema).optional(),
+  maxIterations: integerFrom(1).optional(),
+});

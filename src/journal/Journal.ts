@@ -40,7 +40,6 @@ export interface JournalOptions {
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
-  readonly sha256: Sha256;
   readonly writer: ValueWriter;
   /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for a new agent. */
   head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
@@ -55,11 +54,9 @@ export class Journal implements AsyncDisposable {
   nextVersion: number;
   nextLane: number;
   nextNumber: number;
-  /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
   /** What was appended since the newest snapshot, estimated in bytes. */
   appendedBytes: number;
-  /** True while a run is in progress through this journal. */
   running = false;
   /** Verifies the output before the end of the run is recorded; returns what is recorded with it. `undefined`: nothing does. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
@@ -74,7 +71,7 @@ export class Journal implements AsyncDisposable {
 
   private constructor(
     options: JournalOptions,
-    sha256: Sha256,
+    readonly sha256: Sha256,
     owned: OwnedLog,
     head: { readonly log: AgentLog; readonly state: AgentState | undefined },
   ) {
@@ -82,7 +79,6 @@ export class Journal implements AsyncDisposable {
     const { log, inlineThresholdBytes, compressThresholdBytes } = options.storage;
     this.agentId = options.agentId;
     this.clock = options.clock;
-    this.sha256 = sha256;
     this.maxCheckpointBytes = options.maxCheckpointBytes;
     this.head = head;
     this.#statusState = index.statusState;
@@ -135,7 +131,6 @@ export class Journal implements AsyncDisposable {
     this.head = undefined;
   }
 
-  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#queue.position;
   }
@@ -154,7 +149,6 @@ export class Journal implements AsyncDisposable {
     return this.#owned.tornTail;
   }
 
-  /** Whether the storage keeps everything or only checkpoints. */
   get keeps(): LogCapabilities["keeps"] {
     return this.#recordLog.capabilities.keeps;
   }

@@ -1,5 +1,6 @@
 import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
 import type { Clock } from "../internal/Clock.ts";
+import { pause } from "../internal/pause.ts";
 import type { Journal } from "./Journal.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
@@ -32,10 +33,6 @@ export async function openWithRetry(
       await pause(clock, Math.min(pauseMs, left));
     }
   }
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.after(ms, resolve));
 }
 
 /** Asks the owner of an agent to stop, waits for it, and takes ownership. @throws AgentBusyError when that takes longer than `timeoutMs`. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AIAgentConfig } from "../../src/agent/AIAgentConfig.ts";
+import { AIAgent, type AIAgentConfig } from "../../src/agent/AIAgent.ts";
 import type { RunResult } from "../../src/agent/feature/RunResult.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";

@@ -1,7 +1,6 @@
 import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { InputRequest } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
-import type { ToolRef } from "./ToolRef.ts";
 
 /**
  * What a node, or a tool that it calls, can do. A context belongs to one visit of one node. After the run has moved, every
@@ -104,4 +103,15 @@ export interface FeatureKey<out Instance> {
   /** Unique among the features of an agent. */
   readonly key: string;
   install(pipeline: never, config: never): Instance;
+}
+
+/** Phantom key of tools: it exists only for the compiler. */
+export declare const argumentsOf: unique symbol;
+
+/** The part of a `Tool` by which a context names it. */
+export interface ToolRef<in Arguments = never, out Output = unknown> {
+  /** Unique among the tools of an agent. */
+  readonly name: string;
+  readonly execute: (input: never, options: never) => Output | PromiseLike<Output>;
+  readonly [argumentsOf]: (input: Arguments) => void;
 }

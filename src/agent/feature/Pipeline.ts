@@ -13,7 +13,6 @@ import type { PipelineEvents } from "./PipelineEvents.ts";
 
 type EventOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][0];
 type ResultOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][1];
-type Next<Event, Result> = (event: Event) => Promise<Result>;
 
 /** The hooks that the features of one agent registered. Shared by all of its runs, which only read it. */
 export class Pipeline {
@@ -74,7 +73,7 @@ export class Pipeline {
   around<Name extends keyof PipelineInterceptors>(
     name: Name,
     event: EventOf<Name>,
-    innermost: Next<EventOf<Name>, ResultOf<Name>>,
+    innermost: (event: EventOf<Name>) => Promise<ResultOf<Name>>,
   ): Promise<ResultOf<Name>> {
     const wrapped = this.#wrappers[name].reduceRight<typeof innermost>(
       (next, wrap) => async (inner) => wrap(inner, next),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import { type EdgePlan, type GraphPlan, isStrategy, type LeafPlan, type NodePlan, planOf } from "./GraphPlan.ts";
@@ -60,9 +61,8 @@ export class GraphBuilder {
     for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
       if (given !== undefined && typeof given !== "function")
         this.#refuse(`"${key}" of the edge from "${source}" to "${target}" is no function.`);
-    const edges = this.#edges.get(source) ?? [];
-    edges.push({ to: target, ...(options.when && { when: options.when }), ...(options.map && { map: options.map }) });
-    this.#edges.set(source, edges);
+    const edge = withoutUndefined({ to: target, when: options.when, map: options.map });
+    this.#edges.set(source, [...(this.#edges.get(source) ?? []), edge]);
   }
 
   /** Runs a build function on a new graph. @throws InvalidStrategyError when the graph cannot run. */
@@ -128,6 +128,6 @@ export class GraphBuilder {
   }
 }
 
-function schemasOf({ input, output }: Schemas): { input?: z.ZodType; output?: z.ZodType } {
-  return { ...(input && { input }), ...(output && { output }) };
+function schemasOf({ input, output }: Schemas): Schemas {
+  return withoutUndefined({ input, output });
 }

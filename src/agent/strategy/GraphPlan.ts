@@ -13,13 +13,11 @@ export interface GraphPlan {
 export type NodePlan = LeafPlan | SubgraphPlan;
 
 /** A node with a body. */
-export interface LeafPlan {
+export interface LeafPlan extends Pick<GraphPlan, "input" | "output"> {
   readonly kind: "leaf";
   /** What `graph.node` returned. */
   readonly handle: object;
   readonly run: (input: unknown, context: AgentContext) => unknown;
-  readonly input?: z.ZodType;
-  readonly output?: z.ZodType;
 }
 
 /** A node that is a graph. */

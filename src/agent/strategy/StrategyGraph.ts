@@ -29,7 +29,7 @@ export class StrategyGraph {
   resolve(node: string | Node): string {
     if (typeof node === "string" && this.#leaves.has(node)) return node;
     const found = this.nodePaths.filter((path) =>
-      typeof node === "string" ? nameOf(path) === node : this.#leaves.get(path)?.handle === node,
+      typeof node === "string" ? path.split("/").at(-1) === node : this.#leaves.get(path)?.handle === node,
     );
     const [only, ...others] = found;
     const asked = typeof node === "string" ? node : String(Object(node).name);
@@ -62,8 +62,4 @@ function* leavesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPla
     if (node.kind === "leaf") yield [prefix + name, node];
     else yield* leavesOf(node.graph, `${prefix}${name}/`);
   }
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -5,8 +5,7 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { AgentContext } from "../context/AgentContext.ts";
-import type { argumentsOf, ToolRef } from "../context/ToolRef.ts";
+import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import { z } from "zod";
 
 /**

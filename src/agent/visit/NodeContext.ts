@@ -1,15 +1,7 @@
 import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type {
-  AgentContext,
-  AgentLlm,
-  AgentStorage,
-  AgentTools,
-  Decision,
-  FeatureKey,
-  Requirements,
-} from "../context/AgentContext.ts";
+import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
@@ -23,8 +15,8 @@ export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly #scope: CallScope;
   // Created on first use: every step of a run has a context of its own.
-  #llm: AgentLlm | undefined;
-  #tools: AgentTools | undefined;
+  #llm: NodeLlm | undefined;
+  #tools: NodeTools | undefined;
   #storage: AgentStorage | undefined;
 
   /** @param call the tool call that the context is made for. Absent: it is the node's own. */
@@ -52,17 +44,21 @@ export class NodeContext implements AgentContext {
     this.#visit.assertOpen();
     return this.#scope.signal;
   }
-  get llm(): AgentLlm {
+  get llm(): NodeLlm {
     this.#visit.assertOpen();
     return (this.#llm ??= new NodeLlm(this.#scope));
   }
-  get tools(): AgentTools {
+  get tools(): NodeTools {
     this.#visit.assertOpen();
     return (this.#tools ??= new NodeTools(this.#scope, (call) => new NodeContext(this.#visit, call)));
   }
   get storage(): AgentStorage {
     this.#visit.assertOpen();
-    return (this.#storage ??= this.#makeStorage());
+    return (this.#storage ??= {
+      get: (key) => this.#open.state.storage.get(key),
+      set: (key, value) => this.#open.state.storage.set(key, value),
+      delete: (key) => this.#open.state.storage.delete(key),
+    });
   }
 
   setProgress(percent: number, summary?: string): void {
@@ -98,15 +94,6 @@ export class NodeContext implements AgentContext {
     );
     // The schema of the request returned it.
     return answer as Answer;
-  }
-
-  #makeStorage(): AgentStorage {
-    const open = (): AgentStorage => this.#open.state.storage;
-    return {
-      get: (key) => open().get(key),
-      set: (key, value) => open().set(key, value),
-      delete: (key) => open().delete(key),
-    };
   }
 
   get #open(): NodeExecution {

@@ -34,12 +34,8 @@ export class NodeTools implements AgentTools {
     this.#scope.visit.assertOpen();
     const ordinal = this.#scope.nextOrdinal("call");
     const toolCallId = this.#scope.idAt("call", ordinal, 0);
-    const outcome = await this.#start({
-      toolCallId,
-      tool,
-      input: frozenCopy(input),
-      origin: { kind: "node", ordinal },
-    });
+    const origin = { kind: "node", ordinal } as const;
+    const outcome = await this.#start({ toolCallId, tool, input: frozenCopy(input), origin });
     if (outcome.refused) throw outcome.refused;
     // The tool's own `execute` returned it, now or before a crash.
     return outcome.output as Output;

@@ -50,14 +50,11 @@ export class PendingWork {
       this.#changed();
     });
     work.ended = result.catch(() => undefined);
-    this.#detached ??= this.#makeDetached();
+    if (!this.#detached) {
+      this.#detached = new Promise<never>((_resolve, reject) => (this.#reject = reject));
+      this.#detached.catch(() => undefined);
+    }
     return Promise.race([result, this.#detached]);
-  }
-
-  #makeDetached(): Promise<never> {
-    const detached = new Promise<never>((_resolve, reject) => (this.#reject = reject));
-    detached.catch(() => undefined);
-    return detached;
   }
 
   /** Gives a tool call another id. */

@@ -1,4 +1,4 @@
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
@@ -6,7 +6,6 @@ import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { foldTo } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
