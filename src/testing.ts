@@ -1,12 +1,12 @@
 export { ConformanceError } from "./errors/testing/ConformanceError.ts";
 export { SimulatedCrashError } from "./errors/testing/SimulatedCrashError.ts";
 export { ScriptEndedError } from "./errors/testing/ScriptEndedError.ts";
-export type { ConformanceTest } from "./testing/support/defineConformanceTest.ts";
+export type { ConformanceTest } from "./testing/support/Expectations.ts";
 export { crashAfter } from "./testing/crashAfter.ts";
 export type { RecordLogTest, RecordLogHarness } from "./testing/log/logTest.ts";
 export { persistenceStorageProviderConformance } from "./testing/persistenceStorageProviderConformance.ts";
 export type { ProviderHarness, ProviderTest } from "./testing/provider/providerTest.ts";
-export type { CrashModel, CrashOptions } from "./testing/powerLoss/CrashModel.ts";
+export type { CrashModel, CrashOptions } from "./testing/powerLoss/RecordedTree.ts";
 export { type CrashState, SimulatedFileSystem } from "./testing/powerLoss/SimulatedFileSystem.ts";
 export type { Fault, FaultKind, FileSystemCall, FileSystemOperation } from "./testing/powerLoss/Fault.ts";
 export { recordLogConformance } from "./testing/recordLogConformance.ts";

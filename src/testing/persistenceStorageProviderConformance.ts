@@ -1,8 +1,6 @@
-import { providerSeparationTests } from "./provider/providerSeparationTests.ts";
-import { isolationTests } from "./provider/isolationTests.ts";
-import { orderTests, reopenTests } from "./provider/orderTests.ts";
+import { orderTests, providerSeparationTests, reopenTests } from "./provider/orderTests.ts";
+import { isolationTests, valueTests } from "./provider/valueTests.ts";
 import type { ProviderTest } from "./provider/providerTest.ts";
-import { valueTests } from "./provider/valueTests.ts";
 
 /**
  * What every `PersistenceStorageProvider` must do. In any test runner, with a provider that holds nothing for each test:

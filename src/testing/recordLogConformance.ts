@@ -1,12 +1,8 @@
-import { logSeparationTests } from "./log/logSeparationTests.ts";
+import { blobTests, logSeparationTests } from "./log/blobTests.ts";
 import { appendTests } from "./log/appendTests.ts";
-import { blobTests } from "./log/blobTests.ts";
 import type { RecordLogTest } from "./log/logTest.ts";
-import { ownershipTests } from "./log/ownershipTests.ts";
-import { readTests } from "./log/readTests.ts";
-import { removalTests } from "./log/removalTests.ts";
-import { stopTests } from "./log/stopTests.ts";
-import { summaryTests } from "./log/summaryTests.ts";
+import { ownershipTests, removalTests, stopTests } from "./log/ownershipTests.ts";
+import { readTests, summaryTests } from "./log/summaryTests.ts";
 
 /**
  * What every `RecordLog` must do. In any test runner, with a log that holds nothing for each test:

@@ -4,7 +4,7 @@ import type { BlobCell } from "../../src/checkpoint/values/BlobCell.ts";
 import { ValueWriter } from "../../src/checkpoint/format/ValueWriter.ts";
 import { CorruptBlobError } from "../../src/errors/storage/CorruptBlobError.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { MemoryBlobStore } from "../../src/storage/memory/MemoryBlobStore.ts";
+import { MemoryBlobStore } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";
 import { readBlob } from "../../src/storage/AgentLog.ts";
 

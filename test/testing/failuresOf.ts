@@ -1,5 +1,5 @@
 import { ConformanceError } from "../../src/errors/testing/ConformanceError.ts";
-import type { ConformanceTest } from "../../src/testing/support/defineConformanceTest.ts";
+import type { ConformanceTest } from "../../src/testing/support/Expectations.ts";
 
 /** The tests of a suite that a storage fails, each with its error. */
 export async function failuresOf<Made>(

@@ -1,11 +1,15 @@
-import { encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
+import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
+import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
@@ -20,7 +24,6 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { askProvider, readProviderCheckpoints, type StoredCheckpoints } from "./readProviderCheckpoints.ts";
 
 const retryAfterMs = 1_000;
 
@@ -173,5 +176,54 @@ export class CheckpointOwnedLog implements OwnedLog {
 
   requestStop(reason: string): void {
     this.#lost.abort(new StopRequestedError(this.#agentId, reason));
+  }
+}
+
+/** An agent's checkpoints as a log of one append each. */
+export interface StoredCheckpoints {
+  readonly entries: Entry[];
+  readonly index: LogProjection;
+  /** The next owner's: above that of every generated checkpoint id. */
+  readonly generation: number;
+}
+
+/** Reads all checkpoints of an agent from a provider of three methods and makes a log of them. */
+export async function readProviderCheckpoints(
+  provider: PersistenceStorageProvider,
+  agentId: string,
+  sha256: Sha256,
+): Promise<StoredCheckpoints> {
+  const stored = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
+  const index = new LogProjection();
+  const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });
+  const entries: Entry[] = [];
+  for (const data of stored) {
+    const records = importCheckpoint(decodeCheckpoint(data), index, new Map(), writer);
+    const entry = {
+      position: entries.length + 1,
+      generation: 1,
+      id: `stored-${data.checkpointId}`,
+      records,
+      checksum: "",
+      prev: "",
+    };
+    index.add(entry);
+    entries.push(entry);
+  }
+  const generations = stored.map(({ checkpointId }) => Number(/^(\d{1,15})-\d+$/.exec(checkpointId)?.[1] ?? 0));
+  return { entries, index, generation: Math.max(0, ...generations) + 1 };
+}
+
+/** What a user's provider throws becomes a typed error that names the call, unless it is one of ours. */
+export async function askProvider<Result>(
+  operation: string,
+  agentId: string,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    if (AgentPersistenceError.isInstance(error)) throw error;
+    throw new StorageError("unavailable", operation, `agent ${JSON.stringify(agentId)}`, { cause: error });
   }
 }

@@ -9,8 +9,7 @@ import {
   type CheckpointFilter,
   type PersistenceStorageProvider,
 } from "../PersistenceStorageProvider.ts";
-import { CheckpointRecordLog } from "./CheckpointRecordLog.ts";
-import { askProvider } from "./readProviderCheckpoints.ts";
+import { askProvider, CheckpointRecordLog } from "./CheckpointRecordLog.ts";
 
 /** A provider of three methods as a storage with a log. */
 class CheckpointStorage implements LogStorage {

@@ -10,11 +10,11 @@ import type { FileBackend } from "./backend/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./format/AgentFolder.ts";
 import { encodeControl } from "./format/controlLine.ts";
-import { releaseGeneration } from "./format/releasedGenerations.ts";
+import { releaseGeneration } from "./backend/OwnerLiveness.ts";
 import { OwnerLease } from "./own/OwnerLease.ts";
 import type { Taken } from "./own/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
-import { repairState, StateFile } from "./summary/StateFile.ts";
+import { repairState, StateFile } from "./summary/listAgents.ts";
 
 /**
  * A log in files that this process owns. It writes one append at a time, and the next only when the one before is on the

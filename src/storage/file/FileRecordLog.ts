@@ -1,7 +1,8 @@
-import { join, resolve } from "node:path";
-import type { z } from "zod";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import {
   clockSchema,
@@ -11,29 +12,28 @@ import {
   sha256Schema,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { selectSummaries } from "../selectSummaries.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { BlobStore } from "../BlobStore.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../RecordLog.ts";
-import { AgentFolder, segmentGenerations } from "./format/AgentFolder.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../node/Disk.ts";
-import type { FileBackend } from "./backend/FileBackend.ts";
-import { FileBlobStore } from "./FileBlobStore.ts";
-import { FileOwnedLog } from "./FileOwnedLog.ts";
 import type { FileSystem } from "../../node/FileSystem.ts";
-import { listAgents } from "./summary/listAgents.ts";
+import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../RecordLog.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { selectSummaries } from "../selectSummaries.ts";
+import { FileOwnedLog } from "./FileOwnedLog.ts";
+import type { FileBackend } from "./backend/FileBackend.ts";
 import { type Judgement, OwnerLiveness } from "./backend/OwnerLiveness.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import { openReader } from "./read/LogReader.ts";
-import { replaceAtomically } from "./format/replaceAtomically.ts";
-import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { SegmentPublisher } from "./backend/SegmentPublisher.ts";
+import { AgentFolder, replaceAtomically, segmentGenerations } from "./format/AgentFolder.ts";
 import { takeOwnership } from "./own/takeOwnership.ts";
+import { openReader } from "./read/LogReader.ts";
+import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
+import { listAgents } from "./summary/listAgents.ts";
+import { join, resolve } from "node:path";
+import type { z } from "zod";
 
 /** Where files are kept, and what else a test may replace. */
 export interface FileRecordLogOptions {
@@ -176,4 +176,48 @@ export class FileRecordLog implements RecordLog {
   #assertOpen(): void {
     if (this.#closed) throw new StorageClosedError("The file storage");
   }
+}
+
+/** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
+export class FileBlobStore implements BlobStore {
+  readonly #backend: FileBackend;
+
+  constructor(backend: FileBackend) {
+    this.#backend = backend;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    const folder = this.#folder(agentId);
+    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
+    await this.#backend.disk.mkdir(folder.blobs);
+    // A file of that name may be there from a put that failed before it was synced, so it is put anew.
+    const path = pathOf(folder, reference) ?? folder.blobs;
+    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const path = pathOf(this.#folder(agentId), reference);
+    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
+    if (bytes === undefined) return undefined;
+    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference);
+    return bytes;
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    const path = pathOf(this.#folder(agentId), reference);
+    if (path !== undefined) await this.#backend.disk.unlink(path);
+  }
+
+  #folder(agentId: string): AgentFolder {
+    assertAgentId(agentId);
+    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
+  }
+}
+
+/** `undefined` for a text that is not a reference: it may come from anywhere. */
+function pathOf(folder: AgentFolder, reference: string): string | undefined {
+  const parsed = parseBlobReference(reference);
+  return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));
 }

@@ -1,6 +1,7 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -8,6 +9,7 @@ import { sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
   LogAppend,
@@ -17,9 +19,9 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
-import { MemoryBlobStore } from "./MemoryBlobStore.ts";
 
 const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
 
@@ -165,5 +167,40 @@ export class MemoryOwnedLog implements OwnedLog {
 
   #assertOwned(): void {
     if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#log.agentId)}`);
+  }
+}
+
+/** Blobs in memory: copied in and out, so that callers cannot change what is stored. */
+export class MemoryBlobStore implements BlobStore {
+  readonly #sha256: () => Promise<Sha256>;
+  readonly #blobs = new Map<string, Map<string, Uint8Array>>();
+
+  constructor(sha256: () => Promise<Sha256>) {
+    this.#sha256 = sha256;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    const copy = bytes.slice();
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    const ofAgent = this.#blobs.get(agentId) ?? new Map<string, Uint8Array>();
+    this.#blobs.set(agentId, ofAgent.set(reference, copy));
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const bytes = this.#blobs.get(agentId)?.get(reference);
+    if (bytes === undefined) return undefined;
+    if ((await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference);
+    return bytes.slice();
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    this.#blobs.get(agentId)?.delete(reference);
+  }
+
+  /** Removes all blobs of an agent. */
+  clear(agentId: string): void {
+    this.#blobs.delete(agentId);
   }
 }

@@ -4,8 +4,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentSummary, LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
-import type { Expectations } from "../support/Expectations.ts";
-import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
+import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 
 /** A test of a log, which is given by itself or in a harness. */
 export type RecordLogTest = ConformanceTest<RecordLog | RecordLogHarness>;

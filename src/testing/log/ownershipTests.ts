@@ -1,5 +1,6 @@
-import type { LogOwner } from "../../storage/RecordLog.ts";
-import { appendText, logTest, type RecordLogTest } from "./logTest.ts";
+import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
+import type { LogOwner, OwnedLog } from "../../storage/RecordLog.ts";
+import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 /** That a log has one owner at a time, and that owners are told apart. */
 export const ownershipTests: readonly RecordLogTest[] = [
@@ -105,4 +106,155 @@ export const ownershipTests: readonly RecordLogTest[] = [
 
 function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | undefined)?.code;
+}
+
+/** That an owner learns what others want, and what a closed storage does. */
+export const stopTests: readonly RecordLogTest[] = [
+  logTest("tells the owner to stop, which may still append", async (storage, expect) => {
+    const owned = await storage.open("a");
+    const other = await storage.open("b");
+    await storage.log.requestStop("a", "cancelled by é😀");
+    expect.equal("whether the owner learns of it", await storage.aborted("a", owned.lost), true);
+    const { code, reason, agentId } = owned.lost.reason as Readonly<Record<string, unknown>>;
+    expect.equal("the reason", [code, reason, agentId], ["stop_requested", "cancelled by é😀", "a"]);
+    expect.equal("whether another agent is stopped", other.lost.aborted, false);
+    expect.equal("the position of an append after it", await appendText(owned, "last words"), 1);
+    await owned.release();
+    await storage.expectTexts("a", ["last words"], expect);
+  }),
+
+  logTest("tells the owner to stop when another process asks", async (storage, expect) => {
+    const owned = await storage.open("a");
+    const beside = await storage.beside();
+    if (beside === undefined) return;
+    await beside.requestStop("a", "cancelled");
+    expect.equal("whether the owner learns of it", await storage.aborted("a", owned.lost), true);
+  }),
+
+  logTest("does not stop the next owner for a request that came before it", async (storage, expect) => {
+    await storage.log.requestStop("a", "no owner");
+    await storage.own("a", (owned) => appendText(owned, "1"));
+    await storage.log.requestStop("a", "no owner again");
+    const owned = await storage.open("a");
+    await storage.log.requestStop("b", "another");
+    expect.equal("whether the owner is asked to stop", owned.lost.aborted, false);
+    expect.equal("the position of its append", await appendText(owned, "2"), 2);
+    expect.equal("whether it is asked to stop after that", owned.lost.aborted, false);
+  }),
+
+  logTest("refuses every call after close", async (storage, expect) => {
+    const owned = await storage.open("a");
+    await appendText(owned, "1");
+    const { log } = storage;
+    await log.close();
+    await expect.rejects("open", () => storage.open("b"), "storage_closed");
+    await expect.rejects("read", () => storage.entries("a"), "storage_closed");
+    await expect.rejects("list", () => storage.list(), "storage_closed");
+    await expect.rejects("owner", () => log.owner("a"), "storage_closed");
+    await expect.rejects("requestStop", () => log.requestStop("a", "late"), "storage_closed");
+    await expect.rejectsAnyhow("an append of an owner", () => appendText(owned, "2"));
+  }),
+
+  logTest("releases what it holds when it is closed", async (storage, expect) => {
+    const owned = await storage.open("a");
+    await appendText(owned, "1");
+    const first = storage.log;
+    const others = [await storage.open("b"), await storage.open("c")];
+    await first.close();
+    await storage.reopen();
+    if (storage.log === first) return;
+    for (const agentId of ["a", "b", "c"]) {
+      expect.equal(`the owner of ${agentId} after close`, await storage.log.owner(agentId), undefined);
+      await storage.own(agentId, (next) => appendText(next, "2"));
+    }
+    for (const other of others) await other.release();
+    await storage.expectTexts("a", ["1", "2"], expect);
+  }),
+];
+
+/** That what is removed is gone, and nothing else. */
+export const removalTests: readonly RecordLogTest[] = [
+  logTest("prunes the positions that a stored record names, and no others", async (storage, expect) => {
+    const owned = await filled(storage, 8);
+    await owned.prune([2, 3]);
+    expect.equal("the number of appends after a prune that no record names", (await storage.positions("a")).length, 8);
+    const entries = await storage.entries("a");
+    await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
+    await owned.prune([2, 3, 4, 5, 9]);
+    const kept = [1, 5, 6, 7, 8, 9];
+    expect.equal("the positions after the prune", await storage.positions("a"), kept);
+    const expected = entries.filter(({ position }) => kept.includes(position));
+    expect.equal("the entries kept", (await storage.entries("a")).slice(0, -1), expected);
+    expect.equal("the positions after 2, up to 6", await storage.positions("a", { after: 2, upTo: 6 }), [5, 6]);
+    expect.equal("the position of the next append", await appendText(owned, "10"), 10);
+    await owned.release();
+    await storage.reopen();
+    expect.equal("the positions after reopening", await storage.positions("a"), [...kept, 10]);
+  }),
+
+  logTest("is owned after a prune as before", async (storage, expect) => {
+    const owned = await filled(storage, 3);
+    await owned.append({ id: "pruning", records: [prunedRecord(await storage.entries("a"), 1, 2)] }, 3);
+    await owned.prune([1, 2]);
+    expect.equal("the position", owned.position, 4);
+    expect.equal("the generation of the owner", (await storage.log.owner("a"))?.generation, owned.generation);
+    await expect.rejects("a second open", () => storage.open("a"), "agent_busy");
+    const early = () => owned.append({ id: "x", records: [] }, 3);
+    await expect.rejects("an append at a position before", early, "position_conflict");
+    await owned.release();
+    await storage.own("a", (next) => appendText(next, "5"));
+    expect.equal("the positions", await storage.positions("a"), [3, 4, 5]);
+  }),
+
+  logTest("removes an agent with all it has, and no other agent", async (storage, expect) => {
+    const owned = await filled(storage, 3);
+    await appendText(owned, "4", { summary: exampleSummary("a", "queued") });
+    const { blobs } = storage.log;
+    const reference = await blobs.put("a", owned.generation, new Uint8Array([1]));
+    await storage.own("aa", (other) => appendText(other, "other", { summary: exampleSummary("aa", "queued") }));
+    await owned.drop();
+    await expect.rejectsAnyhow("an append after drop", () => owned.append({ id: "late", records: [] }, 4));
+    await owned.release();
+    await storage.reopen();
+    expect.equal("what read gives", await storage.entries("a"), []);
+    expect.equal("the agents listed", await storage.listIds(), ["aa"]);
+    expect.equal("the owner", await storage.log.owner("a"), undefined);
+    expect.equal("a blob of the agent", await storage.log.blobs.get("a", reference), undefined);
+    await storage.expectTexts("aa", ["other"], expect);
+  }),
+
+  logTest("continues positions and generations when the id is used again", async (storage, expect) => {
+    let [position, generation] = [0, 0];
+    for (const count of [3, 0, 2]) {
+      const owned = await filled(storage, count);
+      expect.equal("the position", owned.position, position + count);
+      expect.isTrue("the generation", owned.generation > generation, `above ${generation}`, owned.generation);
+      [position, generation] = [owned.position, owned.generation];
+      await owned.drop();
+      await storage.reopen();
+    }
+    await storage.own("a", async (owned) => {
+      expect.equal("the position of the new log", owned.position, 5);
+      for (const at of [0, 2, 4]) {
+        const late = () => owned.append({ id: "3-1", records: [] }, at);
+        await expect.rejects(`a late append at ${at}`, late, "position_conflict");
+      }
+      expect.equal("the position of its first append", await appendText(owned, "new"), 6);
+    });
+    const [first, ...more] = await storage.entries("a");
+    expect.equal("the first append", [first?.position, first?.prev, more.length], [6, "", 0]);
+  }),
+];
+
+async function filled(storage: RecordLogUnderTest, count: number): Promise<OwnedLog> {
+  const owned = await storage.open("a");
+  for (let n = 0; n < count; n++) await appendText(owned, String(n));
+  return owned;
+}
+
+/** The record that takes positions out of a log: the checksums on both sides keep the chain whole. */
+function prunedRecord(entries: readonly Entry[], first: number, last: number): LogRecord {
+  const checksumAt = (position: number) => entries.find((entry) => entry.position === position)?.checksum ?? "";
+  const record = { kind: "pruned", gaps: [{ first, last, before: checksumAt(first - 1), after: checksumAt(last) }] };
+  return record;
 }

@@ -1,10 +1,9 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
-import { type CrashModel, type CrashOptions, crashOptionsSchema } from "./CrashModel.ts";
+import { type CrashModel, type CrashOptions, crashOptionsSchema, RecordedTree } from "./RecordedTree.ts";
 import { type Fault, faultSchema, FaultyCalls, type FileSystemCall, SimulatedSystemError } from "./Fault.ts";
 import { FileTree } from "./FileTree.ts";
-import { RecordedTree } from "./RecordedTree.ts";
 
 /**
  * A file system in memory that knows what it would lose. Run a storage on it, note what the storage acknowledged at which

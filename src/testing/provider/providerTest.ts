@@ -3,8 +3,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { Expectations } from "../support/Expectations.ts";
-import { type ConformanceTest, defineConformanceTest } from "../support/defineConformanceTest.ts";
+import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 
 /** A test of a provider of three methods, which is given by itself or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;

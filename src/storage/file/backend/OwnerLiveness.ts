@@ -1,13 +1,11 @@
-import type { OwnerState } from "../../RecordLog.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
-import { type Claim, isEnding } from "../format/controlLine.ts";
-import type { Disk } from "../../../node/Disk.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import { isReleasedGeneration } from "../format/releasedGenerations.ts";
-import { parseClaim } from "../format/parseSegment.ts";
+import type { Disk } from "../../../node/Disk.ts";
 import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
-import { lineBreak } from "../format/Segment.ts";
+import type { OwnerState } from "../../RecordLog.ts";
+import type { AgentFolder } from "../format/AgentFolder.ts";
+import { lineBreak, parseClaim } from "../format/Segment.ts";
+import { type Claim, isEnding } from "../format/controlLine.ts";
 
 /** The longest claim: an agent id of 1,024 bytes, each written as an escape of six, and the rest. */
 const claimBytes = 8 * 1024;
@@ -92,4 +90,20 @@ export class OwnerLiveness {
     this.#sightings.set(folder.agentId, { seen, sinceMs: now });
     return 0;
   }
+}
+
+/**
+ * Owners in this process that ended without a `closed` line, because the storage failed under them. Their process still
+ * runs, so other processes notice only their silence. The set holds ended owners and not live ones, since another thread
+ * or another copy of this library in the process has owners of its own.
+ */
+const finished = new Set<string>();
+
+/** @param segment the path of the segment that the owner wrote, or may have made before it failed. */
+export function releaseGeneration(segment: string, nonce: string): void {
+  finished.add(`${nonce} ${segment}`);
+}
+
+export function isReleasedGeneration(segment: string, nonce: string): boolean {
+  return finished.has(`${nonce} ${segment}`);
 }

@@ -5,7 +5,7 @@ import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
 import { type AgentFolder, removeFiles } from "../format/AgentFolder.ts";
 import { SegmentScan } from "../format/SegmentScan.ts";
 import { droppedSegment, wholeSegment } from "../format/controlLine.ts";
-import { publishReplacement } from "../own/publishSegment.ts";
+import { publishReplacement } from "../backend/OwnedSegment.ts";
 import type { Taken } from "../own/takeOwnership.ts";
 import { LogLoader, type LogPart } from "../read/LogLoader.ts";
 import { LogReader } from "../read/LogReader.ts";

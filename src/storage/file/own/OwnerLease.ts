@@ -3,8 +3,7 @@ import { StopRequestedError } from "../../../errors/run/StopRequestedError.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import type { FileBackend } from "../backend/FileBackend.ts";
 import type { OwnedSegment } from "../backend/OwnedSegment.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
-import { replaceAtomically } from "../format/replaceAtomically.ts";
+import { type AgentFolder, replaceAtomically } from "../format/AgentFolder.ts";
 
 /**
  * Shows others that an owner lives, and tells the owner what others want: with each renewal it writes its `.alive` file,

@@ -4,16 +4,14 @@ import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.t
 import { StorageError } from "../../../errors/storage/StorageError.ts";
 import type { LogOwner, TornTail } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
-import type { OwnedSegment } from "../backend/OwnedSegment.ts";
+import { type OwnedSegment, publishSegment } from "../backend/OwnedSegment.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, removeLeftovers } from "../format/AgentFolder.ts";
 import { lineNumberAt } from "../format/Segment.ts";
 import { type LastAppended, SegmentScan } from "../format/SegmentScan.ts";
 import { type Claim, encodeControl, openingBytes } from "../format/controlLine.ts";
-import { releaseGeneration } from "../format/releasedGenerations.ts";
-import { type LoadedLog, LogLoader, partsOf } from "../read/LogLoader.ts";
-import { listSegments } from "../read/listSegments.ts";
+import { releaseGeneration } from "../backend/OwnerLiveness.ts";
+import { listSegments, type LoadedLog, LogLoader, partsOf } from "../read/LogLoader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
-import { publishSegment } from "./publishSegment.ts";
 
 /** How often the highest segment is judged again because another owner came first. */
 const maxAttempts = 8;

@@ -14,9 +14,9 @@ import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
 import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
 import { encodeControl, wholeSegment } from "../format/controlLine.ts";
-import { parseSegment } from "../format/parseSegment.ts";
-import { publishSegment } from "../own/publishSegment.ts";
-import { listSegments } from "../read/listSegments.ts";
+import { parseSegment } from "../format/Segment.ts";
+import { publishSegment } from "../backend/OwnedSegment.ts";
+import { listSegments } from "../read/LogLoader.ts";
 
 /** What was salvaged of an agent, and what was not. */
 export interface SalvageReport {
