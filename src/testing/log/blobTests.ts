@@ -4,26 +4,11 @@ import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLog
 
 const hash = "0123456789abcdef".repeat(4);
 const hostileReferences = [
-  "",
-  "blob://",
-  "blob://x",
-  "../../../etc/passwd",
-  "/etc/passwd",
-  "blob:///etc/passwd",
+  ..." ../../../etc/passwd /etc/passwd blob:// blob://x blob:///etc/passwd __proto__ constructor \ud800".split(" "),
+  ..." - -1/../../x -01 --1 -1.gz -1\0 -999999999999999999999".split(" ").map((rest) => `blob://${hash}${rest}`),
   `blob://../${hash}-1`,
-  `blob://${hash}`,
-  `blob://${hash}-`,
-  `blob://${hash}-1/../../x`,
-  `blob://${hash}-01`,
-  `blob://${hash}--1`,
-  `blob://${hash}-1.gz`,
   `blob://${hash.toUpperCase()}-1`,
-  `blob://${hash}-1\0`,
-  `blob://${hash}-999999999999999999999`,
   `file://${hash}-1`,
-  "__proto__",
-  "constructor",
-  "\ud800",
   "x".repeat(10_000),
 ];
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -69,21 +69,8 @@ export const orderTests: readonly ProviderTest[] = [
   }),
 
   providerTest("keeps checkpoints apart whose ids a storage may confuse", async (storage, expect) => {
-    const ids = [
-      "first",
-      "First",
-      "first ",
-      "first/1",
-      "../first",
-      "__proto__",
-      "constructor",
-      "é",
-      "e\u0301",
-      "f",
-      "1",
-      "01",
-      "x".repeat(256),
-    ];
+    const ids = ["first", "First", "first ", ..."first/1 ../first __proto__ constructor é e\u0301 f 1 01".split(" ")];
+    ids.push("x".repeat(256));
     const all = ids.map((checkpointId, index) =>
       exampleCheckpoint("a", index + 1, { checkpointId, ...(index > 0 && { parentId: ids[index - 1] ?? "" }) }),
     );

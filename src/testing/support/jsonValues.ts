@@ -15,18 +15,8 @@ export const jsonValues: Readonly<Record<string, () => unknown>> = {
     ...Object.fromEntries(["a.b", "a[0]", "a/b", "$set", "a\0b", "🙂", "10", "9", " "].map((key, n) => [key, n])),
     $ref: "#/a",
   }),
-  "Unicode unchanged": () => [
-    "é",
-    "e\u0301",
-    "😀",
-    "\u2028\u2029",
-    "\ufeff",
-    "\0",
-    "\u0001\u001f\u007f",
-    "\ufffd",
-    "\u200fאב",
-    "\r\n\r\n\t",
-  ],
+  "Unicode unchanged": () =>
+    "é e\u0301 😀 \u2028\u2029 \ufeff \0 \u0001\u001f\u007f \ufffd \u200fאב \r\n\r\n\t".split(" "),
   "halves of surrogate pairs": () => ({
     "\ud800": "\ud800",
     "\udfff": "x\udc00y",

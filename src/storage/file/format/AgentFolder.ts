@@ -12,33 +12,25 @@ const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;
  * the id: no id can leave the directory, meet another one or name something of the system, on any file system.
  */
 export class AgentFolder {
-  readonly agentId: string;
   readonly path: string;
+  readonly checkpoints: string;
+  readonly blobs: string;
+  readonly owners: string;
+  readonly temporary: string;
+  readonly state: string;
 
   /** @param tasks the folder that holds the folders of all agents. */
-  constructor(tasks: string, agentId: string, sha256: Sha256) {
-    this.agentId = agentId;
+  constructor(
+    tasks: string,
+    readonly agentId: string,
+    sha256: Sha256,
+  ) {
     this.path = join(tasks, agentFolderName(agentId, sha256));
-  }
-
-  get checkpoints(): string {
-    return join(this.path, "checkpoints");
-  }
-
-  get blobs(): string {
-    return join(this.path, "blobs");
-  }
-
-  get owners(): string {
-    return join(this.path, "owners");
-  }
-
-  get temporary(): string {
-    return join(this.path, "tmp");
-  }
-
-  get state(): string {
-    return join(this.path, "state.json");
+    this.checkpoints = join(this.path, "checkpoints");
+    this.blobs = join(this.path, "blobs");
+    this.owners = join(this.path, "owners");
+    this.temporary = join(this.path, "tmp");
+    this.state = join(this.path, "state.json");
   }
 
   segment(generation: number): string {

@@ -68,32 +68,15 @@ function parse(text: string): unknown {
   }
 }
 
-/** Fields of the data of a status, as the library names them, and as other tools read them in `state.json`. */
-const keys = {
-  taskId: "task_id",
-  createdAt: "created_at",
-  estimatedComplexity: "estimated_complexity",
-  inputRequest: "input_request",
-  startedAt: "started_at",
-  pausedAt: "paused_at",
-  pauseReason: "pause_reason",
-  resumeInstructions: "resume_instructions",
-  waitingFor: "waiting_for",
-  promptShownToUser: "prompt_shown_to_user",
-  timeoutAt: "timeout_at",
-  completedAt: "completed_at",
-  finalOutput: "final_output",
-  filesModified: "files_modified",
-  verificationResults: "verification_results",
-  failedAt: "failed_at",
-  errorType: "error_type",
-  errorMessage: "error_message",
-  stackTrace: "stack_trace",
-  retryCount: "retry_count",
-  cancelledAt: "cancelled_at",
-};
-const storedKeys: ReadonlyMap<string, string> = new Map(Object.entries(keys));
-const namedKeys: ReadonlyMap<string, string> = new Map(Object.entries(keys).map(([name, key]) => [key, name]));
+/** Fields of the data of a status, as the library names them; other tools read them in `state.json` in snake case. */
+const names = [
+  ..."taskId createdAt estimatedComplexity inputRequest startedAt pausedAt pauseReason resumeInstructions".split(" "),
+  ..."waitingFor promptShownToUser timeoutAt completedAt finalOutput filesModified verificationResults".split(" "),
+  ..."failedAt errorType errorMessage stackTrace retryCount cancelledAt".split(" "),
+];
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const storedKeys: ReadonlyMap<string, string> = new Map(names.map((name) => [name, snakeCase(name)]));
+const namedKeys: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeCase(name), name]));
 
 /** Only the keys of the data itself change, not those inside its fields. */
 function renamed(data: unknown, names: ReadonlyMap<string, string>): unknown {
