@@ -5,7 +5,6 @@ import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
@@ -15,6 +14,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { noBlobStore } from "../BlobStore.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
+import { ReleasableLog } from "../ReleasableLog.ts";
 import type {
   AgentSummary,
   LogAppend,
@@ -37,7 +37,7 @@ export class CheckpointRecordLog implements RecordLog {
   readonly capabilities: LogCapabilities = { durable: true, processes: "one", machines: "one", keeps: "checkpoints" };
   readonly blobs = noBlobStore;
   readonly #provider: PersistenceStorageProvider;
-  readonly #owned = new Map<string, { readonly owner: LogOwner; readonly log: CheckpointOwnedLog }>();
+  readonly #owned = new Map<string, CheckpointOwnedLog>();
   readonly #opening = new Set<string>();
   #closed = false;
 
@@ -49,17 +49,15 @@ export class CheckpointRecordLog implements RecordLog {
     this.#assertUsable(agentId);
     const busy = this.#owned.get(agentId);
     if (busy || this.#opening.has(agentId)) {
-      throw new AgentBusyError(
-        agentId,
-        { ...(busy?.owner ?? owner), generation: busy?.log.generation ?? 0 },
-        retryAfterMs,
-      );
+      throw new AgentBusyError(agentId, { ...(busy?.owner ?? owner), generation: busy?.generation ?? 0 }, retryAfterMs);
     }
     this.#opening.add(agentId);
     try {
       const stored = await readProviderCheckpoints(this.#provider, agentId, await this.#sha256());
-      const log = new CheckpointOwnedLog(this.#provider, agentId, stored, () => this.#owned.delete(agentId));
-      this.#owned.set(agentId, { owner: { ...owner }, log });
+      const log = new CheckpointOwnedLog(this.#provider, stored, agentId, { ...owner }, () =>
+        this.#owned.delete(agentId),
+      );
+      this.#owned.set(agentId, log);
       return log;
     } finally {
       this.#opening.delete(agentId);
@@ -68,7 +66,7 @@ export class CheckpointRecordLog implements RecordLog {
 
   async *read(agentId: string, { after = 0, upTo = Infinity }: ReadOptions = {}): AsyncGenerator<Entry> {
     this.#assertUsable(agentId);
-    const owned = this.#owned.get(agentId)?.log;
+    const owned = this.#owned.get(agentId);
     const entries = owned
       ? owned.entries
       : (await readProviderCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
@@ -84,17 +82,17 @@ export class CheckpointRecordLog implements RecordLog {
   async owner(agentId: string): ReturnType<RecordLog["owner"]> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
-    return owned && { ...owned.owner, generation: owned.log.generation, state: "alive" };
+    return owned && { ...owned.owner, generation: owned.generation, state: "alive" };
   }
 
   async requestStop(agentId: string, reason: string): Promise<void> {
     this.#assertUsable(agentId);
-    this.#owned.get(agentId)?.log.requestStop(reason);
+    this.#owned.get(agentId)?.requestStop(reason);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#owned.values()].map(({ log }) => log.release()));
+    await Promise.all([...this.#owned.values()].map((log) => log.release()));
   }
 
   #sha256(): Promise<Sha256> {
@@ -108,39 +106,34 @@ export class CheckpointRecordLog implements RecordLog {
 }
 
 /** An agent of a provider of three methods while this process runs it: appends are kept here, checkpoints go to the provider. */
-export class CheckpointOwnedLog implements OwnedLog {
-  readonly generation: number;
+export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;
-  readonly #agentId: string;
   readonly #index: LogProjection;
-  readonly #lost = new AbortController();
-  readonly #onRelease: () => void;
-  #released = false;
 
-  constructor(provider: PersistenceStorageProvider, agentId: string, stored: StoredCheckpoints, onRelease: () => void) {
+  constructor(
+    provider: PersistenceStorageProvider,
+    { entries, index, generation }: StoredCheckpoints,
+    agentId: string,
+    owner: LogOwner,
+    onRelease: () => void,
+  ) {
+    super(agentId, owner, generation, onRelease);
     this.#provider = provider;
-    this.#agentId = agentId;
-    this.entries = stored.entries;
-    this.#index = stored.index;
-    this.generation = stored.generation;
-    this.#onRelease = onRelease;
+    this.entries = entries;
+    this.#index = index;
   }
 
   get position(): number {
     return this.entries.length;
   }
 
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
   async append({ id, records }: LogAppend, expectedPosition: number): Promise<number> {
-    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#agentId)}`);
+    this.assertOwned();
     const last = this.entries.at(-1);
     if (last?.id === id && last.position === expectedPosition + 1) return last.position;
     if (expectedPosition !== this.position)
-      throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
+      throw new PositionConflictError(this.agentId, expectedPosition, this.position);
     const entry: Entry = {
       position: this.position + 1,
       generation: this.generation,
@@ -153,8 +146,8 @@ export class CheckpointOwnedLog implements OwnedLog {
     this.#index.add(entry);
     for (const point of this.#index.checkpoints.values()) {
       if (point.version < before) continue;
-      const data = encodeCheckpoint(checkpointData(this.#agentId, this.#index, point, "", new Map()));
-      await askProvider("saveCheckpoint", this.#agentId, () => this.#provider.saveCheckpoint(this.#agentId, data));
+      const data = encodeCheckpoint(checkpointData(this.agentId, this.#index, point, "", new Map()));
+      await askProvider("saveCheckpoint", this.agentId, () => this.#provider.saveCheckpoint(this.agentId, data));
     }
     this.entries.push(entry);
     return entry.position;
@@ -166,16 +159,6 @@ export class CheckpointOwnedLog implements OwnedLog {
   /** Three methods cannot delete. */
   async drop(): Promise<void> {
     await this.release();
-  }
-
-  async release(): Promise<void> {
-    if (this.#released) return;
-    this.#released = true;
-    this.#onRelease();
-  }
-
-  requestStop(reason: string): void {
-    this.#lost.abort(new StopRequestedError(this.#agentId, reason));
   }
 }
 

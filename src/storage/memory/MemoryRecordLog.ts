@@ -1,5 +1,4 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
@@ -20,6 +19,7 @@ import type {
   RecordLog,
 } from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { ReleasableLog } from "../ReleasableLog.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 
@@ -59,7 +59,7 @@ export class MemoryRecordLog implements RecordLog {
       throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
     const generation = (this.#generations.get(agentId) ?? 0) + 1;
     const log = this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256);
-    const owned = new MemoryOwnedLog(log, { ...owner }, generation, () => this.#forget(agentId));
+    const owned = new MemoryOwnedLog(log, agentId, { ...owner }, generation, () => this.#forget(agentId));
     this.#generations.set(agentId, generation);
     this.#logs.set(agentId, log);
     this.#owned.set(agentId, owned);
@@ -115,58 +115,32 @@ export class MemoryRecordLog implements RecordLog {
 }
 
 /** A log in memory that is owned: until it is released, dropped, or the storage closed. */
-export class MemoryOwnedLog implements OwnedLog {
+export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   readonly #log: MemoryAgentLog;
-  readonly #lost = new AbortController();
-  readonly #onRelease: () => void;
-  #released = false;
 
-  constructor(
-    log: MemoryAgentLog,
-    readonly owner: LogOwner,
-    readonly generation: number,
-    onRelease: () => void,
-  ) {
+  constructor(log: MemoryAgentLog, ...owned: ConstructorParameters<typeof ReleasableLog>) {
+    super(...owned);
     this.#log = log;
-    this.#onRelease = onRelease;
   }
 
   get position(): number {
     return this.#log.position;
   }
 
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
-    this.#assertOwned();
+    this.assertOwned();
     return this.#log.append(entry, expectedPosition, this.generation);
   }
 
   async prune(): Promise<void> {
-    this.#assertOwned();
+    this.assertOwned();
     this.#log.prune();
   }
 
   async drop(): Promise<void> {
-    this.#assertOwned();
+    this.assertOwned();
     this.#log.clear();
     await this.release();
-  }
-
-  async release(): Promise<void> {
-    if (this.#released) return;
-    this.#released = true;
-    this.#onRelease();
-  }
-
-  requestStop(reason: string): void {
-    this.#lost.abort(new StopRequestedError(this.#log.agentId, reason));
-  }
-
-  #assertOwned(): void {
-    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#log.agentId)}`);
   }
 }
 

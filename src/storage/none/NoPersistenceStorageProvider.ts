@@ -3,6 +3,7 @@ import { PositionConflictError } from "../../errors/storage/PositionConflictErro
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
+import { ReleasableLog } from "../ReleasableLog.ts";
 import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
 import type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
 
@@ -23,9 +24,9 @@ export class NoRecordLog implements RecordLog {
   readonly blobs: BlobStore = noBlobStore;
   #closed = false;
 
-  async open(agentId: string, _owner: LogOwner): Promise<OwnedLog> {
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
     this.#assertUsable(agentId);
-    return new NoOwnedLog(agentId);
+    return new NoOwnedLog(agentId, owner, 1);
   }
 
   // oxlint-disable-next-line require-yield
@@ -61,42 +62,26 @@ export class NoRecordLog implements RecordLog {
 }
 
 /** Counts appends and keeps none. */
-export class NoOwnedLog implements OwnedLog {
-  readonly generation = 1;
-  readonly lost = new AbortController().signal;
-  readonly #agentId: string;
+export class NoOwnedLog extends ReleasableLog implements OwnedLog {
   #position = 0;
-  #released = false;
-
-  constructor(agentId: string) {
-    this.#agentId = agentId;
-  }
 
   get position(): number {
     return this.#position;
   }
 
   async append(_entry: LogAppend, expectedPosition: number): Promise<number> {
-    this.#assertOwned();
+    this.assertOwned();
     if (expectedPosition !== this.#position)
-      throw new PositionConflictError(this.#agentId, expectedPosition, this.#position);
+      throw new PositionConflictError(this.agentId, expectedPosition, this.#position);
     return ++this.#position;
   }
 
   async prune(_positions: readonly number[]): Promise<void> {
-    this.#assertOwned();
+    this.assertOwned();
   }
 
   async drop(): Promise<void> {
-    this.#assertOwned();
+    this.assertOwned();
     await this.release();
-  }
-
-  async release(): Promise<void> {
-    this.#released = true;
-  }
-
-  #assertOwned(): void {
-    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.#agentId)}`);
   }
 }

@@ -23,16 +23,12 @@ const looks = 500;
 /** A log as the tests use it. */
 export class RecordLogUnderTest {
   readonly #harness: RecordLogHarness;
-  #log: RecordLog;
+  log: RecordLog;
   #owners = 0;
 
   constructor(made: RecordLog | RecordLogHarness) {
     this.#harness = harnessOf(made);
-    this.#log = this.#harness.log;
-  }
-
-  get log(): RecordLog {
-    return this.#log;
+    this.log = this.#harness.log;
   }
 
   nextOwner(): LogOwner {
@@ -40,7 +36,7 @@ export class RecordLogUnderTest {
   }
 
   open(agentId: string): Promise<OwnedLog> {
-    return this.#log.open(agentId, this.nextOwner());
+    return this.log.open(agentId, this.nextOwner());
   }
 
   /** Opens, does something and releases. */
@@ -53,16 +49,16 @@ export class RecordLogUnderTest {
 
   /** Continues with another instance on the same data; every owner has been released before. */
   async reopen(): Promise<void> {
-    if (this.#harness.reopen !== undefined) this.#log = await this.#harness.reopen();
+    if (this.#harness.reopen !== undefined) this.log = await this.#harness.reopen();
   }
 
   /** A second instance beside the first, where the storage takes two processes. */
   async beside(): Promise<RecordLog | undefined> {
-    return this.#log.capabilities.processes === "many" ? this.#harness.reopen?.() : undefined;
+    return this.log.capabilities.processes === "many" ? this.#harness.reopen?.() : undefined;
   }
 
   async entries(agentId: string, options?: ReadOptions): Promise<Entry[]> {
-    return collect(this.#log.read(agentId, options));
+    return collect(this.log.read(agentId, options));
   }
 
   async positions(agentId: string, options?: ReadOptions): Promise<number[]> {
@@ -75,7 +71,7 @@ export class RecordLogUnderTest {
   }
 
   async list(options?: Parameters<RecordLog["list"]>[0]): Promise<AgentSummary[]> {
-    return collect(this.#log.list(options));
+    return collect(this.log.list(options));
   }
 
   async listIds(options?: Parameters<RecordLog["list"]>[0]): Promise<string[]> {
@@ -94,7 +90,7 @@ export class RecordLogUnderTest {
     for (let look = 0; look < looks && !signal.aborted; look++) {
       await this.#harness.advance?.(1_000);
       // What the storage does in the meantime takes real time, and so does this.
-      await this.#log.owner(agentId);
+      await this.log.owner(agentId);
       await nextTurn();
     }
     return signal.aborted;

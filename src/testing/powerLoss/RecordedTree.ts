@@ -74,15 +74,11 @@ export function describeLoss(mutations: readonly Mutation[], fates: readonly Wri
   return undone.join(", ") || "nothing";
 }
 
-/** The fates of all mutations that were not durable when power was lost. */
-export interface PowerLoss {
-  readonly model: Exclude<CrashModel, "kill">;
-  /** In the order of the mutations. */
-  readonly fates: readonly WriteOutcome[];
-}
-
-/** What a loss of power may leave of mutations that were not durable. */
-export function* powerLossOutcomes(mutations: readonly Mutation[], options: CrashOptions): Generator<PowerLoss> {
+/** What a loss of power may leave of mutations that were not durable: the fate of each, in their order. */
+export function* powerLossOutcomes(
+  mutations: readonly Mutation[],
+  options: CrashOptions,
+): Generator<{ readonly model: CrashModel; readonly fates: readonly WriteOutcome[] }> {
   const { models = ["amnesia", "metadata first", "data first", "weak"] } = options;
   const { exhaustiveUpTo = 80, samples = 40, seed = 1 } = options;
   const isWrite = ({ kind }: Mutation) => kind === "write";
@@ -182,8 +178,6 @@ export function seededNumbers(seed: number): () => number {
  */
 export type CrashModel = "kill" | "amnesia" | "metadata first" | "data first" | "weak";
 
-const crashModels: readonly CrashModel[] = ["kill", "amnesia", "metadata first", "data first", "weak"];
-
 /** Which crash states to make. */
 export interface CrashOptions {
   /** Default: all. */
@@ -197,7 +191,7 @@ export interface CrashOptions {
 }
 
 export const crashOptionsSchema: z.ZodType<CrashOptions> = strictOptions({
-  models: z.array(z.enum(crashModels)).optional(),
+  models: z.array(z.enum(["kill", "amnesia", "metadata first", "data first", "weak"])).optional(),
   exhaustiveUpTo: integerFrom(0).optional(),
   samples: integerFrom(0).optional(),
   seed: z.number().optional(),

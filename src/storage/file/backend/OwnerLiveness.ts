@@ -21,12 +21,6 @@ export interface Surroundings {
   readonly leaseMs: number;
 }
 
-/** What was seen of an owner, and since when it has not changed. */
-interface Sighting {
-  readonly seen: string;
-  readonly sinceMs: number;
-}
-
 /** The owner of a segment, as far as this process can tell. */
 export interface Judgement {
   /** `free` when the segment ends with `closed` or `dropped`. */
@@ -43,7 +37,8 @@ export interface Judgement {
  */
 export class OwnerLiveness {
   readonly #surroundings: Surroundings;
-  readonly #sightings = new Map<string, Sighting>();
+  /** What was seen of an owner, and since when it has not changed. */
+  readonly #sightings = new Map<string, { readonly seen: string; readonly sinceMs: number }>();
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;

@@ -14,7 +14,7 @@ import { lineBreak } from "../format/Segment.ts";
 import { decodeControl } from "../format/controlLine.ts";
 import { decodeState, encodeState, type StoredState } from "../format/stateJson.ts";
 import { openReader } from "../read/LogReader.ts";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** How many agents are read at a time, which bounds the files open at once. */
 const atOnce = 16;
@@ -97,13 +97,6 @@ export class StateFile {
     this.#folder = folder;
   }
 
-  /** `undefined` when it is missing or damaged, or belongs to another agent. */
-  async read(): Promise<StoredState | undefined> {
-    const bytes = await this.#backend.disk.readFile(this.#folder.state);
-    const state = bytes && decodeState(bytes.toString(), this.#backend.sha256);
-    return state?.summary.agentId === this.#folder.agentId ? state : undefined;
-  }
-
   /** Durable when it resolves. */
   async markChanging(summary: AgentSummary, generation: number): Promise<void> {
     await this.#write({ summary, generation, changing: true }, true);
@@ -129,9 +122,8 @@ export class StateFile {
 
 /** Writes `state.json` anew from the log when it is missing, damaged or was left while it changed. */
 export async function repairState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
-  const file = new StateFile(backend, folder);
-  const state = await file.read();
+  const state = await readState(backend, basename(folder.path));
   if (state !== undefined && !state.changing) return;
   const summary = await openReader(backend, folder).lastSummary();
-  if (summary !== undefined) await file.settle(summary, generation);
+  if (summary !== undefined) await new StateFile(backend, folder).settle(summary, generation);
 }

@@ -1,0 +1,37 @@
+import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
+import { StorageClosedError } from "../errors/storage/StorageClosedError.ts";
+import type { LogOwner } from "./RecordLog.ts";
+
+/** What owned logs share whose owners only this process knows: they are owned until they are released. */
+export abstract class ReleasableLog {
+  readonly #lost = new AbortController();
+  readonly #onRelease: () => void;
+  #released = false;
+
+  constructor(
+    readonly agentId: string,
+    readonly owner: LogOwner,
+    readonly generation: number,
+    onRelease: () => void = () => {},
+  ) {
+    this.#onRelease = onRelease;
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async release(): Promise<void> {
+    if (this.#released) return;
+    this.#released = true;
+    this.#onRelease();
+  }
+
+  requestStop(reason: string): void {
+    this.#lost.abort(new StopRequestedError(this.agentId, reason));
+  }
+
+  protected assertOwned(): void {
+    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.agentId)}`);
+  }
+}
