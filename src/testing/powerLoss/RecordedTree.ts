@@ -1,5 +1,6 @@
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type Fill, sectorsOf, type WriteOutcome } from "./FileContent.ts";
 import type { FileTree } from "./FileTree.ts";
 import { type Mutation, MutationTrace } from "./MutationTrace.ts";
@@ -74,13 +75,19 @@ export function describeLoss(mutations: readonly Mutation[], fates: readonly Wri
   return undone.join(", ") || "nothing";
 }
 
+const defaults = {
+  models: ["amnesia", "metadata first", "data first", "weak"],
+  exhaustiveUpTo: 80,
+  samples: 40,
+  seed: 1,
+} as const;
+
 /** What a loss of power may leave of mutations that were not durable: the fate of each, in their order. */
 export function* powerLossOutcomes(
   mutations: readonly Mutation[],
   options: CrashOptions,
 ): Generator<{ readonly model: CrashModel; readonly fates: readonly WriteOutcome[] }> {
-  const { models = ["amnesia", "metadata first", "data first", "weak"] } = options;
-  const { exhaustiveUpTo = 80, samples = 40, seed = 1 } = options;
+  const { models, exhaustiveUpTo, samples, seed } = { ...defaults, ...withoutUndefined(options) };
   const isWrite = ({ kind }: Mutation) => kind === "write";
   if (models.includes("amnesia")) yield { model: "amnesia", fates: mutations.map(() => "lost") };
   if (mutations.length === 0) return;
