@@ -119,12 +119,7 @@ export class Workspace implements RollbackParticipant {
     this.#restore = new FileRestore(this.#files, onConflict, conflictResolver);
     const rules = IgnoreRules.of(ignore);
     this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles });
-    this.recovery = new FileRecovery({
-      files: this.#files,
-      restore: this.#restore,
-      resolver: conflictResolver,
-      host: () => this.#attached(),
-    });
+    this.recovery = new FileRecovery(this.#restore, () => this.#attached());
     this.tools = fileTools(this.#files, new Mutex());
   }
 

@@ -8,6 +8,7 @@ import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
 import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
@@ -57,8 +58,7 @@ export class TaskManager {
     if (journal.statusState.run || journal.statusState.task) throw new AlreadyExistsError("task_exists", taskId);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
-    journal.append([taskRecord(given), run, queued]);
-    await journal.durable();
+    await journal.store([taskRecord(given), run, queued]);
     const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;
     return readTask(this.#logs.log, created);
   }
@@ -81,8 +81,7 @@ export class TaskManager {
     const { status, limit = Infinity, after } = filter;
     let left = limit;
     if (left === 0) return;
-    const range = { ...(status !== undefined && { status }), ...(after !== undefined && { after }) };
-    for await (const summary of this.#logs.log.list(range)) {
+    for await (const summary of this.#logs.log.list(withoutUndefined({ status, after }))) {
       const listed = taskOfSummary(summary);
       const task = listed && (await this.#readListed(listed));
       // Its status may have changed since it was listed.
@@ -127,7 +126,7 @@ export class TaskManager {
   async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskWithStatus<"paused">> {
     checkSchema(taskManagerSchemas.pause, { reason, options }, "pause of a task");
     const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
-    const change = { status: "paused", reason, ...(instructions !== undefined && { instructions }) } as const;
+    const change = withoutUndefined({ status: "paused", reason, instructions });
     return this.#change(taskId, change, interrupt ? { reason, timeoutMs } : undefined);
   }
 
@@ -140,8 +139,8 @@ export class TaskManager {
   async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
-    const until = timeoutAt === undefined ? {} : { until: Date.parse(timeoutAt) };
-    return this.#change(taskId, { status: "waiting", waitingFor, prompt, ...until });
+    const until = timeoutAt === undefined ? undefined : Date.parse(timeoutAt);
+    return this.#change(taskId, withoutUndefined({ status: "waiting", waitingFor, prompt, until }));
   }
 
   /** Completes a task that no run drives. */
@@ -150,17 +149,16 @@ export class TaskManager {
     end: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
   ): Promise<TaskWithStatus<"completed">> {
     checkSchema(taskManagerSchemas.complete, end, "end of a task");
-    const { output, verificationResults } = end;
-    return this.#end(taskId, "completed", undefined, async ({ writer, statusState }) => {
+    return this.#move(taskId, "completed", undefined, async (journal) => {
+      const { writer, statusState } = journal;
       const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "");
-      return {
+      const ended = withoutUndefined({
         status: "completed",
-        input: writer.value(output, "the output of the task"),
-        ...(files.length > 0 && { files: writer.value(files, "the files that the task changed") }),
-        ...(verificationResults && {
-          verification: verificationResults.map((result) => writer.value(result, "a verification result")),
-        }),
-      };
+        input: writer.value(end.output, "the output of the task"),
+        files: files.length > 0 ? writer.value(files, "the files that the task changed") : undefined,
+        verification: end.verificationResults?.map((result) => writer.value(result, "a verification result")),
+      });
+      return endOf(taskId, journal, ended);
     });
   }
 
@@ -171,8 +169,8 @@ export class TaskManager {
     options: { readonly recoverable?: boolean | undefined } = {},
   ): Promise<TaskWithStatus<"failed">> {
     checkSchema(taskManagerSchemas.fail, options, "options of a failure");
-    const final = (options.recoverable ?? true) ? {} : { recoverable: false as const };
-    return this.#change(taskId, { status: "failed", error: describeError(error), ...final });
+    const recoverable = (options.recoverable ?? true) ? undefined : false;
+    return this.#change(taskId, withoutUndefined({ status: "failed", error: describeError(error), recoverable }));
   }
 
   /** Ends a task permanently. A running task is aborted first. Its effects remain, and can still be reverted. */
@@ -183,8 +181,9 @@ export class TaskManager {
   ): Promise<TaskWithStatus<"cancelled">> {
     checkSchema(taskManagerSchemas.cancel, { reason, options }, "cancellation");
     const { timeoutMs = defaultStopTimeoutMs } = options;
-    const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
-    return this.#end(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async () => end);
+    return this.#move(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async (journal) =>
+      endOf(taskId, journal, withoutUndefined({ status: "cancelled", reason })),
+    );
   }
 
   /** Queues a failed task again; its run resumes where it failed. Rejects when the failure is not recoverable. */
@@ -202,19 +201,6 @@ export class TaskManager {
     );
   }
 
-  async #end<Status extends RunEnd["status"]>(
-    taskId: string,
-    status: Status,
-    stop: StopOptions | undefined,
-    endOf: (journal: Journal) => Promise<RunEnd & { readonly status: Status }>,
-  ): Promise<TaskWithStatus<Status>> {
-    return this.#move(taskId, status, stop, async (journal) => {
-      const { log, state } = journal.head ?? {};
-      if (!log || !state) throw new TaskNotFoundError(taskId);
-      return endRecords(journal, { log, state }, await endOf(journal));
-    });
-  }
-
   async #move<Status extends TaskStatus>(
     taskId: string,
     to: Status,
@@ -228,23 +214,23 @@ export class TaskManager {
     if (!before) throw new TaskNotFoundError(taskId);
     const records = await recordsOf(journal);
     const moved = applyTransition({ before, life: statusState, generation, records, to });
-    journal.append(records);
-    await journal.durable();
+    await journal.store(records);
     return readTask(logs.log, moved);
   }
 }
 
-function taskRecord({
-  taskName: name,
-  priority = 0,
-  estimatedComplexity: complexity,
-  reserves = [],
-}: NewTask): TaskRecord {
-  return {
+function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {
+  const { log, state } = journal.head ?? {};
+  if (!log || !state) throw new TaskNotFoundError(taskId);
+  return endRecords(journal, { log, state }, end);
+}
+
+function taskRecord({ taskName: name, priority, estimatedComplexity, reserves }: NewTask): TaskRecord {
+  return withoutUndefined({
     kind: "task",
     name,
-    ...(priority !== 0 && { priority }),
-    ...(complexity !== undefined && { complexity }),
-    ...(reserves.length > 0 && { reserves }),
-  };
+    priority: priority === 0 ? undefined : priority,
+    complexity: estimatedComplexity,
+    reserves: reserves?.length === 0 ? undefined : reserves,
+  });
 }

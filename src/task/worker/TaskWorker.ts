@@ -247,24 +247,22 @@ interface LeftTask {
  * when the cause may be gone: an immediate try would meet the same error.
  */
 export class TaskBackoff {
-  readonly #clock: Clock;
-  readonly #pollMs: number | undefined;
   readonly #left = new Map<string, LeftTask>();
 
-  constructor(clock: Clock, pollMs: number | undefined) {
-    this.#clock = clock;
-    this.#pollMs = pollMs;
-  }
+  constructor(
+    readonly clock: Clock,
+    readonly pollMs: number | undefined,
+  ) {}
 
   has({ taskId, updatedAt }: ClaimableTask): boolean {
     const left = this.#left.get(taskId);
-    return left !== undefined && left.updatedAt.includes(updatedAt) && this.#clock.monotonic() < left.retryAtMs;
+    return left !== undefined && left.updatedAt.includes(updatedAt) && this.clock.monotonic() < left.retryAtMs;
   }
 
   /** @param updatedAt of the task when it was claimed, and of the task now. */
   add(taskId: string, error: unknown, updatedAt: readonly string[]): void {
     const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
-    const retryAtMs = this.#clock.monotonic() + retryAfterMs(error, tries, this.#pollMs);
+    const retryAtMs = this.clock.monotonic() + retryAfterMs(error, tries, this.pollMs);
     this.#left.set(taskId, { tries, updatedAt, retryAtMs });
   }
 

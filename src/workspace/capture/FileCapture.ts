@@ -3,6 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote, LeftOutFile } from "../files/FileNote.ts";
 import { emptyScan, isSameStamp, type Scan, scanFolder, type ScannedFile, type ScanOptions } from "./scanFolder.ts";
@@ -14,16 +15,13 @@ const groupBytes = 16 * 1024 * 1024;
 
 /** Finds the files that an action changes in a folder, by a scan before and after. */
 export class FileCapture {
-  readonly #options: Omit<ScanOptions, "onContent">;
   /** The last scan of each run, whose log has the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();
 
-  constructor(options: Omit<ScanOptions, "onContent">) {
-    this.#options = options;
-  }
+  constructor(readonly options: Omit<ScanOptions, "onContent">) {}
 
   scan(): Promise<Scan> {
-    return scanFolder({ ...this.#options, onContent: () => {} }, emptyScan);
+    return scanFolder({ ...this.options, onContent: () => {} }, emptyScan);
   }
 
   /**
@@ -34,7 +32,7 @@ export class FileCapture {
     const durable = persistence(context);
     const contents = new NotedContents(context);
     const known = this.#last.get(runOf(context)) ?? emptyScan;
-    const before = await scanFolder({ ...this.#options, onContent: contents.add }, known);
+    const before = await scanFolder({ ...this.options, onContent: contents.add }, known);
     contents.note();
     const capture = randomId();
     durable.note({ key: fileNoteKey, value: { changes: [], began: capture } satisfies FileNote });
@@ -49,7 +47,7 @@ export class FileCapture {
 
   async #noteChanges(context: AgentContext, before: Scan, capture: string): Promise<void> {
     const contents = new NotedContents(context);
-    const after = await scanFolder({ ...this.#options, onContent: contents.add }, before);
+    const after = await scanFolder({ ...this.options, onContent: contents.add }, before);
     contents.note();
     const note: FileNote = { ...changesBetween(before, after), ended: capture };
     persistence(context).note({ key: fileNoteKey, value: note });
@@ -58,25 +56,22 @@ export class FileCapture {
 }
 
 class NotedContents {
-  readonly #context: AgentContext;
   #contents = new Map<string, Uint8Array>();
   #bytes = 0;
 
-  constructor(context: AgentContext) {
-    this.#context = context;
-  }
+  constructor(readonly context: AgentContext) {}
 
   readonly add = async (hash: string, content: Uint8Array): Promise<void> => {
     this.#contents.set(hash, content);
     this.#bytes += content.length;
     if (this.#bytes < groupBytes) return;
     this.note();
-    await persistence(this.#context).durable();
+    await persistence(this.context).durable();
   };
 
   note(): void {
     if (this.#contents.size === 0) return;
-    persistence(this.#context).note({ key: contentNoteKey, value: null, contents: this.#contents });
+    persistence(this.context).note({ key: contentNoteKey, value: null, contents: this.#contents });
     this.#contents = new Map();
     this.#bytes = 0;
   }
@@ -98,5 +93,5 @@ function changesBetween(before: Scan, after: Scan): Required<Pick<FileNote, "cha
 
 function changeOf(path: string, was: ScannedFile | undefined, is: ScannedFile | undefined): readonly FileChange[] {
   if (isSameFile(was?.state, is?.state)) return [];
-  return [{ path, ...(was?.state && { before: was.state }), ...(is?.state && { after: is.state }) }];
+  return [withoutUndefined({ path, before: was?.state, after: is?.state })];
 }

@@ -173,16 +173,12 @@ interface FolderRules {
  * workspace. As in git, a later rule can include what an earlier rule ignored, but nothing below an ignored folder.
  */
 export class IgnoreRules {
-  readonly #folders: readonly FolderRules[];
-  readonly #own: readonly FolderRules[];
-  /** Parsed rules by their text: they cache their answers, and most are the same in the next scan. */
-  readonly #parsed: Map<string, Ignore>;
-
-  private constructor(folders: readonly FolderRules[], own: readonly FolderRules[], parsed: Map<string, Ignore>) {
-    this.#folders = folders;
-    this.#own = own;
-    this.#parsed = parsed;
-  }
+  private constructor(
+    readonly folders: readonly FolderRules[],
+    readonly own: readonly FolderRules[],
+    /** Parsed rules by their text: they cache their answers, and most are the same in the next scan. */
+    readonly parsed: Map<string, Ignore>,
+  ) {}
 
   /** @param own patterns in the form of a `.gitignore` in the root. */
   static of(own: readonly string[]): IgnoreRules {
@@ -193,14 +189,14 @@ export class IgnoreRules {
   /** The rules below a folder that has a `.gitignore`. @param folder its path; empty for the root. */
   within(folder: string, gitignore: string): IgnoreRules {
     const key = `${folder}\0${gitignore}`;
-    const rules = this.#parsed.get(key) ?? rulesOf(gitignore);
-    this.#parsed.set(key, rules);
+    const rules = this.parsed.get(key) ?? rulesOf(gitignore);
+    this.parsed.set(key, rules);
     const offset = folder === "" ? 0 : folder.length + 1;
-    return new IgnoreRules([...this.#folders, { offset, rules }], this.#own, this.#parsed);
+    return new IgnoreRules([...this.folders, { offset, rules }], this.own, this.parsed);
   }
 
   ignores(path: string, isFolder: boolean): boolean {
-    const judges = this.#own.length > 0 ? [...this.#folders, ...this.#own] : this.#folders;
+    const judges = this.own.length > 0 ? [...this.folders, ...this.own] : this.folders;
     let ignored = false;
     for (const { offset, rules } of judges) {
       const { ignored: leaves, unignored: keeps } = rules.test(`${path.slice(offset)}${isFolder ? "/" : ""}`);

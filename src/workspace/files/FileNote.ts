@@ -1,5 +1,6 @@
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { relativePath } from "./relativePath.ts";
 
 /** What a workspace records before it changes files, or after it found changes. */
@@ -42,13 +43,13 @@ export function fileNoteOf(value: unknown): FileNote {
   if (!Array.isArray(changes) || !changes.every(isFileChange) || !isListOf(folders, isText))
     throw new UnreadableValueError("a note of changed files has another form");
   for (const path of [...changes.map((change) => change.path), ...folders]) assertPath(path);
-  return {
+  return withoutUndefined({
     changes,
     folders,
     leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [],
-    ...(isText(began) && { began }),
-    ...(isText(ended) && { ended }),
-  };
+    began: isText(began) ? began : undefined,
+    ended: isText(ended) ? ended : undefined,
+  });
 }
 
 /** Only the stored form of a path is valid: any other form would be a second key for the same file. */

@@ -70,14 +70,12 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
  * when this process saw it unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
-  readonly #clock: Clock;
-  readonly #identity: ProcessIdentity;
   readonly #sightings = new Map<string, { readonly expiresAt: string; readonly sinceMs: number }>();
 
-  constructor(clock: Clock, identity: ProcessIdentity) {
-    this.#clock = clock;
-    this.#identity = identity;
-  }
+  constructor(
+    readonly clock: Clock,
+    readonly identity: ProcessIdentity,
+  ) {}
 
   /** The state without expired entries. A waiting process that died loses its place at once; a holder keeps the file until it expires. */
   current(state: LockState): LockState {
@@ -91,8 +89,8 @@ export class LockExpiry {
 
   /** Milliseconds until an entry expires if it is not renewed. */
   leftMs(path: string, entry: LockEntry): number {
-    const now = this.#clock.monotonic();
-    if (entry.deadlineMs !== undefined && entry.process?.bootId === this.#identity.bootId)
+    const now = this.clock.monotonic();
+    if (entry.deadlineMs !== undefined && entry.process?.bootId === this.identity.bootId)
       return Math.min(entry.deadlineMs - now, entry.ttlMs);
     return entry.ttlMs - (now - this.#unchangedSince(`${entry.id} ${path}`, entry.expiresAt, now));
   }
@@ -105,7 +103,7 @@ export class LockExpiry {
   }
 
   #isGone({ process }: LockEntry): boolean {
-    return process !== undefined && isSurelyGone(process, this.#identity);
+    return process !== undefined && isSurelyGone(process, this.identity);
   }
 }
 

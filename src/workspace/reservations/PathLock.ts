@@ -30,31 +30,23 @@ export interface LockRequest {
  * again until the state is the wanted one: only a read after the write shows whether the write won.
  */
 export class PathLock {
-  readonly #folder: LockFolder;
-  readonly #judge: LockExpiry;
-  readonly #clock: Clock;
-  readonly #identity: ProcessIdentity;
-  readonly #request: LockRequest;
-
-  constructor(folder: LockFolder, judge: LockExpiry, clock: Clock, identity: ProcessIdentity, request: LockRequest) {
-    this.#folder = folder;
-    this.#judge = judge;
-    this.#clock = clock;
-    this.#identity = identity;
-    this.#request = request;
-  }
+  constructor(
+    readonly folder: LockFolder,
+    readonly expiry: LockExpiry,
+    readonly request: LockRequest,
+  ) {}
 
   /** The deadline of the acquired lock; if the time ran out first, the state that blocked the request. */
   async acquire(file: ReservedFile, giveUpAtMs: number, signal?: AbortSignal): Promise<number | LockState> {
     try {
       for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
         signal?.throwIfAborted();
-        const leftMs = giveUpAtMs - this.#clock.monotonic();
+        const leftMs = giveUpAtMs - this.expiry.clock.monotonic();
         const state = await this.#settle(file.path, (now) => this.#ask(now, file, leftMs > 0));
         const own = this.#ownOf(state);
         if (own !== undefined) return own.deadlineMs ?? 0;
         if (leftMs <= 0) return this.#refuse(file.path, state);
-        await waitFor(this.#clock, Math.min(waitMs, leftMs), signal);
+        await waitFor(this.expiry.clock, Math.min(waitMs, leftMs), signal);
       }
     } catch (error) {
       await this.release(file.path).catch(() => {});
@@ -64,7 +56,7 @@ export class PathLock {
 
   /** The new deadline; `undefined` when the request no longer holds the file. */
   async renew(file: ReservedFile): Promise<number | undefined> {
-    const entry = this.#entry(file, this.#request.ttlMs);
+    const entry = this.#entry(file, this.request.ttlMs);
     const state = await this.#settle(file.path, (now) => {
       const own = this.#ownOf(now);
       if (own === undefined || own.deadlineMs === entry.deadlineMs) return undefined;
@@ -74,7 +66,7 @@ export class PathLock {
   }
 
   async release(path: string): Promise<void> {
-    const { id } = this.#request;
+    const { id } = this.request;
     await this.#settle(path, (now) => {
       const isKnown = [...now.holders, ...now.waiting].some((entry) => entry.id === id);
       return isKnown ? without(now, id) : undefined;
@@ -82,42 +74,42 @@ export class PathLock {
   }
 
   #ask(now: LockState, file: ReservedFile, waits: boolean): LockState | undefined {
-    const { id, ttlMs } = this.#request;
+    const { id, ttlMs } = this.request;
     if (this.#ownOf(now) !== undefined) return undefined;
-    const current = this.#judge.current(now);
+    const current = this.expiry.current(now);
     if (mayHave(current, id, file.operation)) return granted(current, this.#entry(file, ttlMs));
     const own = now.waiting.find((entry) => entry.id === id);
-    const isFresh = own !== undefined && this.#judge.leftMs(file.path, own) > waitingTtlMs / 2;
+    const isFresh = own !== undefined && this.expiry.leftMs(file.path, own) > waitingTtlMs / 2;
     return !waits || isFresh ? undefined : queued(current, this.#entry(file, waitingTtlMs, own?.since));
   }
 
   async #refuse(path: string, state: LockState): Promise<LockState> {
     await this.release(path);
-    return this.#judge.current(state);
+    return this.expiry.current(state);
   }
 
   #ownOf({ holders }: LockState): LockEntry | undefined {
-    return holders.find(({ id }) => id === this.#request.id);
+    return holders.find(({ id }) => id === this.request.id);
   }
 
   /** @param decide the next state; `undefined` when the state is already the wanted one. */
   async #settle(path: string, decide: (state: LockState) => LockState | undefined): Promise<LockState> {
     let hasWritten = false;
     for (;;) {
-      const generation = await this.#folder.read(path);
+      const generation = await this.folder.read(path);
       const next = decide(generation.state);
       if (next === undefined) {
-        if (hasWritten) await this.#folder.clean(path);
+        if (hasWritten) await this.folder.clean(path);
         return generation.state;
       }
-      await this.#folder.write(generation, next);
+      await this.folder.write(generation, next);
       hasWritten = true;
     }
   }
 
   #entry({ operation }: ReservedFile, ttlMs: number, since?: string): LockEntry {
-    const { id, owner } = this.#request;
-    const now = this.#clock.now();
+    const { id, owner } = this.request;
+    const now = this.expiry.clock.now();
     return {
       id,
       owner,
@@ -125,8 +117,8 @@ export class PathLock {
       since: since ?? new Date(now).toISOString(),
       expiresAt: new Date(now + ttlMs).toISOString(),
       ttlMs,
-      deadlineMs: this.#clock.monotonic() + ttlMs,
-      process: claimOf(this.#identity),
+      deadlineMs: this.expiry.clock.monotonic() + ttlMs,
+      process: claimOf(this.expiry.identity),
     };
   }
 }

@@ -74,20 +74,14 @@ const pathSchema = z.object({ path: z.string() });
  */
 export class Reservations {
   readonly #folder: LockFolder;
-  readonly #clock: Clock;
-  readonly #identity: ProcessIdentity;
-  readonly #judge: LockExpiry;
+  readonly #expiry: LockExpiry;
 
   /** @throws InvalidInputError */
   constructor(options: ReservationsOptions = {}) {
     checkSchema(optionsSchema, options, "options of the reservations");
-    this.#clock = options.clock ?? machineClock;
-    this.#identity = options.identity ?? nodeProcessIdentity();
-    this.#folder = new LockFolder(
-      new Disk(nodeFileSystem, this.#clock),
-      join(options.directory ?? ".agent-persistence", "locks"),
-    );
-    this.#judge = new LockExpiry(this.#clock, this.#identity);
+    const { clock = machineClock, identity = nodeProcessIdentity(), directory = ".agent-persistence" } = options;
+    this.#folder = new LockFolder(new Disk(nodeFileSystem, clock), join(directory, "locks"));
+    this.#expiry = new LockExpiry(clock, identity);
   }
 
   /**
@@ -100,9 +94,9 @@ export class Reservations {
     checkSchema(requestSchema, { files, options }, "reservation");
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
     const id = randomId();
-    const lock = new PathLock(this.#folder, this.#judge, this.#clock, this.#identity, { id, owner, ttlMs });
-    const held = new HeldFiles(lock, this.#clock, { owner, ttlMs, keepAlive });
-    const giveUpAt = this.#clock.monotonic() + timeoutMs;
+    const lock = new PathLock(this.#folder, this.#expiry, { id, owner, ttlMs });
+    const held = new HeldFiles(lock, keepAlive);
+    const giveUpAt = this.#expiry.clock.monotonic() + timeoutMs;
     try {
       // One order for all callers, so that none wait for each other in a circle.
       for (const file of eachOnce(files)) {
@@ -122,7 +116,7 @@ export class Reservations {
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
     const relative = relativePath(path);
-    return holdersOf(this.#judge.current((await this.#folder.read(relative)).state));
+    return holdersOf(this.#expiry.current((await this.#folder.read(relative)).state));
   }
 }
 
@@ -145,35 +139,27 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
   return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
 }
 
-interface HeldOptions {
-  readonly owner: string;
-  readonly ttlMs: number;
-  readonly keepAlive: boolean;
-}
-
 /**
  * The files that one request holds. It renews them automatically while more files are being acquired, since that can take
  * longer than `ttlMs`; afterwards only with `keepAlive`.
  */
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
-  readonly #clock: Clock;
-  readonly #options: HeldOptions;
+  readonly #keepAlive: boolean;
   /** The deadline of each file by the monotonic clock. */
   readonly #deadlines = new Map<ReservedFile, number>();
   #isOver = false;
   #cancelRenewal = (): void => {};
   #renewal: Promise<void> = Promise.resolve();
 
-  constructor(lock: PathLock, clock: Clock, options: HeldOptions) {
+  constructor(lock: PathLock, keepAlive: boolean) {
     this.#lock = lock;
-    this.#clock = clock;
-    this.#options = options;
+    this.#keepAlive = keepAlive;
     this.#renewLater();
   }
 
   get owner(): string {
-    return this.#options.owner;
+    return this.#lock.request.owner;
   }
 
   get files(): readonly ReservedFile[] {
@@ -181,7 +167,7 @@ export class HeldFiles implements Reservation {
   }
 
   get held(): boolean {
-    return !this.#isOver && Math.min(...this.#deadlines.values()) > this.#clock.monotonic();
+    return !this.#isOver && Math.min(...this.#deadlines.values()) > this.#lock.expiry.clock.monotonic();
   }
 
   add(file: ReservedFile, deadlineMs: number): void {
@@ -189,7 +175,7 @@ export class HeldFiles implements Reservation {
   }
 
   complete(): this {
-    if (!this.#options.keepAlive) this.#cancelRenewal();
+    if (!this.#keepAlive) this.#cancelRenewal();
     return this;
   }
 
@@ -220,11 +206,9 @@ export class HeldFiles implements Reservation {
   }
 
   #renewLater(): void {
-    this.#cancelRenewal = this.#clock.after(
-      this.#options.ttlMs / 3,
-      () => void (this.#renewal = this.#renewNow()),
-      true,
-    );
+    const { expiry, request } = this.#lock;
+    const renew = () => void (this.#renewal = this.#renewNow());
+    this.#cancelRenewal = expiry.clock.after(request.ttlMs / 3, renew, true);
   }
 
   /** Tries again after a storage failure, and stops once the reservation is lost. */

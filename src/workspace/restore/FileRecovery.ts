@@ -1,13 +1,12 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
-import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { type FoundFile, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { type FileRestore, settleConflict } from "./FileRestore.ts";
@@ -23,23 +22,11 @@ interface LookedAt {
 
 /** Restores required files whose contents are in the agent's log. */
 export class FileRecovery implements RecoveryParticipant {
-  readonly #files: WorkspaceFiles;
-  readonly #restore: FileRestore;
-  readonly #resolver: ConflictResolver;
-  readonly #host: () => ParticipantContext;
-
-  constructor(options: {
-    readonly files: WorkspaceFiles;
-    readonly restore: FileRestore;
-    readonly resolver: ConflictResolver;
-    /** @throws TypeError when the workspace is not a participant of an agent. */
-    readonly host: () => ParticipantContext;
-  }) {
-    this.#files = options.files;
-    this.#restore = options.restore;
-    this.#resolver = options.resolver;
-    this.#host = options.host;
-  }
+  /** @param host throws TypeError when the workspace is not a participant of an agent. */
+  constructor(
+    readonly restore: FileRestore,
+    readonly host: () => ParticipantContext,
+  ) {}
 
   async isOwnWork(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean> {
     const looked = await this.#look(mismatch, checkpoint);
@@ -63,15 +50,15 @@ export class FileRecovery implements RecoveryParticipant {
     const { request, file } = looked;
     const { path, found, needed, base } = file;
     const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
-    const history = { path, ...(needed && { target: needed }), ...(base && { last: base }), known: [] };
+    const history = withoutUndefined({ path, target: needed, last: base, known: [] });
     const plan = { kind: "conflict", conflict: { kind, path }, history, found } as const;
-    const settled = await settleConflict(plan, option as FileResolution, request.content, this.#resolver);
+    const settled = await settleConflict(plan, option as FileResolution, request.content, this.restore.resolver);
     if ("refused" in settled)
       throw new RecoveryRefusedError(agentId, `${path} cannot be settled by "${option}": ${settled.refused}`);
     const { step, content: merged } = settled;
     const mergedHash = step.kind === "file" && step.after?.kind === "file" ? step.after.hash : undefined;
     const content = async (hash: string) => (merged && hash === mergedHash ? merged : request.content(hash));
-    return () => this.#restore.apply(step, { ...request, content });
+    return () => this.restore.apply(step, { ...request, content });
   }
 
   async #look(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<LookedAt | undefined> {
@@ -79,7 +66,7 @@ export class FileRecovery implements RecoveryParticipant {
     const path = this.#pathOf(mismatch.path, checkpoint);
     if (path === undefined) return undefined;
     const { agentId, checkpointId, recoveryInfo } = checkpoint;
-    const host = this.#host();
+    const host = this.host();
     const request = await host.request(agentId, checkpointId, fileNoteKey);
     const below = request.notes.map(({ value }) => fileNoteOf(value)).reverse();
     const since = fileHistories(below.flatMap(({ changes }) => changes)).find((history) => history.path === path);
@@ -87,14 +74,14 @@ export class FileRecovery implements RecoveryParticipant {
     const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? "";
     const content = await request.content(hash);
     const kept = content && { hash, bytes: content.length };
-    const file = fileToRecover(path, await this.#files.read(path), { before, since, kept });
+    const file = fileToRecover(path, await this.restore.files.read(path), { before, since, kept });
     return { file, since, request };
   }
 
   /** The path below the root of a file that is named relative to the working directory of the run; `undefined`: outside the root. */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
-    const { root } = this.#files;
+    const { root } = this.restore.files;
     const path = relative(root, resolve(workingDirectory ?? root, required));
     try {
       return relativePath(path.split(sep).join("/"));
@@ -148,7 +135,7 @@ export function fileToRecover(
   const base = changes.length > 0 ? changes[0]?.before : since?.target;
   const left = changes.map(({ after }) => after);
   const needed = since ? since.last : stateAt(left, found, kept);
-  return { path, found, ...(needed && { needed }), ...(base && { base }) };
+  return withoutUndefined({ path, found, needed, base });
 }
 
 /** Whether a file is as the agent left it after the checkpoint, or as it was before its last change, which a crash may have interrupted. */

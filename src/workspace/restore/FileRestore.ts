@@ -1,6 +1,7 @@
 import { type FileChange, type FileState, isFileChange, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type {
   DescribedStep,
@@ -31,15 +32,11 @@ export type ConflictHandler = (conflict: FileConflict) => FileResolution | Promi
 
 /** Restores the files of a workspace to a checkpoint. */
 export class FileRestore {
-  readonly #files: WorkspaceFiles;
-  readonly #onConflict: ConflictHandler | undefined;
-  readonly #resolver: ConflictResolver;
-
-  constructor(files: WorkspaceFiles, onConflict: ConflictHandler | undefined, resolver: ConflictResolver) {
-    this.#files = files;
-    this.#onConflict = onConflict;
-    this.#resolver = resolver;
-  }
+  constructor(
+    readonly files: WorkspaceFiles,
+    readonly onConflict: ConflictHandler | undefined,
+    readonly resolver: ConflictResolver,
+  ) {}
 
   /** What a restore would do, with conflicts open. Changes nothing. */
   async look({ notes }: ParticipantRequest): Promise<{
@@ -54,7 +51,7 @@ export class FileRestore {
     const folders = new Set(noted.flatMap((note) => note.folders ?? []));
     const found = new Map<string, FoundFile>();
     for (const { path } of histories) {
-      const there = await this.#files.read(path);
+      const there = await this.files.read(path);
       // A folder that the agent created in place of a file is removed before the file is restored.
       const own = there.kind === "other" && there.folder && folders.has(path);
       found.set(path, own ? { kind: "missing" } : there);
@@ -88,15 +85,15 @@ export class FileRestore {
   /** Applies a step; applying it again has the same result. @throws FileConflictError when the file changed since the plan. */
   async apply(step: RestoreStep, request: StepRequest): Promise<void> {
     if (step.kind === "kept" || step.kind === "unknown") return;
-    if (step.kind === "folder") return this.#files.removeEmptyFolder(step.path);
+    if (step.kind === "folder") return this.files.removeEmptyFolder(step.path);
     const { path, before, after } = step;
-    await this.#files.removeUnfinished(path);
-    const found = await this.#files.read(path);
+    await this.files.removeUnfinished(path);
+    const found = await this.files.read(path);
     const state = stateOf(found);
     if (found.kind !== "other" && isSameFile(state, after)) return;
     const expected = found.kind !== "other" && isSameFile(state, before);
     if (!expected && !(await this.#mayReplace(found, path, request))) return;
-    await this.#files.put(path, after, await contentFor(after, request));
+    await this.files.put(path, after, await contentFor(after, request));
   }
 
   async #settle(
@@ -121,13 +118,8 @@ export class FileRestore {
     request: ParticipantRequest,
     contents: Map<string, Uint8Array>,
   ): Promise<{ readonly step?: RestoreStep; readonly refused?: string }> {
-    if (!this.#onConflict) return {};
-    const settlement = await settleConflict(
-      plan,
-      await this.#onConflict(plan.conflict),
-      request.content,
-      this.#resolver,
-    );
+    if (!this.onConflict) return {};
+    const settlement = await settleConflict(plan, await this.onConflict(plan.conflict), request.content, this.resolver);
     if ("refused" in settlement) return settlement.refused === "aborted" ? {} : settlement;
     const { step, content } = settlement;
     if (content && step.kind === "file" && step.after?.kind === "file") contents.set(step.after.hash, content);
@@ -141,7 +133,7 @@ export class FileRestore {
   async #mayReplace(found: FoundFile, path: string, request: StepRequest): Promise<boolean> {
     const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
     const conflict = { kind, path } as const;
-    const answer = await this.#onConflict?.(conflict);
+    const answer = await this.onConflict?.(conflict);
     if (answer === "use_current" || answer === "skip") return false;
     if ((answer === "use_checkpoint" || answer === "restore") && found.kind !== "other") return true;
     const refused =
@@ -153,12 +145,12 @@ export class FileRestore {
 function stepOf({ history, found }: PlannedFile): RestoreStep {
   const before = stateOf(found);
   const { path, target } = history;
-  return { kind: "file", path, ...(before && { before }), ...(target && { after: target }) };
+  return withoutUndefined({ kind: "file", path, before, after: target });
 }
 
 function conflictingFile(conflict: FileConflict, refused: string | undefined): ConflictingFile {
   const options = fileResolutions[conflict.kind];
-  return { ...conflict, options, ...(refused !== undefined && { refused }) };
+  return withoutUndefined({ ...conflict, options, refused });
 }
 
 async function contentFor(state: FileState | undefined, { content }: StepRequest): Promise<Uint8Array | undefined> {
@@ -187,8 +179,8 @@ export async function settleConflict(
   if (settled === "use_current" || settled === "skip") return { step: { kind: "kept", path, settled } };
   if (found.kind === "other") return { refused: `it ${found.reason}, which is not replaced` };
   const before = stateOf(found);
-  const from = { kind: "file", path, ...(before && { before }), settled } as const;
-  if (settled !== "merge") return { step: { ...from, ...(target && { after: target }) } };
+  const from = withoutUndefined({ kind: "file", path, before, settled });
+  if (settled !== "merge") return { step: withoutUndefined({ ...from, after: target }) };
   return mergeInto(from, plan, contentOf, resolver);
 }
 

@@ -1,4 +1,5 @@
 import { type FileChange, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FoundFile } from "../files/readFile.ts";
 
 /** The recorded changes of one file since a checkpoint. */
@@ -27,12 +28,7 @@ export function fileHistories(changes: readonly FileChange[]): readonly FileHist
   const histories = new Map<string, FileHistory>();
   for (const { path, before, after } of changes) {
     const { target, known } = histories.get(path) ?? { target: before, known: [] };
-    histories.set(path, {
-      path,
-      ...(target && { target }),
-      ...(after && { last: after }),
-      known: [...known, before, after],
-    });
+    histories.set(path, withoutUndefined({ path, target, last: after, known: [...known, before, after] }));
   }
   return [...histories.values()];
 }
