@@ -22,7 +22,7 @@ export type {
 export type { RunRequest, RunStart } from "./agent/feature/RunRequest.ts";
 export type { RecordedRequirements, RunSettings, RunState, RunStateSeed } from "./agent/state/RunState.ts";
 export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
-export type { Crossing, NextStep } from "./agent/strategy/advance.ts";
+export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
 export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";

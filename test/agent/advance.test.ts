@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { advance } from "../../src/agent/strategy/advance.ts";
+import { advance } from "../../src/agent/run/advance.ts";
 import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
 import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";

@@ -2,7 +2,7 @@ import type { AssistantMessage, Message } from "../../checkpoint/messages/Messag
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
-import type { NextStep } from "../strategy/advance.ts";
+import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
 

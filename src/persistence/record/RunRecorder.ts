@@ -1,6 +1,6 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { NextStep } from "../../agent/strategy/advance.ts";
+import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { valueBytes } from "../../checkpoint/records/blobReferences.ts";

@@ -24,11 +24,11 @@ import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, ReadOptions, Re
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
-import type { FileBackend } from "./backend/FileBackend.ts";
-import { type Judgement, OwnerLiveness } from "./backend/OwnerLiveness.ts";
-import { SegmentPublisher } from "./backend/SegmentPublisher.ts";
-import { AgentFolder, replaceAtomically, segmentGenerations } from "./format/AgentFolder.ts";
-import { takeOwnership } from "./own/takeOwnership.ts";
+import type { FileBackend } from "./owner/FileBackend.ts";
+import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
+import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
+import { AgentFolder, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
+import { takeOwnership } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { listAgents } from "./summary/listAgents.ts";

@@ -5,7 +5,7 @@ import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalled
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { Drift, type DriftWatch } from "../watch/DriftWatch.ts";
+import { Drift, type DriftWatch } from "../driftWatch/DriftWatch.ts";
 import {
   authorSchema,
   commitFiles,

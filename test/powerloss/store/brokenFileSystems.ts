@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import type { FileSystem } from "agent-persistence/file";
-import { agentFolderName, segmentGenerations } from "../../../src/storage/file/format/AgentFolder.ts";
+import { agentFolderName, segmentGenerations } from "../../../src/storage/file/layout/AgentFolder.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { changingFiles, delegating } from "../delegating.ts";
 import { agentId } from "../Picture.ts";

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { agentFolderName } from "../../../src/storage/file/format/AgentFolder.ts";
+import { agentFolderName } from "../../../src/storage/file/layout/AgentFolder.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import type { FileSystem } from "../../../src/node/FileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { AgentPersistenceError } from "../../../src/errors/AgentPersistenceError.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { decodeState, encodeState } from "../../../src/storage/file/format/stateJson.ts";
+import { decodeState, encodeState } from "../../../src/storage/file/layout/stateJson.ts";
 import {
   append,
   collect,

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { intactChain } from "../../../src/storage/file/salvage/salvageAgent.ts";
-import { linesIn } from "../../../src/storage/file/format/Segment.ts";
+import { linesIn } from "../../../src/storage/file/layout/Segment.ts";
 import {
   agentPath,
   append,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
-import { decodeState } from "../../../src/storage/file/format/stateJson.ts";
+import { decodeState } from "../../../src/storage/file/layout/stateJson.ts";
 import {
   agentPath,
   append,

@@ -1,12 +1,12 @@
 import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { parseBlobReference } from "../../blobReference.ts";
-import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
-import { type AgentFolder, removeFiles } from "../format/AgentFolder.ts";
-import { SegmentScan } from "../format/SegmentScan.ts";
-import { droppedSegment, wholeSegment } from "../format/controlLine.ts";
-import { publishReplacement } from "../backend/OwnedSegment.ts";
-import type { Taken } from "../own/takeOwnership.ts";
+import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
+import { type AgentFolder, removeFiles } from "../layout/AgentFolder.ts";
+import { SegmentScan } from "../layout/SegmentScan.ts";
+import { droppedSegment, wholeSegment } from "../layout/controlLine.ts";
+import { publishReplacement } from "../owner/OwnedSegment.ts";
+import type { Taken } from "../takeover/takeOwnership.ts";
 import { LogLoader, type LogPart } from "../read/LogLoader.ts";
 import { LogReader } from "../read/LogReader.ts";
 import { join } from "node:path";

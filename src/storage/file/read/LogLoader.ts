@@ -1,12 +1,12 @@
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
-import { type AgentFolder, assertNoLinks, segmentGenerations } from "../format/AgentFolder.ts";
-import { type LineRange, linesBackwards, parseSegment, type Segment } from "../format/Segment.ts";
-import { SegmentScan } from "../format/SegmentScan.ts";
-import { decodeControl } from "../format/controlLine.ts";
-import { decodeState } from "../format/stateJson.ts";
+import type { FileBackend } from "../owner/FileBackend.ts";
+import { type AgentFolder, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";
+import { type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
+import { SegmentScan } from "../layout/SegmentScan.ts";
+import { decodeControl } from "../layout/controlLine.ts";
+import { decodeState } from "../layout/stateJson.ts";
 
 /** How often a listing is taken again because owners change the folder while it is read. */
 const maxListings = 16;

@@ -4,10 +4,10 @@ import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
-import { lineBreak, type LineRange, linesBackwards } from "../format/Segment.ts";
-import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
+import type { FileBackend } from "../owner/FileBackend.ts";
+import type { AgentFolder } from "../layout/AgentFolder.ts";
+import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
+import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
 import { type LoadedLog, LogLoader, type LogPart } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');

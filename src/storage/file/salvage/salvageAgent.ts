@@ -10,12 +10,12 @@ import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
 import { parseBlobReference } from "../../blobReference.ts";
-import { type FileBackend, newClaim } from "../backend/FileBackend.ts";
-import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
-import { type FoundEntry, SegmentScan } from "../format/SegmentScan.ts";
-import { encodeControl, wholeSegment } from "../format/controlLine.ts";
-import { parseSegment } from "../format/Segment.ts";
-import { publishSegment } from "../backend/OwnedSegment.ts";
+import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
+import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
+import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
+import { encodeControl, wholeSegment } from "../layout/controlLine.ts";
+import { parseSegment } from "../layout/Segment.ts";
+import { publishSegment } from "../owner/OwnedSegment.ts";
 import { listSegments } from "../read/LogLoader.ts";
 
 /** What was salvaged of an agent, and what was not. */

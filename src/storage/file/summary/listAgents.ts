@@ -1,7 +1,7 @@
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
+import type { FileBackend } from "../owner/FileBackend.ts";
 import {
   AgentFolder,
   agentFolderName,
@@ -9,10 +9,10 @@ import {
   isAgentFolderName,
   replaceAtomically,
   segmentGenerations,
-} from "../format/AgentFolder.ts";
-import { lineBreak } from "../format/Segment.ts";
-import { decodeControl } from "../format/controlLine.ts";
-import { decodeState, encodeState, type StoredState } from "../format/stateJson.ts";
+} from "../layout/AgentFolder.ts";
+import { lineBreak } from "../layout/Segment.ts";
+import { decodeControl } from "../layout/controlLine.ts";
+import { decodeState, encodeState, type StoredState } from "../layout/stateJson.ts";
 import { openReader } from "../read/LogReader.ts";
 import { basename, join } from "node:path";
 

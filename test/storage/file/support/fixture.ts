@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Entry } from "../../../../src/checkpoint/records/Entry.ts";
 import { nodeSha256 } from "../../../../src/internal/sha256/nodeSha256.ts";
-import { agentFolderName } from "../../../../src/storage/file/format/AgentFolder.ts";
+import { agentFolderName } from "../../../../src/storage/file/layout/AgentFolder.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "../../../../src/storage/file/FileRecordLog.ts";
 import type { ProcessIdentity } from "../../../../src/node/ProcessIdentity.ts";
 import type { AgentSummary, LogOwner, OwnedLog } from "../../../../src/storage/RecordLog.ts";

@@ -1,5 +1,5 @@
-import type { FoundEntry } from "../format/SegmentScan.ts";
-import type { Open } from "../format/controlLine.ts";
+import type { FoundEntry } from "../layout/SegmentScan.ts";
+import type { Open } from "../layout/controlLine.ts";
 import type { LoadedLog, LogPart } from "../read/LogLoader.ts";
 
 /** What a new owner takes over: older segments by name and length, and lines to copy into its own. */

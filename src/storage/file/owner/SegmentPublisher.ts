@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { AgentFolder } from "../format/AgentFolder.ts";
+import type { AgentFolder } from "../layout/AgentFolder.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
 

@@ -1,9 +1,9 @@
 import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import { StopRequestedError } from "../../../errors/run/StopRequestedError.ts";
 import type { Clock } from "../../../internal/Clock.ts";
-import type { FileBackend } from "../backend/FileBackend.ts";
-import type { OwnedSegment } from "../backend/OwnedSegment.ts";
-import { type AgentFolder, replaceAtomically } from "../format/AgentFolder.ts";
+import type { FileBackend } from "../owner/FileBackend.ts";
+import type { OwnedSegment } from "../owner/OwnedSegment.ts";
+import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 
 /**
  * Shows others that an owner lives, and tells the owner what others want: with each renewal it writes its `.alive` file,

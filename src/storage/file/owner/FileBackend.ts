@@ -1,5 +1,5 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
-import type { Claim } from "../format/controlLine.ts";
+import type { Claim } from "../layout/controlLine.ts";
 import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 

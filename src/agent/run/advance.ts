@@ -1,8 +1,9 @@
+import type { Crossing, NextStep } from "../strategy/NextStep.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { StrategyGraph } from "./StrategyGraph.ts";
+import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
 /** More crossings than this between two nodes are an endless circle of subgraphs without a node. */
 const maxCrossings = 1_000;
@@ -57,27 +58,4 @@ function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]):
   const paths = (kind: Crossing["kind"]) =>
     crossings.filter((crossing) => crossing.kind === kind).map(({ path }) => path);
   return { nodeId, input: frozenCopy(input), entered: paths("entered"), left: paths("left"), crossings };
-}
-
-/** The next step of a run after a node. */
-export interface NextStep {
-  /** A node path, or "finish" at the end of the strategy. */
-  readonly nodeId: string;
-  /** The input of the node; at the end, the output of the strategy. */
-  readonly input: unknown;
-  /** Paths of the subgraphs entered on the way, in order. */
-  readonly entered: readonly string[];
-  /** Paths of the subgraphs left on the way, in order. */
-  readonly left: readonly string[];
-  /** Both together with their values, in order. */
-  readonly crossings: readonly Crossing[];
-}
-
-/** A subgraph that the run enters or leaves. */
-export interface Crossing {
-  readonly kind: "entered" | "left";
-  /** The path of the subgraph. */
-  readonly path: string;
-  /** Its input if entered, its output if left. */
-  readonly value: unknown;
 }

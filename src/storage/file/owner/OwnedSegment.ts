@@ -1,8 +1,8 @@
 import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
-import { type AgentFolder, segmentGenerations } from "../format/AgentFolder.ts";
-import type { Claim } from "../format/controlLine.ts";
+import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
+import type { Claim } from "../layout/controlLine.ts";
 import { releaseGeneration } from "./OwnerLiveness.ts";
 import type { FileBackend } from "./FileBackend.ts";
 

@@ -3,9 +3,9 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
 import type { OwnerState } from "../../RecordLog.ts";
-import type { AgentFolder } from "../format/AgentFolder.ts";
-import { lineBreak, parseClaim } from "../format/Segment.ts";
-import { type Claim, isEnding } from "../format/controlLine.ts";
+import type { AgentFolder } from "../layout/AgentFolder.ts";
+import { lineBreak, parseClaim } from "../layout/Segment.ts";
+import { type Claim, isEnding } from "../layout/controlLine.ts";
 
 /** The longest claim: an agent id of 1,024 bytes, each written as an escape of six, and the rest. */
 const claimBytes = 8 * 1024;
