@@ -6,8 +6,8 @@ import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
- * A node that runs again asks for something else than was recorded. Where its first try had no effect it goes on as if for
- * the first time: the rest of what is recorded of the visit is not given back.
+ * Handles a node that runs again and asks for something other than what was recorded. If its first try had no effect, the
+ * visit starts over, and the rest of its record is not replayed.
  *
  * @throws ReplayDivergedError when effects are at stake.
  */

@@ -104,7 +104,7 @@ export class PersistenceSetup {
     return journal;
   }
 
-  /** The tool of a recorded call, as it stands in the code; `undefined` when there is none of that name any more. */
+  /** The tool of a recorded call, as the code defines it now; `undefined` if the agent has no tool of that name any more. */
   toolNamed(name: string): AnyTool | undefined {
     return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
   }

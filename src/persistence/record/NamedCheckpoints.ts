@@ -28,7 +28,7 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** The id of what a visit has made under an id or a version before it was cut short; `undefined`: nothing. Each once. */
+  /** The id of the checkpoint that a visit made under an id or a version before it was interrupted; each is given once. */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,

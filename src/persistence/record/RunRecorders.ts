@@ -2,7 +2,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/** The recorders of runs that go on, found by where a run began or last moved to. */
+/** The recorders of active runs, found by where a run began or last moved to. */
 export class RunRecorders {
   readonly #byStart = new WeakMap<RunStart, RunRecorder>();
 

@@ -62,7 +62,7 @@ export function subjectOf({ node, unresolved, status }: CheckpointPlan): string 
   return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
 }
 
-/** The checkpoint that a line goes on from. */
+/** The checkpoint that a lane continues from. */
 export interface CheckpointHead {
   readonly version: number;
   readonly id: string;

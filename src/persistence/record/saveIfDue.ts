@@ -33,7 +33,7 @@ export function dueTrigger(recorder: RunRecorder, happened: Happened, run?: Agen
 
 /**
  * Makes the checkpoint that is due in the middle of a node: it says that the node runs next, with its input; what was
- * recorded since is replayed. When it resolves the run may go on.
+ * recorded since is replayed. When it resolves, the run may continue.
  */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
@@ -43,7 +43,7 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
   const { nodeId } = happened;
   const run = runOf(context);
   if (recorder.savedWithin) {
-    // A checkpoint of a later state stands: it cannot be gone behind, and it is what a crash goes on from.
+    // The log has a checkpoint of a later state: a resume after a crash continues from that one.
     const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
     setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: trigger.name, reason: "superseded" });
     return;

@@ -5,7 +5,7 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
-/** What became of a request: it was answered, or nobody did in time. */
+/** How a request ended: with an answer, or because its time passed. */
 export type Reply =
   | {
       readonly answer: unknown;
@@ -37,7 +37,7 @@ export class RecordedAnswers {
     }
   }
 
-  /** `undefined`: nobody has answered. */
+  /** `undefined`: there is no answer yet. */
   of(event: InputRequestEvent): Reply | undefined {
     return this.#byPlace.get(placeOf([event.visit.base, event.visit.ordinal], requestPlace(event)));
   }

@@ -73,7 +73,7 @@ export class Replay {
   /** Whether a call is made of the same tool with the same input as the recorded one of its id. */
   isSame({ call, ...recorded }: RecordedCall, tool: string, input: unknown): boolean {
     const { tool: before } = callFacts({ call, ...recorded });
-    // The input of a call that a model asked for stands in the recorded answer.
+    // The input of a call that a model asked for is in the recorded answer.
     return before === tool && (!this.#inputs.has(call) || isSameValue(this.#inputs.get(call), input));
   }
 

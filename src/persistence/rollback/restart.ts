@@ -19,7 +19,7 @@ import type { RollbackReport } from "./RollbackReport.ts";
 export interface RestartOptions {
   /**
    * Gets the storage as the task left it, before anything is reverted. What it sets is in the storage when the task begins
-   * again; everything else is as it was at the first checkpoint. If it throws, the restart is refused.
+   * again; everything else has its state at the first checkpoint. If it throws, the restart is refused.
    */
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }

@@ -17,7 +17,7 @@ import { fromJSONSchema, type z } from "zod";
 
 /**
  * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
- * the last open request the run waits no more: it is in progress, for whoever resumes it. Durable when it resolves.
+ * the last open request the run waits no more: it is in progress and can be resumed. Durable when it resolves.
  *
  * @throws RequestNotOpenError, InvalidInputError, NotSerializableError
  */

@@ -116,7 +116,7 @@ type Proposal = NonNullable<ConflictQuestion["proposal"]>;
 
 /**
  * Resolves conflicts step by step: a clean merge, then the model, then a person. A result is not applied when it contains
- * conflict markers, is empty although neither side is, or fails `check`, whoever made it; then the next step is asked. A
+ * conflict markers, is empty although neither side is, or fails `check`, from whichever step it came; then the next step is asked. A
  * failure of the model or of `check` counts as a refusal.
  */
 export class ConflictResolver {

@@ -59,7 +59,7 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 /**
  * The tracker after a check: the current heads, and an event for each change since the last check.
  *
- * @param about.resolution how the current state of the upstream was settled. Absent: nobody was asked.
+ * @param about.resolution how the current state of the upstream was settled. Absent: no one was asked.
  */
 export function trackVersions(
   known: VersionTracker | undefined,
