@@ -22,6 +22,8 @@ export interface ScopeCall {
  */
 export class CallScope {
   readonly #ordinals = { model: 0, call: 0, execute: 0, request: 0 };
+  /** Numbers of model requests that failed: the next request takes the lowest. */
+  readonly #vacated: number[] = [];
 
   /** @param call absent: the context is the node's own. */
   constructor(
@@ -36,7 +38,14 @@ export class CallScope {
 
   /** The number of the next request or call of a kind, from 0. */
   nextOrdinal(kind: CallKind | "request"): number {
-    return this.#ordinals[kind]++;
+    const vacated = kind === "model" ? this.#vacated.shift() : undefined;
+    return vacated ?? this.#ordinals[kind]++;
+  }
+
+  /** A model request has failed. It takes no place: the numbers count answers, so that a repetition finds them again. */
+  vacate(ordinal: number): void {
+    this.#vacated.push(ordinal);
+    this.#vacated.sort((a, b) => a - b);
   }
 
   /** Starts work of this context in its visit. */

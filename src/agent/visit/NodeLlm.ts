@@ -6,6 +6,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
+import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
@@ -100,8 +101,10 @@ export class NodeLlm implements AgentLlm {
       answer = await visit.run.pipeline.around("modelRequest", event, ask);
     } catch (error) {
       await visit.emit("modelRequestFailed", { ...event, error });
-      if (signal.aborted || refusals.has(error)) throw error;
-      return visit.fail(error);
+      if (signal.aborted) throw error;
+      if (!refusals.has(error) && !(error instanceof ReplayedModelError)) return visit.fail(error);
+      this.#scope.vacate(event.ordinal);
+      throw error;
     }
     const message = this.#scope.withIds(answer, "model", event.ordinal);
     await visit.emit("modelRequestCompleted", { ...event, message });

@@ -65,6 +65,7 @@ const checkpoint = {
   standing: optional(listOf(text)),
 };
 const call = { visit: pair, call: text };
+const failedRequest = like({ asked: text, error: like({ name: text, message: text, code: optional(text) }) });
 const error = optional(like({ message: text }));
 const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));
 const numbered = listOf(like({ number: count }));
@@ -82,7 +83,7 @@ const shapes = {
   requirements: { ...requirements, ...lane },
   decision: { ...decision, ...lane },
   structure: { ...structure, ...lane },
-  answer: { visit: pair, ordinal: count, node: text, ...lane },
+  answer: { visit: pair, ordinal: count, node: text, failed: optional(listOf(failedRequest)), ...lane },
   intent: { ...call, tool: text, effect: text, node: text, ...lane },
   outcome: { ...call, error, ...lane },
   note: { key: text, call: optional(text), packs, ...lane },

@@ -13,6 +13,25 @@ export interface AnswerRecord {
   readonly asked?: string;
   readonly node: string;
   readonly message: StoredValue;
+  /** The model requests that were made at this place before and failed, oldest first. Absent: none. */
+  readonly failed?: readonly FailedRequest[];
+}
+
+/** What is recorded of an error with which a model request failed. */
+export interface ModelFailure {
+  readonly name: string;
+  readonly message: string;
+  /** Absent: it had none. */
+  readonly code?: string;
+  /** The error's own fields that are text, numbers or booleans, such as `retryable`. Absent: it had none. */
+  readonly fields?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A model request without an answer. */
+export interface FailedRequest {
+  /** The digest of the model request. */
+  readonly asked: string;
+  readonly error: ModelFailure;
 }
 
 interface CallFacts {

@@ -1,9 +1,24 @@
 import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
-import { discardReplay } from "./discardReplay.ts";
+import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
+import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import { discardReplay } from "./discardReplay.ts";
+import { modelFailure } from "./modelFailure.ts";
+
+type Next = (event: ModelRequestEvent) => Promise<AssistantMessage>;
+
+/** A model request, and its place in the log. */
+interface PlacedRequest {
+  readonly event: ModelRequestEvent;
+  readonly visit: Visit;
+  readonly within: string | undefined;
+  readonly node: string;
+  /** The digest of the request. */
+  readonly asked: string;
+}
 
 /**
  * A model request of a durable run: answered from the recording when the node runs again, else recorded. The answer is
@@ -12,38 +27,72 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 export async function journalModelRequest(
   recorder: RunRecorder,
   event: ModelRequestEvent,
-  next: (event: ModelRequestEvent) => Promise<AssistantMessage>,
+  next: Next,
 ): Promise<AssistantMessage> {
-  const { journal, lane } = recorder;
-  const visit: Visit = [event.visit.base, event.visit.ordinal];
   const within = callOf(event.context)?.toolCallId;
+  const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
   // Read now: a move closes the context while the model thinks.
   const node = event.context.nodeId;
-  const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
+  const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
+  return replayed(recorder, request) ?? ask(recorder, request, next);
+}
+
+/**
+ * The recorded answer; `undefined` if there is none, or if it was given to another request and the replay was discarded.
+ *
+ * @throws ReplayedModelError if this request failed here before another one was answered.
+ */
+function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): AssistantMessage | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);
-  if (recorded && (recorded.asked === undefined || recorded.asked === asked)) {
-    journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
+  if (!recorded) return undefined;
+  if (recorded.asked === undefined || recorded.asked === asked) {
+    recorder.journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
     return recorded.message;
   }
-  if (recorded)
-    discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
-  const message = await next(event);
-  if (recorder.closed) return message;
+  const failure = recorded.failed.find((failed) => failed.asked === asked);
+  if (failure) throw new ReplayedModelError(failure.error);
+  discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
+  return undefined;
+}
+
+async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): Promise<AssistantMessage> {
+  const { event, visit, within, asked } = request;
+  const place = answerKey(visit, event.ordinal, within);
+  const failed = recorder.failedRequests.get(place) ?? [];
+  let message: AssistantMessage;
+  try {
+    message = await next(event);
+  } catch (error) {
+    recorder.failedRequests.set(place, [...failed, { asked, error: modelFailure(error) }]);
+    throw error;
+  }
+  recorder.failedRequests.delete(place);
+  if (!recorder.closed) record(recorder, request, message, failed);
+  return message;
+}
+
+function record(
+  recorder: RunRecorder,
+  { event: { ordinal }, visit, within, node, asked }: PlacedRequest,
+  message: AssistantMessage,
+  failed: readonly FailedRequest[],
+): void {
+  const { journal, lane } = recorder;
   const slot = journal.writer.value(message, "the answer of the model");
   journal.append([
     {
       kind: "answer",
       lane,
       visit,
-      ordinal: event.ordinal,
+      ordinal,
       ...(within !== undefined && { within }),
       asked,
       node,
       message: slot,
+      ...(failed.length > 0 && { failed }),
     },
   ]);
-  journal.writer.noteAnswer(message, visit, event.ordinal, within);
+  journal.writer.noteAnswer(message, visit, ordinal, within);
   recorder.answersDurable = journal.durable();
   recorder.answersDurable.catch(() => {});
-  return message;
 }

@@ -7,7 +7,7 @@ import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
+import type { FailedRequest, IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
@@ -42,6 +42,8 @@ export class RunRecorder {
   readonly movedCalls = new Set<string>();
   /** The results of the calls that this process made on this lane. */
   readonly performed = new Map<string, Promise<unknown>>();
+  /** Model requests of this process that failed, by their place; an answer at that place is recorded with them. */
+  readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   /** Calls that have begun and not ended. */
   readonly inFlight = new Map<string, IntentRecord>();
   readonly named: NamedCheckpoints;

@@ -5,13 +5,15 @@ import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */
 export interface RecordedModelAnswer {
   readonly message: AssistantMessage;
   readonly asked: string | undefined;
+  /** The requests that failed at its place before it, oldest first. */
+  readonly failed: readonly FailedRequest[];
 }
 
 /**
@@ -31,8 +33,9 @@ export class Replay {
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
-    for (const [key, { visit, message, asked }] of state.answers)
-      if (again(visit)) this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked });
+    for (const [key, { visit, message, asked, failed = [] }] of state.answers)
+      if (again(visit))
+        this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked, failed });
     for (const call of state.calls.values())
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome)) this.#addCall(call, reader);
     for (const note of state.notes) this.#addNote(note, reader);

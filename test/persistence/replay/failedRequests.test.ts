@@ -1,0 +1,118 @@
+import { strategy, type AgentContext, type PromptExecutor, type PromptRequest } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+/** What a provider throws: it has fields that a node decides by. */
+class Overloaded extends Error {
+  override readonly name = "Overloaded";
+  readonly status = 529;
+}
+
+/** A model that refuses these requests, counted from 0, and answers the others with their number. */
+function refusing(...refused: readonly number[]) {
+  const asked: string[] = [];
+  const promptExecutor: PromptExecutor = {
+    async execute({ model }: PromptRequest) {
+      const number = asked.push(model) - 1;
+      if (refused.includes(number)) throw new Overloaded("overloaded");
+      return { message: { role: "assistant", content: `${model} ${number}` } };
+    },
+  };
+  return { asked, promptExecutor };
+}
+
+describe.each(logStorages)("$name: model requests that failed, when their node runs again", (storage) => {
+  /** Runs a node that is interrupted at its end, and then again. */
+  async function twice(model: ReturnType<typeof refusing>, body: (context: AgentContext) => Promise<unknown>) {
+    const world = new World();
+    const opened = await storage.open();
+    const book = world.adder("book");
+    const fault = new Fault();
+    const outputs: unknown[] = [];
+    const graph = strategy<string, string>("s", (g) => {
+      const only = g.node("only", async (input: string, context: AgentContext) => {
+        outputs.push(await body(context));
+        await context.tools.call(book, { item: "room" });
+        fault.strike();
+        return input;
+      });
+      g.edge(g.start, only);
+      g.edge(only, g.finish);
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [book], model: model.promptExecutor });
+    await agent()
+      .run("go")
+      .catch(() => undefined);
+    const asked = [...model.asked];
+    fault.repair();
+    const result = await agent().resume();
+    return { result, outputs, world, asked, askedAgain: model.asked.slice(asked.length) };
+  }
+
+  it("a failed request that is repeated takes no place: the node that runs again gets the answers and asks nothing", async () => {
+    const { result, outputs, world, askedAgain } = await twice(refusing(0, 1, 3), async ({ llm }) => {
+      const answers: unknown[] = [];
+      while (answers.length < 2) {
+        try {
+          answers.push((await llm.request()).content);
+        } catch {
+          // Asked again.
+        }
+      }
+      return answers;
+    });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(outputs).toEqual([
+      ["scripted 2", "scripted 4"],
+      ["scripted 2", "scripted 4"],
+    ]);
+    expect(askedAgain).toEqual([]);
+    expect(world.done).toEqual(["book room"]);
+  });
+
+  it("requests that overlap keep their places when one of them fails and is repeated", async () => {
+    const { result, outputs, askedAgain } = await twice(refusing(0), async ({ llm }) => {
+      const first = llm.request({ model: "one" }).catch(() => llm.request({ model: "one" }));
+      const second = llm.request({ model: "two" });
+      return (await Promise.all([first, second])).map(({ content }) => content);
+    });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(outputs).toEqual([
+      ["one 2", "two 1"],
+      ["one 2", "two 1"],
+    ]);
+    expect(askedAgain).toEqual([]);
+  });
+
+  it("a failed request that another one followed fails again, with the same facts, and asks nothing", async () => {
+    const { result, outputs, askedAgain } = await twice(refusing(0, 1), async ({ llm }) => {
+      const failures: unknown[] = [];
+      for (const model of ["one", "two", "three"]) {
+        try {
+          return [...failures, (await llm.request({ model })).content];
+        } catch (error) {
+          const { name, message, status } = error as Overloaded;
+          failures.push({ name, message, status });
+        }
+      }
+      return failures;
+    });
+    expect(result).toMatchObject({ status: "completed" });
+    const failure = { name: "Overloaded", message: "overloaded", status: 529 };
+    expect(outputs).toEqual([
+      [failure, failure, "three 2"],
+      [failure, failure, "three 2"],
+    ]);
+    expect(askedAgain).toEqual([]);
+  });
+
+  it("a request that failed its node is made again by a resume", async () => {
+    const { result, outputs, asked, askedAgain } = await twice(refusing(0), async ({ llm }) => llm.request());
+    expect(result).toMatchObject({ status: "completed" });
+    expect(asked).toEqual(["scripted"]);
+    expect(askedAgain).toEqual(["scripted"]);
+    expect(outputs).toEqual([{ role: "assistant", content: "scripted 1" }]);
+  });
+});
