@@ -33,6 +33,7 @@ export {
   type ToolProbeAnswer,
   type ToolProbeOptions,
 } from "./agent/tool/Tool.ts";
+export type { ModelUsage } from "./checkpoint/ModelUsage.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,

@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../checkpoint/ModelUsage.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
 import { addValueReferences, packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
@@ -58,6 +59,8 @@ export class Journal implements AsyncDisposable {
   /** What was appended since the newest snapshot, estimated in bytes. */
   appendedBytes: number;
   running = false;
+  /** The tokens of all model requests of the run so far. `undefined`: unknown. */
+  usage: ModelUsage | undefined;
   /** Verifies the output before the end of the run is recorded; returns what is recorded with it. `undefined`: nothing does. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
   /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */

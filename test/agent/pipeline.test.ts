@@ -216,7 +216,7 @@ describe("interceptors", () => {
     });
     expect(
       await answering((pipeline) =>
-        pipeline.aroundModelRequest(async () => ({ role: "assistant", content: "answer" })),
+        pipeline.aroundModelRequest(async () => ({ message: { role: "assistant", content: "answer" } })),
       ),
     ).toMatchObject({ output: "answer" });
     const outputs: unknown[] = [];
@@ -237,8 +237,10 @@ describe("interceptors", () => {
             asked++ > 0
               ? next(event)
               : {
-                  role: "assistant",
-                  content: [{ type: "tool-call", toolCallId: "cached", toolName: "echo", input: "y" }],
+                  message: {
+                    role: "assistant",
+                    content: [{ type: "tool-call", toolCallId: "cached", toolName: "echo", input: "y" }],
+                  },
                 },
           );
           pipeline.aroundToolCall((event, next) => (ids.push(event.toolCallId), next(event)));

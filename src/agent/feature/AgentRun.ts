@@ -1,4 +1,5 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { RunStart } from "./RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
@@ -13,6 +14,8 @@ export interface AgentRun {
   readonly tools: ReadonlyMap<string, AnyTool>;
   /** The signal that the run was given. If it was given none, one that never aborts. */
   readonly signal: AbortSignal;
+  /** The tokens of all model requests of the run so far, those of earlier processes included. `undefined`: unknown. */
+  readonly usage: ModelUsage | undefined;
   /** Replaced by a move. */
   readonly state: RunState;
   readonly line: RunLine;

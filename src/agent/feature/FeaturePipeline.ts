@@ -1,6 +1,6 @@
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type {
   InputRequestEvent,
@@ -27,8 +27,8 @@ export interface PipelineInterceptors {
   run: [event: RunRequest, result: RunResult<unknown>];
   /** The result is the output of the node, before its schema. */
   node: [event: NodeEvent, result: unknown];
-  /** The result carries the library's tool-call ids. */
-  modelRequest: [event: ModelRequestEvent, result: AssistantMessage];
+  /** The message of the result carries the library's tool-call ids. */
+  modelRequest: [event: ModelRequestEvent, result: PromptAnswer];
   /**
    * `next` runs the tool and resolves to its output. It rejects with ToolFailedError when the tool failed, with
    * ToolNotStartedError when the call was aborted before the tool began, and with the reason of the abort when it was

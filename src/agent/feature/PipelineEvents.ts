@@ -2,6 +2,7 @@ import type { AssistantMessage, Message } from "../../checkpoint/messages/Messag
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
+import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
@@ -108,8 +109,11 @@ export interface PipelineEvents {
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
   /** A node or a tool asks the model. Emitted before the interceptors, so also when one of them replays an answer. */
   modelRequestStarting: ModelRequestEvent;
-  /** The model has answered, or an interceptor has. The answer carries the library's tool-call ids. */
-  modelRequestCompleted: ModelRequestEvent & { readonly message: AssistantMessage };
+  /**
+   * The model has answered, or an interceptor has. The answer carries the library's tool-call ids. `replayed`: no model was
+   * asked, so that its tokens were used before.
+   */
+  modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
   /** A request was rejected. The node may catch what the model threw. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
   /** The tool's schema has accepted the input. Emitted before the interceptors, so also when one replays an outcome. */

@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
@@ -101,6 +102,8 @@ export interface RunStart {
   /** The number of visits already made since `visitBase`. */
   readonly visitOrdinal: number;
   readonly runId: string;
+  /** The tokens that the run used before. A move does not change them. Absent: none, or unknown. */
+  readonly usage?: ModelUsage;
   /** Whether an earlier call, perhaps of another line, is recorded here and keeps its id. Absent: no call is. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
 }

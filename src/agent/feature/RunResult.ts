@@ -1,4 +1,5 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 import { toJSONSchema } from "zod";
@@ -7,10 +8,19 @@ import { toJSONSchema } from "zod";
  * How a run ended. A run that failed, was aborted, or was stopped by `tasks.pause` rejects instead. `paused` comes only
  * from an interceptor of yours that is registered with `aroundRun`.
  */
-export type RunResult<Output> =
-  | { readonly status: "completed"; readonly runId: string; readonly output: Output; readonly effects?: BranchEffects }
-  | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] }
-  | { readonly status: "paused"; readonly runId: string; readonly reason: string };
+export type RunResult<Output> = RunFacts &
+  (
+    | { readonly status: "completed"; readonly output: Output; readonly effects?: BranchEffects }
+    | { readonly status: "waiting"; readonly requests: readonly PendingRequest[] }
+    | { readonly status: "paused"; readonly reason: string }
+  );
+
+/** What every result of a run says. */
+interface RunFacts {
+  readonly runId: string;
+  /** The tokens of all model requests of the run, over all processes. Absent: no provider reported any. */
+  readonly usage?: ModelUsage;
+}
 
 /** A request that a run waits for. `approval` comes only from features of yours. */
 export type PendingRequest = PendingInput | PendingApproval;

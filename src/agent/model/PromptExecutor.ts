@@ -1,4 +1,5 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
 /** Calls a model. Implement it to use a model of your choice. */
@@ -21,6 +22,11 @@ export interface PromptRequest {
 /** The answer of a model. */
 export interface PromptAnswer {
   readonly message: AssistantMessage;
-  /** The usage that the provider reports. The runtime does not read it. */
-  readonly usage?: unknown;
+  /** The tokens of this request. Absent: unknown. */
+  readonly usage?: ModelUsage | undefined;
+  /**
+   * Why the model stopped, in the words of the AI SDK: `stop`, `tool-calls`, `length` (the answer is cut off), `other`, or a
+   * word of your own. Absent: unknown.
+   */
+  readonly finishReason?: string | undefined;
 }

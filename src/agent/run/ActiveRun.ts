@@ -1,3 +1,4 @@
+import { addUsage, type ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { IterationLimitError } from "../../errors/agent/IterationLimitError.ts";
@@ -33,6 +34,7 @@ export class ActiveRun implements VisitedRun {
   #next: RunStart | undefined;
   /** A move in progress; fulfilled when it has ended, either way. */
   #moving: Promise<void> | undefined;
+  #usage: ModelUsage | undefined;
   #moveFailure: { readonly error: unknown } | undefined;
 
   constructor(
@@ -49,6 +51,7 @@ export class ActiveRun implements VisitedRun {
     this.pipeline = definition.pipeline;
     this.#isFresh = request.start === undefined;
     this.#place = this.#placeAt(request.start ?? freshStart(request));
+    this.#usage = request.start?.usage;
   }
 
   get position(): RunStart {
@@ -68,6 +71,9 @@ export class ActiveRun implements VisitedRun {
   }
   get state(): RunState {
     return this.#place.state;
+  }
+  get usage(): ModelUsage | undefined {
+    return this.#usage;
   }
   get visitOrdinal(): number {
     return this.#place.visitOrdinal;
@@ -89,6 +95,10 @@ export class ActiveRun implements VisitedRun {
     this.#visits++;
     const at = { base: this.visitBase, ordinal: this.#place.visitOrdinal++ };
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
+  }
+
+  addUsage(usage: unknown): void {
+    this.#usage = addUsage(this.#usage, usage);
   }
 
   /** Ends a visit. */

@@ -22,10 +22,12 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   try {
     await pipeline.emit("agentStarting", { run });
     const end = await runStrategy(run);
-    if ("waiting" in end) return { status: "waiting", runId: run.runId, requests: end.waiting.map(pendingRequest) };
+    const { runId, usage } = run;
+    const facts = { runId, ...(usage && { usage }) };
+    if ("waiting" in end) return { status: "waiting", ...facts, requests: end.waiting.map(pendingRequest) };
     const { output } = end;
     await pipeline.emit("agentCompleted", { run, output });
-    return { status: "completed", runId: run.runId, output };
+    return { status: "completed", ...facts, output };
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run, error });
     throw error;

@@ -18,6 +18,8 @@ export interface VisitedRun extends AgentRun {
   readonly sha256: Sha256;
   /** Where the run began, or continued after the last move. */
   readonly position: RunStart;
+  /** Adds the tokens of a model request to those of the run. */
+  addUsage(usage: unknown): void;
 }
 
 /** The run can continue only when these requests are answered. */

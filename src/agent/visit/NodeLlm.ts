@@ -3,9 +3,12 @@ import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { addUsage } from "../../checkpoint/ModelUsage.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
+import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
@@ -94,35 +97,60 @@ export class NodeLlm implements AgentLlm {
   async #perform(event: ModelRequestEvent, signal: AbortSignal): Promise<AssistantMessage> {
     const { visit } = this.#scope;
     await visit.emit("modelRequestStarting", event);
-    const refusals = new Set<unknown>();
-    let answer: AssistantMessage;
+    const asked: Asked = { refusals: new Set() };
+    let answer: PromptAnswer;
     try {
-      const ask = (accepted: ModelRequestEvent) => this.#ask(accepted, signal, refusals);
+      const ask = (accepted: ModelRequestEvent) => this.#ask(accepted, signal, asked);
       answer = await visit.run.pipeline.around("modelRequest", event, ask);
     } catch (error) {
       await visit.emit("modelRequestFailed", { ...event, error });
       if (signal.aborted) throw error;
-      if (!refusals.has(error) && !(error instanceof ReplayedModelError)) return visit.fail(error);
+      if (!asked.refusals.has(error) && !(error instanceof ReplayedModelError)) return visit.fail(error);
       this.#scope.vacate(event.ordinal);
       throw error;
     }
-    const message = this.#scope.withIds(answer, "model", event.ordinal);
-    await visit.emit("modelRequestCompleted", { ...event, message });
+    const message = this.#scope.withIds(answer.message, "model", event.ordinal);
+    await visit.emit("modelRequestCompleted", { ...event, ...answer, message, replayed: asked.answer === undefined });
     return message;
   }
 
-  /** @param refusals collects errors of the executor: a node may catch those, but not the errors of features. */
-  async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, refusals: Set<unknown>): Promise<AssistantMessage> {
+  async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
-    const { promptExecutor } = this.#scope.visit.run.definition;
+    const { definition } = this.#scope.visit.run;
     try {
       const request = { messages, tools, model, ...(parameters && { parameters }), abortSignal };
-      const { message } = await abortable(abortSignal, () => promptExecutor.execute(request));
-      assertMessage(message, "answer of the model", "assistant");
-      return this.#scope.withIds(message, "model", ordinal, () => false);
+      const answer = await abortable(abortSignal, () => definition.promptExecutor.execute(request));
+      this.#addUsage(answer);
+      const { message, usage, finishReason } = checkedAnswer(answer);
+      const issued = this.#scope.withIds(message, "model", ordinal, () => false);
+      return (asked.answer = withoutUndefined({ message: issued, usage, finishReason }));
     } catch (error) {
-      refusals.add(error);
+      this.#addUsage(error);
+      asked.refusals.add(error);
       throw error;
     }
   }
+
+  /** An answer that is refused has used tokens, too: its error may name them. */
+  #addUsage(source: unknown): void {
+    this.#scope.visit.run.addUsage((Object(source) as { readonly usage?: unknown }).usage);
+  }
+}
+
+/** What became of asking the executor. */
+interface Asked {
+  /** Absent: it has not answered. */
+  answer?: PromptAnswer;
+  /** Its errors: a node may catch those, but not the errors of features. */
+  readonly refusals: Set<unknown>;
+}
+
+/** An executor may return anything, whatever the types say. @throws InvalidInputError */
+function checkedAnswer({ message, usage, finishReason }: PromptAnswer): PromptAnswer {
+  assertMessage(message, "answer of the model", "assistant");
+  return {
+    message,
+    usage: addUsage(usage, undefined),
+    finishReason: typeof finishReason === "string" ? finishReason : undefined,
+  };
 }

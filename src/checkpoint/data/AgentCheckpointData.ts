@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
 
@@ -79,6 +80,8 @@ export interface AgentCheckpointData {
   readonly tools: readonly string[];
   /** Nodes completed so far. */
   readonly iteration: number;
+  /** The tokens of all model requests of the run so far, those on abandoned lanes included. Absent: unknown. */
+  readonly usage?: ModelUsage;
   /** `completed` or `cancelled` at the end of a run, else `in_progress`. */
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100; absent when none was set. */

@@ -34,6 +34,7 @@ export function checkpointData(
     unresolved: record.unresolved,
     agentPath: [],
     iteration: record.iteration,
+    usage: record.usage,
     status: record.status ?? "in_progress",
     progress: record.progress,
     progressSummary: record.summary,

@@ -49,6 +49,7 @@ export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
   modelParameters: z.record(z.string(), z.unknown()).optional(),
   tools: z.array(z.string()),
   iteration: z.int().nonnegative(),
+  usage: z.looseObject({}).optional(),
   status: z.enum(["in_progress", "completed", "cancelled"]),
   progress: z.number().min(0).max(100).optional(),
   progressSummary: z.string().optional(),

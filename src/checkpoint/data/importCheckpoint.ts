@@ -193,6 +193,7 @@ class CheckpointImport {
       iteration: data.iteration,
       progress: data.progress,
       summary: data.progressSummary,
+      usage: data.usage,
       status: data.status === "in_progress" ? undefined : data.status,
       move: data.move ?? undefined,
       trigger: data.trigger,

@@ -41,6 +41,7 @@ const like = (shape: Shape): Test => {
 };
 
 const lane = { lane: count };
+const usage = optional(object);
 const run = { run: text, at: time };
 const settings = { model: text, tools: listOf(text) };
 const requirements = {
@@ -59,6 +60,7 @@ const checkpoint = {
   node: text,
   visit: optional(pair),
   iteration: count,
+  usage,
   progress: optional(fraction),
   summary: optional(text),
   status: optional(oneOf("completed", "cancelled")),
@@ -83,7 +85,15 @@ const shapes = {
   requirements: { ...requirements, ...lane },
   decision: { ...decision, ...lane },
   structure: { ...structure, ...lane },
-  answer: { visit: pair, ordinal: count, node: text, failed: optional(listOf(failedRequest)), ...lane },
+  answer: {
+    visit: pair,
+    ordinal: count,
+    node: text,
+    usage,
+    finish: optional(text),
+    failed: optional(listOf(failedRequest)),
+    ...lane,
+  },
   intent: { ...call, tool: text, effect: text, node: text, ...lane },
   outcome: { ...call, error, ...lane },
   note: { key: text, call: optional(text), packs, ...lane },
@@ -99,7 +109,7 @@ const shapes = {
     expiresAt: optional(time),
   },
   reply: { lane: count, request: text, at: time },
-  status: { run: text, status: text, at: time, requests: optional(listOf(text)) },
+  status: { run: text, status: text, at: time, requests: optional(listOf(text)), usage },
   rollback: {
     target: count,
     calls: listOf(text),

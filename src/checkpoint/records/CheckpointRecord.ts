@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
@@ -18,6 +19,8 @@ export interface CheckpointRecord {
   readonly unresolved?: true;
   readonly visit?: Visit;
   readonly iteration: number;
+  /** The tokens of all model requests of the run so far, on any lane. Absent: unknown. */
+  readonly usage?: ModelUsage;
   readonly progress?: number;
   readonly summary?: string;
   /** The end of a run: `input` is its output. */

@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
@@ -13,6 +14,10 @@ export interface AnswerRecord {
   readonly asked?: string;
   readonly node: string;
   readonly message: StoredValue;
+  /** The tokens of the model request. Absent: unknown. */
+  readonly usage?: ModelUsage;
+  /** Why the model stopped. Absent: unknown. */
+  readonly finish?: string;
   /** The model requests that were made at this place before and failed, oldest first. Absent: none. */
   readonly failed?: readonly FailedRequest[];
 }

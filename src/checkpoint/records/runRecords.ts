@@ -1,5 +1,6 @@
 import type { FileReservation } from "../status/FileReservation.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
+import type { ModelUsage } from "../ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /** The agent was created as a task. The same append contains its run, which is queued. */
@@ -43,6 +44,8 @@ export interface StatusRecord {
   readonly until?: number;
   /** Failed: the error. */
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
+  /** Failed: the tokens of all model requests of the run so far, those without a recorded answer included. Absent: unknown. */
+  readonly usage?: ModelUsage;
   /** Failed permanently. */
   readonly recoverable?: false;
   /** Queued again after a failure: the number of retries so far. */

@@ -1,3 +1,4 @@
+import { addUsage, type ModelUsage } from "../ModelUsage.ts";
 import type { Entry } from "../records/Entry.ts";
 import { packsIn } from "../records/blobReferences.ts";
 import { isBelow } from "./lineage.ts";
@@ -99,6 +100,7 @@ export class LogProjection {
   readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
   #order = 0;
+  #usage: ModelUsage | undefined;
 
   /** The last run. */
   get run(): RunRecord | undefined {
@@ -138,6 +140,13 @@ export class LogProjection {
     });
   }
 
+  /** The tokens of all model requests of a run; `undefined`: unknown. Of an earlier run those up to its last checkpoint. */
+  usageOf(run: string): ModelUsage | undefined {
+    if (run === this.run?.run) return this.#usage;
+    if (!this.runRecords.has(run)) return undefined;
+    return [...this.checkpoints.values()].findLast(({ runId }) => runId === run)?.record.usage;
+  }
+
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
@@ -151,6 +160,7 @@ export class LogProjection {
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
+    this.#addUsage(record);
     this.statusState = statusAfter(this.statusState, record, entry.generation);
     if ("lane" in record) this.#addToLane(record, entry.position, order);
     switch (record.kind) {
@@ -176,6 +186,12 @@ export class LogProjection {
       default:
         return this.#addToCalls(record);
     }
+  }
+
+  #addUsage(record: AgentRecord): void {
+    if (record.kind === "run") this.#usage = this.usageOf(record.run);
+    else if (record.kind === "answer") this.#usage = addUsage(this.#usage, record.usage);
+    else if ((record.kind === "checkpoint" || record.kind === "status") && record.usage) this.#usage = record.usage;
   }
 
   #addNumbers(record: MessageRecord | EditRecord | PrunedRecord): void {
@@ -315,6 +331,7 @@ export class LogProjection {
     this.snapshot = { record, order };
     this.pruned = record.pruned;
     this.statusState = statusAtSnapshot(record);
+    this.#usage = checkpoint.usage;
     this.runRecords.set(runId, run);
     this.lanes.set(lane, { record: { kind: "lane", lane, keep: "all" }, runId });
     for (const [ended, place] of Object.entries(record.runs)) this.runs.set(ended, place);

@@ -1,14 +1,14 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
 import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { messageDataOf, type TaggedFileData } from "./fileData.ts";
 import { toolInputOf } from "./jsonValueOf.ts";
+import { usageOf } from "./usageOf.ts";
 
 /** What the executor made of a model's answer. */
 export interface AiSdkAnswer extends PromptAnswer {
-  /** Tokens, as the provider counts them; its shape is that of the model's specification version. */
-  readonly usage?: unknown;
   /** `stop`, `tool-calls`, `length` (the answer is cut off), `other` or `unknown`. */
   readonly finishReason: string;
   /** The provider's own word; absent before specification v3, or when it gave none. */
@@ -25,12 +25,7 @@ export function answerOf({ modelId, provider }: AiSdkLanguageModel, generation: 
     throw new UnusableModelAnswerError("unsupported_model_answer", modelId, provider, found);
   });
   if (!saysSomething(message)) throw new UnusableModelAnswerError("model_answer_empty", modelId, provider, unified);
-  return {
-    message,
-    finishReason: unified,
-    ...(raw !== undefined && { rawFinishReason: raw }),
-    ...(generation.usage !== undefined && { usage: generation.usage }),
-  };
+  return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage: usageOf(generation.usage) });
 }
 
 function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {

@@ -1,14 +1,15 @@
 import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { discardReplay } from "./discardReplay.ts";
 import { modelFailure } from "./modelFailure.ts";
 
-type Next = (event: ModelRequestEvent) => Promise<AssistantMessage>;
+type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;
 
 /** A model request, and its place in the log. */
 interface PlacedRequest {
@@ -28,7 +29,7 @@ export async function journalModelRequest(
   recorder: RunRecorder,
   event: ModelRequestEvent,
   next: Next,
-): Promise<AssistantMessage> {
+): Promise<PromptAnswer> {
   const within = callOf(event.context)?.toolCallId;
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
   // Read now: a move closes the context while the model thinks.
@@ -42,12 +43,13 @@ export async function journalModelRequest(
  *
  * @throws ReplayedModelError if this request failed here before another one was answered.
  */
-function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): AssistantMessage | undefined {
+function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);
   if (!recorded) return undefined;
   if (recorded.asked === undefined || recorded.asked === asked) {
-    recorder.journal.writer.noteAnswer(recorded.message, visit, event.ordinal, within);
-    return recorded.message;
+    const { answer } = recorded;
+    recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within);
+    return answer;
   }
   const failure = recorded.failed.find((failed) => failed.asked === asked);
   if (failure) throw new ReplayedModelError(failure.error);
@@ -55,26 +57,29 @@ function replayed(recorder: RunRecorder, { event, visit, within, asked }: Placed
   return undefined;
 }
 
-async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): Promise<AssistantMessage> {
+async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): Promise<PromptAnswer> {
   const { event, visit, within, asked } = request;
   const place = answerKey(visit, event.ordinal, within);
   const failed = recorder.failedRequests.get(place) ?? [];
-  let message: AssistantMessage;
+  const run = runOf(event.context);
+  let answer: PromptAnswer;
   try {
-    message = await next(event);
+    answer = await next(event);
   } catch (error) {
     recorder.failedRequests.set(place, [...failed, { asked, error: modelFailure(error) }]);
     throw error;
+  } finally {
+    recorder.journal.usage = run.usage;
   }
   recorder.failedRequests.delete(place);
-  if (!recorder.closed) record(recorder, request, message, failed);
-  return message;
+  if (!recorder.closed) record(recorder, request, answer, failed);
+  return answer;
 }
 
 function record(
   recorder: RunRecorder,
   { event: { ordinal }, visit, within, node, asked }: PlacedRequest,
-  message: AssistantMessage,
+  { message, usage, finishReason: finish }: PromptAnswer,
   failed: readonly FailedRequest[],
 ): void {
   const { journal, lane } = recorder;
@@ -89,6 +94,7 @@ function record(
       asked,
       node,
       message: slot,
+      ...withoutUndefined({ usage, finish }),
       ...(failed.length > 0 && { failed }),
     },
   ]);

@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { TornTail } from "../../storage/RecordLog.ts";
 
 /** What an event shows of a checkpoint. */
@@ -46,6 +47,16 @@ interface RunEvents {
     readonly previous?: string;
     /** The data of the new status, as summaries show it. */
     readonly data: unknown;
+  };
+  /**
+   * An answer of the model is durable; never emitted for an answer that is replayed. `usage`: the tokens of this request,
+   * absent if unknown. `finishReason`: why the model stopped, absent if unknown.
+   */
+  readonly model_answered: {
+    /** The node that asked, itself or by a tool. */
+    readonly nodeId: string;
+    readonly usage?: ModelUsage;
+    readonly finishReason?: string;
   };
   /** Summaries replaced `messages` older messages and `toolOutputs` tool outputs; durable with the next checkpoint. */
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };

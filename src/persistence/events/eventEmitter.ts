@@ -1,7 +1,9 @@
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { AnswerRecord } from "../../checkpoint/records/callRecords.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { JournalOptions } from "../../journal/Journal.ts";
 import type {
   EventBody,
@@ -53,6 +55,7 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
           runId = record.run;
           starts = true;
         }
+        if (record.kind === "answer") emit({ kind: "model_answered", agentId, runId, ...answerFacts(record) });
         if (record.kind !== "checkpoint") continue;
         const checkpoint = eventCheckpoint(record.id ?? `${generation}-${record.version}`, record);
         emit({ kind: "checkpoint_saved", agentId, runId, trigger: triggerOf(record, starts), ...checkpoint });
@@ -65,6 +68,10 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
       emit({ kind: "status_changed", agentId, runId: summary.runId ?? runId, status, ...previous, data: summary.data });
     };
   };
+}
+
+function answerFacts({ node: nodeId, usage, finish: finishReason }: AnswerRecord) {
+  return withoutUndefined({ nodeId, usage, finishReason });
 }
 
 /** What events show of a checkpoint. */

@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
@@ -27,11 +28,19 @@ function textOf(event: PersistenceEvent): string {
       return `recovery: ${event.step}${event.failed.length > 0 ? `, failed: ${event.failed.join(", ")}` : ""}`;
     case "recovery_notice":
       return `recovered ${event.task}, next ${placeOf(event)}`;
+    case "model_answered":
+      return `the model answered in ${event.nodeId}${event.finishReason === undefined ? "" : ` (${event.finishReason})`}${tokensOf(event.usage)}`;
     case "history_trimmed":
       return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
     default:
       return failureOf(event);
   }
+}
+
+function tokensOf({ inputTokens, outputTokens }: ModelUsage = {}): string {
+  return inputTokens === undefined && outputTokens === undefined
+    ? ""
+    : `, ${inputTokens ?? "?"} tokens in, ${outputTokens ?? "?"} out`;
 }
 
 function failureOf(event: PersistenceEvent): string {

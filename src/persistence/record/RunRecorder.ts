@@ -268,7 +268,7 @@ export class RunRecorder {
 
   #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
     const { journal, lane } = this;
-    const record = checkpointRecord(run.state, plan, { journal, lane, runId: this.run.run, input });
+    const record = checkpointRecord(run, plan, { journal, lane, runId: this.run.run, input });
     if (plan.id !== undefined) this.named.add(plan.id);
     this.head = { version: record.version, id: plan.id ?? `${journal.generation}-${record.version}` };
     return record;

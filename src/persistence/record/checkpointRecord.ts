@@ -1,4 +1,4 @@
-import type { RunState } from "../../agent/state/RunState.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
@@ -8,7 +8,7 @@ import type { Journal } from "../../journal/Journal.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
-  { history, iteration, progress, progressSummary }: RunState,
+  { state: { history, iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
   { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
   { journal, lane, runId, input }: { journal: Journal; lane: number; runId: string; input: unknown },
 ): CheckpointRecord {
@@ -29,6 +29,7 @@ export function checkpointRecord(
     ...(inputType !== undefined && { inputType }),
     ...(unresolved && { unresolved }),
     iteration,
+    ...(usage && { usage }),
     ...(progress !== undefined && { progress }),
     ...(progressSummary !== undefined && { summary: progressSummary }),
     ...(status && { status }),

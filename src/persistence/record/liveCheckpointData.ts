@@ -44,6 +44,7 @@ export function liveCheckpointData(
     ...(parameters && { modelParameters: parameters }),
     tools,
     iteration: record.iteration,
+    ...(record.usage && { usage: record.usage }),
     status: "in_progress",
     ...(record.visit && { visit: record.visit }),
     ...withoutUndefined({ progress: record.progress, progressSummary: record.summary, trigger: record.trigger }),

@@ -93,6 +93,7 @@ export function restoredRun(
     ...(unresolved && { unresolved: true }),
     state: seedOf(state, reader, Math.max(journal.nextNumber, index.nextNumber)),
     ...placeOf(journal, run, lane, nextVisitOf(state)),
+    ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
   };
   if (checkpoint) {

@@ -1,3 +1,5 @@
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
@@ -5,12 +7,12 @@ import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { AnswerRecord, FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */
 export interface RecordedModelAnswer {
-  readonly message: AssistantMessage;
+  readonly answer: PromptAnswer;
   readonly asked: string | undefined;
   /** The requests that failed at its place before it, oldest first. */
   readonly failed: readonly FailedRequest[];
@@ -33,9 +35,10 @@ export class Replay {
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
-    for (const [key, { visit, message, asked, failed = [] }] of state.answers)
-      if (again(visit))
-        this.#answers.set(key, { visit, message: reader.message(message) as AssistantMessage, asked, failed });
+    for (const [key, record] of state.answers) {
+      const { visit, asked, failed = [] } = record;
+      if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
+    }
     for (const call of state.calls.values())
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome)) this.#addCall(call, reader);
     for (const note of state.notes) this.#addNote(note, reader);
@@ -107,6 +110,10 @@ export class Replay {
   outputOf(call: string): unknown {
     return this.#outputs.get(call);
   }
+}
+
+function answerOf({ message, usage, finish: finishReason }: AnswerRecord, reader: ValueReader): PromptAnswer {
+  return withoutUndefined({ message: reader.message(message) as AssistantMessage, usage, finishReason });
 }
 
 function isSameVisit(a: Visit, b: Visit): boolean {

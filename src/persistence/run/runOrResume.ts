@@ -38,7 +38,7 @@ import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingInputs } from "../waiting/pendingInputs.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
-import { recordedOutput } from "./recordedOutput.ts";
+import { recordedEnd } from "./recordedEnd.ts";
 import { z } from "zod";
 
 type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
@@ -86,12 +86,12 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   switch (decision.kind) {
     case "recorded": {
       const { runId } = decision;
-      return { status: "completed", runId, output: await recordedOutput(setup.log, journal, runId) };
+      return { status: "completed", runId, ...(await recordedEnd(setup.log, journal, runId)) };
     }
     case "resume":
       return start(call, await resumed(call, stored));
     case "waiting":
-      return { status: "waiting", runId: decision.runId, requests: stored ? pendingInputs(stored) : [] };
+      return waitingResult(decision.runId, stored);
     case "branch":
       return branch(call, decision.checkpointId);
     case "new":
@@ -107,6 +107,11 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
     default:
       throw refusal(decision, agentId);
   }
+}
+
+function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
+  const usage = stored?.log.index.usageOf(runId);
+  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingInputs(stored) : [] };
 }
 
 function abandon(journal: Journal, stored: StoredState | undefined): void {
@@ -306,8 +311,9 @@ function completionData(
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<void> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
   try {
+    const { usage } = journal;
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
-    await journal.store(statusRecords(journal.statusState, failed));
+    await journal.store(statusRecords(journal.statusState, { ...failed, ...(usage && { usage }) }));
   } catch {
     // The run rejects with its own error; without a record of the failure it counts as interrupted.
   }

@@ -11,7 +11,7 @@ describe("an answer over HTTP", () => {
     const answer = await ask(executorOf(server), { messages: [{ role: "user", content: "Say hello" }] });
     expect(answer.message).toEqual({ role: "assistant", content: [{ type: "text", text: "Hello, Alex." }] });
     expect(answer).toMatchObject({ finishReason: "stop", rawFinishReason: "stop" });
-    expect(answer.usage).toMatchObject({ inputTokens: { total: 11 }, outputTokens: { total: 7 } });
+    expect(answer.usage).toMatchObject({ inputTokens: 11, outputTokens: 7, totalTokens: 18 });
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]).toMatchObject({ model: "served", messages: [{ role: "user", content: "Say hello" }] });
     expect(server.requests[0]).not.toHaveProperty("tools");

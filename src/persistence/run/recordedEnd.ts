@@ -1,3 +1,4 @@
+import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
@@ -13,17 +14,21 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 /** Envelopes that can be read without the state of their lane. */
 const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
 
-/** The output of a finished run. Reads only its end, or the whole log when the output is a message. */
-export async function recordedOutput(recordLog: RecordLog, journal: Journal, runId: string): Promise<unknown> {
+/** What the end of a run says. */
+interface RecordedEnd {
+  readonly output: unknown;
+  /** Absent: unknown. */
+  readonly usage?: ModelUsage;
+}
+
+/** The end of a finished run. Reads only that end, or the whole log when the output is a message. */
+export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId: string): Promise<RecordedEnd> {
   const place = journal.runs.get(runId);
   const end = place && (await findEnd(recordLog, journal.agentId, place));
   if (!place || !end) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
-  if (selfContained.has(envelopeKeyOf(end.input))) return readAlone(recordLog, journal.agentId, end);
-  const log = await AgentLog.read(recordLog, journal.agentId);
-  const point = log.index.checkpoints.get(place[0]);
-  const state = point && foldTo(log.index, point);
-  if (!state) throw new UnreadableValueError(`the lane to the end of run ${runId} is not in the log`);
-  return log.reader(state).read(end.input);
+  const isAlone = selfContained.has(envelopeKeyOf(end.input));
+  const output = isAlone ? readAlone(recordLog, journal.agentId, end) : readInLane(recordLog, journal.agentId, end);
+  return { output: await output, ...(end.usage && { usage: end.usage }) };
 }
 
 /** The position is that of the append or of one shortly before it: several may have been in flight. */
@@ -46,4 +51,16 @@ async function readAlone(recordLog: RecordLog, agentId: string, end: CheckpointR
   const references = new Map<string, BlobCell>();
   addValueReferences(end, references);
   return (await AgentLog.ofValues(recordLog, agentId, references)).readValue(end.input);
+}
+
+async function readInLane(
+  recordLog: RecordLog,
+  agentId: string,
+  { input, version }: CheckpointRecord,
+): Promise<unknown> {
+  const log = await AgentLog.read(recordLog, agentId);
+  const point = log.index.checkpoints.get(version);
+  const state = point && foldTo(log.index, point);
+  if (!state) throw new UnreadableValueError(`the lane to checkpoint version ${version} is not in the log`);
+  return log.reader(state).read(input);
 }
