@@ -28,13 +28,16 @@ function textOf(event: PersistenceEvent): string {
       return `recovery: ${event.step}${event.failed.length > 0 ? `, failed: ${event.failed.join(", ")}` : ""}`;
     case "recovery_notice":
       return `recovered ${event.task}, next ${placeOf(event)}`;
-    case "model_answered":
-      return `the model answered in ${event.nodeId}${event.finishReason === undefined ? "" : ` (${event.finishReason})`}${tokensOf(event.usage)}`;
     case "history_trimmed":
       return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
     default:
-      return failureOf(event);
+      return event.kind === "model_answered" ? answerText(event) : failureOf(event);
   }
+}
+
+function answerText({ nodeId, finishReason, usage }: Extract<PersistenceEvent, { kind: "model_answered" }>): string {
+  const why = finishReason === undefined ? "" : ` (${finishReason})`;
+  return `the model answered in ${nodeId}${why}${tokensOf(usage)}`;
 }
 
 function tokensOf({ inputTokens, outputTokens }: ModelUsage = {}): string {
