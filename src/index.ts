@@ -20,6 +20,7 @@ export type {
   RevertibleCall,
   RunResult,
 } from "./agent/feature/RunResult.ts";
+export type { ModelRetry } from "./agent/model/ModelRetry.ts";
 export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
 export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
 export { strategy } from "./agent/strategy/Strategy.ts";
@@ -33,7 +34,7 @@ export {
   type ToolProbeAnswer,
   type ToolProbeOptions,
 } from "./agent/tool/Tool.ts";
-export type { ModelUsage } from "./checkpoint/ModelUsage.ts";
+export type { ModelUsage } from "./checkpoint/status/ModelUsage.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,
@@ -69,6 +70,9 @@ export { EnvironmentMismatchError, type UnresolvedMismatch } from "./errors/chec
 export { NotAnAncestorError } from "./errors/checkpoint/NotAnAncestorError.ts";
 export { ParticipantMissingError } from "./errors/checkpoint/ParticipantMissingError.ts";
 export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteError.ts";
+export { ModelAnswerCutError } from "./errors/model/ModelAnswerCutError.ts";
+export { ModelRequestError } from "./errors/model/ModelRequestError.ts";
+export { ModelTimeoutError } from "./errors/model/ModelTimeoutError.ts";
 export { RequestNotOpenError } from "./errors/request/RequestNotOpenError.ts";
 export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
 export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";

@@ -8,6 +8,7 @@ import {
   functionSchema,
   integerFrom,
   nonEmptyString,
+  numberFrom,
   objectWithMethods,
 } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -24,6 +25,7 @@ import {
   type RunRequest,
 } from "./feature/RunRequest.ts";
 import type { RunResult } from "./feature/RunResult.ts";
+import { fullModelRetry, type ModelRetry, modelRetrySchema } from "./model/ModelRetry.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import { executeRun } from "./run/executeRun.ts";
 import { isStrategy } from "./strategy/GraphPlan.ts";
@@ -143,6 +145,8 @@ function isAsyncDisposable(value: unknown): value is AsyncDisposable {
 /** The same in every process, so that a run without an `agentId` is found again by the next one without it. */
 const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
+/** As long as the clients of large providers wait: only a provider that hangs takes longer. */
+const defaultModelTimeoutMs = 600_000;
 
 /** Validates a configuration and compiles it. */
 function defineAgent<Input, Output>(
@@ -166,6 +170,12 @@ function defineAgent<Input, Output>(
     }),
     ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
     maxIterations,
+    modelLimits: {
+      retry: fullModelRetry(config.modelRetry),
+      timeoutMs: config.modelTimeoutMs ?? defaultModelTimeoutMs,
+      acceptCutAnswers: config.acceptCutAnswers ?? false,
+    },
+    toolTimeoutMs: config.toolTimeoutMs ?? Number.POSITIVE_INFINITY,
     feature,
   };
 }
@@ -195,6 +205,20 @@ export interface AIAgentConfig<Input, Output> {
   readonly strategy?: Strategy<Input, Output> | undefined;
   /** Offered to the model unless a node configures others. Default: none. */
   readonly tools?: readonly AnyTool[] | undefined;
+  /** Makes failed model requests again, with growing delays; `false`: never. Default: up to twice. */
+  readonly modelRetry?: ModelRetry | false | undefined;
+  /**
+   * How long one try of a model request may take, in milliseconds; then it is aborted and fails with ModelTimeoutError.
+   * `Infinity` for no limit. Default 600,000: ten minutes.
+   */
+  readonly modelTimeoutMs?: number | undefined;
+  /** How long a call may take of a tool without a `timeoutMs` of its own, in milliseconds; see there. Default: no limit. */
+  readonly toolTimeoutMs?: number | undefined;
+  /**
+   * True: an answer that was cut off at its length, with the finish reason `length`, counts like any other. Default false:
+   * it is refused with ModelAnswerCutError, so that no run completes with half an answer.
+   */
+  readonly acceptCutAnswers?: boolean | undefined;
   /** How many nodes a run may visit; `Infinity` for no limit. Default: 50. */
   readonly maxIterations?: number | undefined;
 }
@@ -208,5 +232,9 @@ export const agentConfigSchema: z.ZodType = strictOptions({
   systemPrompt: z.string().optional(),
   strategy: customSchema("what strategy(…) returned", isStrategy).optional(),
   tools: z.array(toolSchema).optional(),
+  modelRetry: modelRetrySchema.optional(),
+  modelTimeoutMs: numberFrom(0).optional(),
+  toolTimeoutMs: numberFrom(0).optional(),
+  acceptCutAnswers: z.boolean().optional(),
   maxIterations: integerFrom(1).optional(),
 });

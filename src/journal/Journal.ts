@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
 import { addValueReferences, packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";

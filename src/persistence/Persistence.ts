@@ -32,6 +32,10 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
+    pipeline.onModelRequestRetrying(({ context, attempt, delayMs, error }) => {
+      const { agentId, runId } = runOf(context);
+      setup.tell({ kind: "model_retry", agentId, runId, nodeId: context.nodeId, attempt, delayMs, error });
+    });
     pipeline.onAgentWaiting(({ run, requests }) => waitForInput(recorders.of(run), requests));
     saveAtEvents(pipeline, setup, recorders);
     return new PersistenceFeature(setup, recorders);

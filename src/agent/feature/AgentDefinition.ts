@@ -1,5 +1,6 @@
 import type { FeatureKey } from "../context/AgentContext.ts";
 import type { Pipeline } from "./Pipeline.ts";
+import type { FullModelRetry } from "../model/ModelRetry.ts";
 import type { PromptExecutor } from "../model/PromptExecutor.ts";
 import type { RunSettings } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
@@ -15,5 +16,16 @@ export interface AgentDefinition {
   readonly settings: RunSettings;
   readonly systemPrompt?: string;
   readonly maxIterations: number;
+  readonly modelLimits: ModelLimits;
+  /** For tools that set no limit of their own, in milliseconds. */
+  readonly toolTimeoutMs: number;
   readonly feature: <Instance>(feature: FeatureKey<Instance>) => Instance;
+}
+
+/** How a model request is made. */
+export interface ModelLimits {
+  readonly retry: FullModelRetry;
+  /** For one try, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly acceptCutAnswers: boolean;
 }

@@ -37,6 +37,7 @@ export class Pipeline {
     subgraphFailed: [],
     modelRequestStarting: [],
     modelRequestCompleted: [],
+    modelRequestRetrying: [],
     modelRequestFailed: [],
     toolCallStarting: [],
     toolCallCompleted: [],

@@ -114,6 +114,12 @@ export interface PipelineEvents {
    * asked, so that its tokens were used before.
    */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
+  /** A try of a request failed, and the next one is made after `delayMs` milliseconds. `attempt`: which one failed, from 1. */
+  modelRequestRetrying: ModelRequestEvent & {
+    readonly error: unknown;
+    readonly attempt: number;
+    readonly delayMs: number;
+  };
   /** A request was rejected. The node may catch what the model threw. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
   /** The tool's schema has accepted the input. Emitted before the interceptors, so also when one replays an outcome. */

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";

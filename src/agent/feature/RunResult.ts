@@ -1,5 +1,5 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
-import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 import { toJSONSchema } from "zod";

@@ -1,4 +1,4 @@
-import { addUsage, type ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { IterationLimitError } from "../../errors/agent/IterationLimitError.ts";

@@ -3,7 +3,7 @@ import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, nonEmptyString, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, nonEmptyString, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import { z } from "zod";
@@ -61,6 +61,12 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly externalApi?: boolean;
   /** Declares that a call changes files, for the trigger `afterFileModification`. Default: false. */
   readonly modifiesFiles?: boolean;
+  /**
+   * How long a call may take, in milliseconds. Then its signal aborts, and the call has failed if the tool's effect is `none`
+   * or `idempotent`. Any other call that was cut short may have had its effect: its outcome is recorded as unknown, as that of
+   * a call in doubt that was settled so. `Infinity` for no limit. Default: the agent's `toolTimeoutMs`.
+   */
+  readonly timeoutMs?: number;
   /** Its errors are reported to the model, or thrown as ToolFailedError to the node code that called. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
@@ -85,6 +91,7 @@ const shape = {
   dangerous: z.boolean().optional(),
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
+  timeoutMs: numberFrom(0).optional(),
   execute: functionSchema(),
   probe: functionSchema().optional(),
 };
@@ -103,6 +110,7 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly dangerous?: boolean | undefined;
   readonly externalApi?: boolean | undefined;
   readonly modifiesFiles?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
   readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
   readonly probe?:
     | ((

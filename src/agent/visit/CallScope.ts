@@ -49,7 +49,8 @@ export class CallScope {
   }
 
   /** Starts work of this context in its visit. */
-  start<Result>(id: string | undefined, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async start<Result>(id: string | undefined, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    this.call?.signal.throwIfAborted();
     return this.visit.start(id, this.call?.toolCallId, work);
   }
 

@@ -4,8 +4,12 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { addUsage } from "../../checkpoint/ModelUsage.ts";
-import { abortable } from "../../internal/abortable.ts";
+import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { withinTime } from "../../internal/withinTime.ts";
+import { ModelAnswerCutError } from "../../errors/model/ModelAnswerCutError.ts";
+import { ModelTimeoutError } from "../../errors/model/ModelTimeoutError.ts";
+import { textOf } from "../model/nodes.ts";
+import { type FailedTry, retried } from "../model/retried.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
@@ -115,15 +119,35 @@ export class NodeLlm implements AgentLlm {
   }
 
   async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
+    const { visit } = this.#scope;
+    const { retry } = visit.run.definition.modelLimits;
+    const { clock } = visit.run.pipeline.abortGrace;
+    const onRetry = (failed: FailedTry) => visit.emit("modelRequestRetrying", { ...event, ...failed });
+    const answer = await retried(() => this.#try(event, abortSignal, asked), retry, {
+      clock,
+      signal: abortSignal,
+      onRetry,
+    });
+    return (asked.answer = answer);
+  }
+
+  async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
-    const { definition } = this.#scope.visit.run;
+    const { definition, pipeline } = this.#scope.visit.run;
+    const { timeoutMs: ms, acceptCutAnswers } = definition.modelLimits;
+    const { clock } = pipeline.abortGrace;
     try {
-      const request = { messages, tools, model, ...(parameters && { parameters }), abortSignal };
-      const answer = await abortable(abortSignal, () => definition.promptExecutor.execute(request));
+      const request = { messages, tools, model, ...(parameters && { parameters }) };
+      const answer = await withinTime(
+        { ms, clock, late: () => new ModelTimeoutError(model, ms) },
+        abortSignal,
+        (signal) => definition.promptExecutor.execute({ ...request, abortSignal: signal }),
+      );
       this.#addUsage(answer);
       const { message, usage, finishReason } = checkedAnswer(answer);
+      if (finishReason === "length" && !acceptCutAnswers) throw new ModelAnswerCutError(model, textOf(message));
       const issued = this.#scope.withIds(message, "model", ordinal, () => false);
-      return (asked.answer = withoutUndefined({ message: issued, usage, finishReason }));
+      return withoutUndefined({ message: issued, usage, finishReason });
     } catch (error) {
       this.#addUsage(error);
       asked.refusals.add(error);

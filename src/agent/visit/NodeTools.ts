@@ -11,6 +11,7 @@ import { assertMessage } from "../model/assertMessage.ts";
 import { type AnyTool, isToolFailure, type Tool } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
+import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
@@ -108,18 +109,31 @@ export class NodeTools implements AgentTools {
     const input = same ? parsed : await checkSchemaAsync(tool.inputSchema, accepted.input, inputOf(tool));
     if (signal.aborted) throw new ToolNotStartedError(tool.name, toolCallId, { cause: signal.reason });
     if (toolCallId !== planned.toolCallId) visit.pending.rename(planned.toolCallId, toolCallId);
-    const context = this.#contextFor({ toolCallId, signal });
-    const { generation } = visit.run;
-    const { messages } = visit.state.history;
     try {
-      // The tool's own schema has just returned this input.
-      return await tool.execute(input as never, { toolCallId, generation, messages, abortSignal: signal, context });
+      return await this.#execute(tool, toolCallId, input, signal);
     } catch (cause) {
       signal.throwIfAborted();
       visit.assertOpen();
       if (visit.failure) throw visit.failure.error;
+      if (isToolFailure(cause) && cause.toolCallId === toolCallId) throw cause;
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
     }
+  }
+
+  async #execute(tool: AnyTool, toolCallId: string, input: unknown, signal: AbortSignal): Promise<unknown> {
+    const { visit } = this.#scope;
+    const { generation, definition, pipeline } = visit.run;
+    const { messages } = visit.state.history;
+    const execute = (abortSignal: AbortSignal): unknown => {
+      const context = this.#contextFor({ toolCallId, signal: abortSignal });
+      // The tool's own schema has just returned this input.
+      return tool.execute(input as never, { toolCallId, generation, messages, abortSignal, context });
+    };
+    const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;
+    if (timeoutMs === Number.POSITIVE_INFINITY) return execute(signal);
+    const onLate = (reason: unknown) => visit.pending.abortWithin(toolCallId, reason);
+    const limit = { tool, toolCallId, timeoutMs, signal, grace: pipeline.abortGrace, onLate };
+    return executeInTime(limit, async (abortSignal) => execute(abortSignal));
   }
 }
 

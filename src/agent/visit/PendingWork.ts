@@ -84,6 +84,17 @@ export class PendingWork {
     for (const { controller } of this.#others(except)) controller.abort(reason);
   }
 
+  /** Aborts the work that a tool call has started, and what that has started, and stops waiting for it. */
+  abortWithin(id: string, reason: unknown): void {
+    for (const work of this.#pending) {
+      if (work.within !== id || work.controller.signal.aborted) continue;
+      work.controller.abort(reason);
+      work.detached = true;
+      if (work.id !== undefined) this.abortWithin(work.id, reason);
+    }
+    this.#changed();
+  }
+
   /** Rejects the promises that {@link start} returned, and stops waiting for work that was aborted. */
   detach(reason: unknown): void {
     for (const work of this.#pending) work.detached = work.controller.signal.aborted;

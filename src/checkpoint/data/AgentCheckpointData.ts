@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../ModelUsage.ts";
+import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
 

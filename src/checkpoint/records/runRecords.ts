@@ -1,6 +1,6 @@
 import type { FileReservation } from "../status/FileReservation.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
-import type { ModelUsage } from "../ModelUsage.ts";
+import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /** The agent was created as a task. The same append contains its run, which is queued. */

@@ -1,4 +1,4 @@
-import { addUsage, type ModelUsage } from "../ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
 import type { Entry } from "../records/Entry.ts";
 import { packsIn } from "../records/blobReferences.ts";
 import { isBelow } from "./lineage.ts";

@@ -1,7 +1,11 @@
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
 /** A model answered, but the run cannot continue with the answer. It is not added to the message history. */
 export class UnusableModelAnswerError extends AgentPersistenceError {
+  /** Whether the same request may get another answer. */
+  readonly retryable: boolean;
+
   constructor(
     override readonly code:
       | "model_answer_empty"
@@ -16,8 +20,11 @@ export class UnusableModelAnswerError extends AgentPersistenceError {
      * hold, such as `a tool call that the provider executes itself ("web_search")`. Absent for a filtered answer.
      */
     readonly detail?: string,
+    /** The tokens that the answer took. Absent: unknown. */
+    readonly usage?: ModelUsage,
   ) {
     super(messages[code](`model ${JSON.stringify(model)} of ${provider}`, detail));
+    this.retryable = code === "model_answer_incomplete" || (code === "model_answer_empty" && detail !== "length");
   }
 }
 

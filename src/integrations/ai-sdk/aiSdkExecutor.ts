@@ -40,9 +40,8 @@ export interface AiSdkExecutor extends PromptExecutor {
  * `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
  * `providerOptions`). They are stored with the agent, so headers and keys belong to the provider instead.
  *
- * Each call is one request: nothing is tried again. Retries with backoff are left to the caller, who knows how long the
- * agent may wait; `retryable` and `retryAfterMs` of {@link ModelRequestError} say when one makes sense. A URL of a file
- * part is passed on and never downloaded.
+ * Each call is one request. Errors say by `retryable` and `retryAfterMs` whether and when the same request may succeed, and
+ * the agent makes it again as its `modelRetry` says. A URL of a file part is passed on and never downloaded.
  *
  * @throws {@link ModelRequestError} when the request fails; {@link UnusableModelAnswerError} when its answer cannot be
  * used; {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} and

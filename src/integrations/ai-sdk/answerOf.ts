@@ -18,14 +18,15 @@ export interface AiSdkAnswer extends PromptAnswer {
 /** A whole answer; anything less is one of the `ModelAnswer…` errors. */
 export function answerOf({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
   const { unified, raw } = finishReasonOf(generation);
-  if (unified === "content-filter") throw new UnusableModelAnswerError("model_answer_filtered", modelId, provider);
-  if (unified === "error" || unified === "interrupted")
-    throw new UnusableModelAnswerError("model_answer_incomplete", modelId, provider, raw);
-  const message = assistantMessageOf(generation.content, (found) => {
-    throw new UnusableModelAnswerError("unsupported_model_answer", modelId, provider, found);
-  });
-  if (!saysSomething(message)) throw new UnusableModelAnswerError("model_answer_empty", modelId, provider, unified);
-  return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage: usageOf(generation.usage) });
+  const usage = usageOf(generation.usage);
+  const refuse = (code: UnusableModelAnswerError["code"], detail?: string): never => {
+    throw new UnusableModelAnswerError(code, modelId, provider, detail, usage);
+  };
+  if (unified === "content-filter") refuse("model_answer_filtered");
+  if (unified === "error" || unified === "interrupted") refuse("model_answer_incomplete", raw);
+  const message = assistantMessageOf(generation.content, (found) => refuse("unsupported_model_answer", found));
+  if (!saysSomething(message)) refuse("model_answer_empty", unified);
+  return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage });
 }
 
 function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {

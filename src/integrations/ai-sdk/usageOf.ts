@@ -1,4 +1,4 @@
-import { addUsage, type ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 
 /** The usage of specification v2. */
 interface FlatUsage {

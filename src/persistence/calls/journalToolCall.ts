@@ -102,6 +102,8 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
     const { reason } = error;
     recordEnd(recorder, facts, { error: { message: reason } }, { input, status: "failed", error: reason });
   }
+  if (error instanceof ToolOutcomeUnknownError)
+    recordEnd(recorder, facts, { unknown: true }, { input, status: "unknown" });
   // A call without an effect has no intent that would have to be resolved.
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
     recordEnd(recorder, facts, { unstarted: true });

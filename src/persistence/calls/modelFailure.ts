@@ -1,8 +1,8 @@
 import type { ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { describeError } from "../../journal/describeError.ts";
 
-/** Longer texts of an error are not kept: they are no facts about it that a node decides by. */
-const longestField = 200;
+/** Longer texts of an error are not kept, in characters: they are no facts about it that a node decides by. */
+const longestField = 10_000;
 
 /** What is recorded of an error with which a model request failed. */
 export function modelFailure(error: unknown): ModelFailure {

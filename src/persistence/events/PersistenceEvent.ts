@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { TornTail } from "../../storage/RecordLog.ts";
 
 /** What an event shows of a checkpoint. */
@@ -57,6 +57,13 @@ interface RunEvents {
     readonly nodeId: string;
     readonly usage?: ModelUsage;
     readonly finishReason?: string;
+  };
+  /** A model request failed with `error`, and is made again after `delayMs` milliseconds. `attempt`: which one failed, from 1. */
+  readonly model_retry: {
+    readonly nodeId: string;
+    readonly attempt: number;
+    readonly delayMs: number;
+    readonly error: unknown;
   };
   /** Summaries replaced `messages` older messages and `toolOutputs` tool outputs; durable with the next checkpoint. */
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
@@ -31,13 +31,16 @@ function textOf(event: PersistenceEvent): string {
     case "history_trimmed":
       return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
     default:
-      return event.kind === "model_answered" ? answerText(event) : failureOf(event);
+      return modelText(event);
   }
 }
 
-function answerText({ nodeId, finishReason, usage }: Extract<PersistenceEvent, { kind: "model_answered" }>): string {
-  const why = finishReason === undefined ? "" : ` (${finishReason})`;
-  return `the model answered in ${nodeId}${why}${tokensOf(usage)}`;
+function modelText(event: PersistenceEvent): string {
+  if (event.kind === "model_retry")
+    return `asks the model again in ${event.nodeId} after ${event.delayMs} ms: ${reasonOf(event.error)}`;
+  if (event.kind !== "model_answered") return failureOf(event);
+  const { nodeId, finishReason, usage } = event;
+  return `the model answered in ${nodeId}${finishReason === undefined ? "" : ` (${finishReason})`}${tokensOf(usage)}`;
 }
 
 function tokensOf({ inputTokens, outputTokens }: ModelUsage = {}): string {

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../../checkpoint/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";

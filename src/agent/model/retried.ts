@@ -1,0 +1,82 @@
+import pRetry from "p-retry";
+import type { Clock } from "../../internal/Clock.ts";
+import { pause } from "../../internal/pause.ts";
+import type { FullModelRetry } from "./ModelRetry.ts";
+
+/** A failed try that is followed by another. */
+export interface FailedTry {
+  readonly error: unknown;
+  /** Which try failed, from 1. */
+  readonly attempt: number;
+  /** Milliseconds until the next. */
+  readonly delayMs: number;
+}
+
+/** How to wait between two tries. */
+interface Waiting {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called before each wait; what it rejects with ends the tries. */
+  readonly onRetry: (failed: FailedTry) => Promise<void>;
+}
+
+/** Makes a request up to `retries` times more. @throws the error of the last try, or the reason of the signal. */
+export async function retried<Result>(
+  request: () => Promise<Result>,
+  { retries, ...delays }: FullModelRetry,
+  { clock, signal, onRetry }: Waiting,
+): Promise<Result> {
+  if (retries === 0) return request();
+  try {
+    return await pRetry(() => request().catch(asError), {
+      retries,
+      // Waited for by the injected clock instead.
+      minTimeout: 0,
+      async shouldRetry({ error: thrown, attemptNumber: attempt }) {
+        signal.throwIfAborted();
+        const error = thrownBy(thrown);
+        const delayMs = delayBefore(error, attempt, delays);
+        if (delayMs === undefined) return false;
+        await onRetry({ error, attempt, delayMs });
+        await pause(clock, delayMs, signal);
+        signal.throwIfAborted();
+        return true;
+      },
+    });
+  } catch (error) {
+    throw thrownBy(error);
+  }
+}
+
+/** The wait before the next try, in milliseconds; `undefined`: there is none. */
+function delayBefore(
+  error: unknown,
+  attempt: number,
+  { delayMs, maxDelayMs }: Omit<FullModelRetry, "retries">,
+): number | undefined {
+  const { retryable, retryAfterMs } = Object(error) as {
+    readonly retryable?: unknown;
+    readonly retryAfterMs?: unknown;
+  };
+  // Of the errors of this class, only those of a failing network get here.
+  if (retryable !== true && !(error instanceof TypeError)) return undefined;
+  if (typeof retryAfterMs === "number" && retryAfterMs >= 0)
+    return retryAfterMs <= maxDelayMs ? retryAfterMs : undefined;
+  const longest = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+  return longest * (1 - Math.random() / 2);
+}
+
+/** Carries what is no error: the library replaces it otherwise. */
+class Thrown extends Error {
+  constructor(readonly value: unknown) {
+    super("something that is no error was thrown");
+  }
+}
+
+function asError(error: unknown): never {
+  throw error instanceof Error ? error : new Thrown(error);
+}
+
+function thrownBy(error: unknown): unknown {
+  return error instanceof Thrown ? error.value : error;
+}
