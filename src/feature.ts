@@ -30,6 +30,9 @@ export { StopRequestedError } from "./errors/run/StopRequestedError.ts";
 export { ToolNotStartedError } from "./errors/toolCall/ToolNotStartedError.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type {
+  ChangedFile,
+  Comparison,
+  ComparisonRequest,
   DescribedStep,
   Note,
   ParticipantContext,

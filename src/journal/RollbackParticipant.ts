@@ -4,6 +4,8 @@ export interface Note {
   readonly value: unknown;
   /** The tool call in which it was noted; absent: node code noted it. */
   readonly toolCallId?: string;
+  /** That call has no recorded end: what was noted may or may not have happened. Absent: it has one, or there is no call. */
+  readonly interrupted?: true;
 }
 
 /** What a participant gets when it plans its part of a rollback. */
@@ -35,6 +37,35 @@ export interface DescribedStep {
   readonly subject: string;
   /** What the step does, in a word or two, such as "write". */
   readonly change: string;
+}
+
+/** What a participant gets when it compares its notes with what is there now. */
+export interface ComparisonRequest {
+  readonly agentId: string;
+  /** Its notes in the run of the newest checkpoint that are not reverted, abandoned lanes included; oldest first. */
+  readonly notes: readonly Note[];
+  /** Where the run worked. Absent: not recorded. */
+  readonly workingDirectory?: string;
+  /** Files that are compared already, relative to that directory or absolute. */
+  readonly compared: readonly string[];
+}
+
+/** How what is there now differs from what the agent left. */
+export interface Comparison {
+  /** Files that are not as the agent left them. */
+  readonly changed: readonly ChangedFile[];
+  /** What could not be compared, each with the reason. Default: nothing. */
+  readonly notCompared?: readonly string[];
+}
+
+/** A file that others changed, deleted or created since the agent last changed it. */
+export interface ChangedFile {
+  /** Absolute, or relative to the working directory of the run. */
+  readonly path: string;
+  /** SHA-256 of what the agent left, in hex; for a link that of its target. Absent: the agent deleted the file. */
+  readonly expected?: string;
+  /** What is there now: a SHA-256 in hex, or `unreadable` for what is too large or neither a file nor a link. Absent: nothing. */
+  readonly found?: string;
 }
 
 /** What a participant may ask about the agents of the definition that it is installed in. */
@@ -75,4 +106,9 @@ export interface RollbackParticipant {
    */
   apply(step: unknown, request: StepRequest): Promise<void>;
   describe(step: unknown): DescribedStep;
+  /**
+   * Compares its notes with what is there now, for `validateCheckpoint` and `recoverTask`; changes nothing. Absent: those say
+   * that it was not checked.
+   */
+  compare?(request: ComparisonRequest): Promise<Comparison>;
 }

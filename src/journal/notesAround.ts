@@ -1,6 +1,8 @@
+import type { AgentLog } from "../storage/AgentLog.ts";
 import { isBelow, isOnWayTo } from "../checkpoint/state/lineage.ts";
 import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
+import type { Note } from "./RollbackParticipant.ts";
 
 /** The notes of a key on the way to a checkpoint that are not reverted, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
@@ -10,6 +12,17 @@ export function notesBefore(index: LogProjection, target: CheckpointPoint, key: 
 /** The notes of a key that a rollback to a checkpoint reverts, newest first, those on abandoned lanes included. */
 export function notesBelow(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane, order) => isBelow(index, lane, order, target)).reverse();
+}
+
+/** The notes of a key in the run of a checkpoint that are not reverted, those on abandoned lanes included, oldest first. */
+export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
+  return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
+}
+
+/** A note as its participant gets it. */
+export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
+  if (call === undefined) return { value: log.readValue(value) };
+  return { value: log.readValue(value), toolCallId: call, ...(!log.index.ended.has(call) && { interrupted: true }) };
 }
 
 function notesWhere(

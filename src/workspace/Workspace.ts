@@ -6,6 +6,8 @@ import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { Mutex } from "../internal/Mutex.ts";
 import type {
+  Comparison,
+  ComparisonRequest,
   DescribedStep,
   ParticipantContext,
   ParticipantPlan,
@@ -22,6 +24,7 @@ import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
+import { compareFiles } from "./restore/compareFiles.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { type ConflictHandler, describeRestoreStep, FileRestore, restoreStepOf } from "./restore/FileRestore.ts";
 import { fileTools } from "./tools/fileTools.ts";
@@ -99,8 +102,8 @@ export class Workspace implements RollbackParticipant {
   /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. */
   readonly tools: readonly AnyTool[];
   /**
-   * Pass this to `recoverTask(agent, { participants: [workspace.recovery] })` to restore required files that others changed
-   * or deleted, if the agent's log has their contents: `use_checkpoint`, `merge` and `restore`. A file becomes what the
+   * Pass this to `recoverTask(agent, { participants: [workspace.recovery] })` to restore files that others changed or
+   * deleted, if the agent's log has their contents: `use_checkpoint`, `merge` and `restore`. A file becomes what the
    * resumed run needs: the file as the agent left it. `merge` combines the changes of the agent and of others since the
    * agent's first change. Replaced content is not kept.
    */
@@ -197,6 +200,10 @@ export class Workspace implements RollbackParticipant {
 
   describe(step: unknown): DescribedStep {
     return describeRestoreStep(restoreStepOf(step));
+  }
+
+  compare(request: ComparisonRequest): Promise<Comparison> {
+    return compareFiles(this.#files, request);
   }
 
   #attached(): ParticipantContext {

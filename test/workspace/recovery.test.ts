@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -15,6 +16,7 @@ import { describe, expect, it } from "vitest";
 import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
+import { isAsLeft, leftFiles } from "../../src/workspace/restore/compareFiles.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 const required = ["doc.md", "run.sh", "plain.txt", "captured.txt"];
@@ -217,5 +219,181 @@ describe("recovery of files", () => {
     const apart = new Workspace({ root: project.root });
     await expect(recoverTask(agent, { participants: [apart.recovery] })).rejects.toBeInstanceOf(TypeError);
     expect((await saved.getLatestCheckpoint())?.nodeId).toBe("second");
+  });
+});
+
+/** Writes a.txt and deletes gone.txt in its first node, requires nothing, and stops in its second. */
+class Writer {
+  readonly root = temporaryFolder();
+  readonly fault = new Fault();
+  readonly storage: PersistenceStorageProvider;
+  inSecond: (context: AgentContext) => Promise<unknown> = async () => {};
+
+  constructor(opened: Opened) {
+    this.storage = opened();
+    writeFileSync(this.at("a.txt"), "first");
+    writeFileSync(this.at("gone.txt"), "unwanted");
+  }
+
+  at = (path: string): string => join(this.root, path);
+
+  build(options: { readonly participants?: boolean; readonly environment?: boolean } = {}) {
+    const { participants = true, environment = true } = options;
+    const workspace = new Workspace({ root: this.root });
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", async (input: string, context: AgentContext) => {
+        await call(context, "write_file", { path: "a.txt", content: "the agent's" });
+        await call(context, "delete_file", { path: "gone.txt" });
+        return input;
+      });
+      const second = graph.node("second", async (input: string, context: AgentContext) => {
+        await this.inSecond(context);
+        this.fault.strike();
+        return input;
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const promptExecutor = scriptedModel([]);
+    const { tools } = workspace;
+    const agent = new AIAgent({ id: "writer", promptExecutor, llmModel: "m", strategy: work, tools }).install(
+      Persistence,
+      {
+        storage: this.storage,
+        ...(environment && { environment: nodeEnvironment({ workingDirectory: this.root }) }),
+        ...(participants && { participants: [workspace] }),
+      },
+    );
+    return { agent, workspace, saved: persistence(agent).agent() };
+  }
+
+  async stop(): Promise<this> {
+    const error: unknown = await this.build()
+      .agent.run("go")
+      .catch((stopped: unknown) => stopped);
+    if (!(error instanceof Stopped)) throw error;
+    this.fault.repair();
+    return this;
+  }
+}
+
+function call(context: AgentContext, toolName: string, input: unknown): Promise<unknown> {
+  const part = { type: "tool-call", toolCallId: toolName, toolName, input } as const;
+  return context.tools.execute({ role: "assistant", content: [part] });
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+describe.each(logStorages)("files that the agent changed, $name", ({ open }) => {
+  it("a file that the agent changed and others changed, deleted or created since is a mismatch, though no run requires it", async () => {
+    const writer = await new Writer(await open()).stop();
+    const { saved } = writer.build();
+    const untouched = await saved.validateCheckpoint();
+    expect([untouched.valid, untouched.environmental.filesUnchanged]).toEqual([true, { ok: true }]);
+    writeFileSync(writer.at("a.txt"), "somebody's");
+    writeFileSync(writer.at("gone.txt"), "again");
+    const changed = await saved.validateCheckpoint();
+    expect([changed.valid, changed.environmental.filesUnchanged.ok]).toEqual([false, false]);
+    const kind = "file_modified_externally";
+    expect(changed.mismatches).toEqual([
+      { kind, path: "a.txt", expected: sha256("the agent's"), found: sha256("somebody's") },
+      { kind, path: "gone.txt", found: sha256("again") },
+    ]);
+    rmSync(writer.at("a.txt"));
+    rmSync(writer.at("gone.txt"));
+    expect((await saved.validateCheckpoint()).mismatches).toEqual([{ kind: "file_deleted", path: "a.txt" }]);
+    // What it was before the agent changed it is not what the agent left.
+    writeFileSync(writer.at("a.txt"), "first");
+    expect((await saved.validateCheckpoint()).valid).toBe(false);
+  });
+
+  it("a recovery asks about the files that the agent changed, and restores them", async () => {
+    const writer = await new Writer(await open()).stop();
+    rmSync(writer.at("a.txt"));
+    writeFileSync(writer.at("gone.txt"), "again");
+    const { agent, workspace } = writer.build();
+    await expect(recoverTask(agent, { participants: [workspace.recovery] })).rejects.toMatchObject({
+      code: "environment_mismatch",
+      mismatches: [
+        { kind: "file_deleted", path: "a.txt", options: ["restore", "skip", "abort"] },
+        { kind: "file_modified_externally", path: "gone.txt", options: ["use_current", "abort"] },
+      ],
+    });
+    const report = await recoverTask(agent, {
+      participants: [workspace.recovery],
+      onEnvironmentMismatch: ({ kind }) => (kind === "file_deleted" ? "restore" : "use_current"),
+      onConfirm: () => true,
+    });
+    expect(report).toMatchObject({ confirmed: true, result: { status: "completed" } });
+    expect(treeOf(writer.root)).toEqual({ "a.txt": "644 the agent's", "gone.txt": "644 again" });
+  });
+});
+
+describe("files that the agent changed", () => {
+  const memory = logStorages[0]!;
+
+  it("a file is compared with what the agent left last, after the checkpoint too", async () => {
+    const writer = new Writer(await memory.open());
+    writer.inSecond = (context) => call(context, "write_file", { path: "a.txt", content: "later" });
+    await writer.stop();
+    const { agent, saved } = writer.build();
+    expect((await saved.validateCheckpoint()).valid).toBe(true);
+    writeFileSync(writer.at("a.txt"), "the agent's");
+    expect((await saved.validateCheckpoint()).mismatches).toMatchObject([{ expected: sha256("later") }]);
+    await expect(recoverTask(agent, { participants: [writer.build().workspace.recovery] })).rejects.toMatchObject({
+      code: "environment_mismatch",
+    });
+    writeFileSync(writer.at("a.txt"), "later");
+    const report = await recoverTask(agent);
+    expect([report.result.status, report.confirmed]).toEqual(["completed", undefined]);
+  });
+
+  it("a change that a crash interrupted may not have happened", () => {
+    const file = (text: string) => ({ kind: "file", hash: sha256(text), bytes: text.length, mode: 0o644 }) as const;
+    const found = (text: string) => ({ kind: "file", state: file(text), content: new Uint8Array() }) as const;
+    const change = { path: "a.txt", before: file("1"), after: file("2") };
+    const [whole] = leftFiles([{ value: { changes: [change] }, toolCallId: "c" }]);
+    const [cut] = leftFiles([{ value: { changes: [change] }, toolCallId: "c", interrupted: true }]);
+    const [again] = leftFiles([
+      { value: { changes: [change] }, toolCallId: "c", interrupted: true },
+      { value: { changes: [{ ...change, before: file("2"), after: file("3") }] }, toolCallId: "d" },
+    ]);
+    const verdicts = [whole, cut, again].map((left) => ["1", "2", "3"].map((text) => isAsLeft(left!, found(text))));
+    expect(verdicts).toEqual([
+      [false, true, false],
+      [true, true, false],
+      [false, false, true],
+    ]);
+    expect(isAsLeft(whole!, { kind: "other", reason: "is a folder" })).toBe(false);
+  });
+
+  it("files that nobody compares are named by the check, which still passes", async () => {
+    const writer = await new Writer(await memory.open()).stop();
+    writeFileSync(writer.at("a.txt"), "somebody's");
+    const alone = await writer.build({ participants: false }).saved.validateCheckpoint();
+    expect([alone.valid, alone.environmental.filesUnchanged]).toEqual([
+      true,
+      { ok: true, notChecked: expect.stringContaining("no participant compares them") as string },
+    ]);
+    // Without an environment there is no working directory to name files by.
+    const bare = await writer.build({ environment: false }).saved.validateCheckpoint();
+    expect(bare.mismatches).toMatchObject([{ kind: "file_modified_externally" }]);
+    expect(bare.environmental.dependenciesAvailable).toEqual({
+      ok: true,
+      notChecked: "no environment is configured",
+    });
+  });
+
+  it("only the last run counts: what others changed before it began is not asked about", async () => {
+    const writer = new Writer(await memory.open());
+    writer.fault.repair();
+    const { agent, saved } = writer.build();
+    await agent.run("go");
+    writeFileSync(writer.at("a.txt"), "somebody's");
+    expect((await saved.validateCheckpoint()).valid).toBe(false);
+    writeFileSync(writer.at("gone.txt"), "unwanted");
+    await agent.run("once more");
+    expect((await saved.validateCheckpoint()).valid).toBe(true);
   });
 });

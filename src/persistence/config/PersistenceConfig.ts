@@ -110,6 +110,7 @@ const participant = z.object({
   plan: functionSchema(),
   apply: functionSchema(),
   describe: functionSchema(),
+  compare: functionSchema().optional(),
 });
 
 const environment = z.object({

@@ -1,11 +1,14 @@
 /** A difference between the environment and what a checkpoint recorded or requires. */
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
-  /** The content has changed since the checkpoint was saved; both are SHA-256 in hex. */
+  /**
+   * Others changed the content since the checkpoint was saved, or since the agent changed the file. Both are SHA-256 in hex;
+   * without `expected` the agent had deleted the file, and `found` may be `unreadable`.
+   */
   | {
       readonly kind: "file_modified_externally";
       readonly path: string;
-      readonly expected: string;
+      readonly expected?: string;
       readonly found: string;
     }
   | { readonly kind: "file_deleted"; readonly path: string }
@@ -25,7 +28,9 @@ export function describeMismatch(mismatch: EnvironmentMismatch): string {
     case "working_directory_missing":
       return `the working directory ${mismatch.path} is missing`;
     case "file_modified_externally":
-      return `${mismatch.path} was changed since the checkpoint was saved`;
+      return mismatch.expected === undefined
+        ? `${mismatch.path} exists again, and the agent had deleted it`
+        : `${mismatch.path} was changed since the checkpoint was saved`;
     case "file_deleted":
       return `${mismatch.path} is missing`;
     case "environment_not_satisfied":

@@ -4,7 +4,7 @@ import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts"
 export type ValidationCheck =
   | {
       readonly ok: true;
-      /** Why nothing was checked; absent: the check passed. */
+      /** What was not examined, and why; absent: everything was. */
       readonly notChecked?: string;
     }
   | { readonly ok: false; readonly reason: string };
@@ -27,10 +27,15 @@ export interface CheckpointValidation {
     /** The large values that it refers to exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
   };
-  /** Not checked without the `environment` of PersistenceConfig. */
+  /**
+   * Without the `environment` of PersistenceConfig only the files that the agent changed are compared, by its participants.
+   */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
-    /** Required files exist and are unchanged since the checkpoint was saved. */
+    /**
+     * Required files exist and are unchanged since the checkpoint was saved, and the files that the last run changed are as
+     * it left them.
+     */
     readonly filesUnchanged: ValidationCheck;
     /** Required versions and variables. */
     readonly dependenciesAvailable: ValidationCheck;

@@ -7,10 +7,10 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { Environment } from "../environment/Environment.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
-import { compareEnvironment, readEnvironment } from "../environment/compareEnvironment.ts";
+import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../environment/compareEnvironment.ts";
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
+import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
@@ -27,7 +27,7 @@ export async function validateCheckpoint(
   if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage), unknownEnvironment);
   if (data === undefined) return validation(agentId, checkpointId, nothingThere(checkpointId), unknownEnvironment);
   const stored = judgeData(data);
-  const around = allPass(stored) ? await lookAround(data, setup.environment) : unknownEnvironment;
+  const around = allPass(stored) ? await lookAround(data, setup) : unknownEnvironment;
   return validation(agentId, data.checkpointId, stored, around);
 }
 
@@ -55,24 +55,60 @@ function notLookedAt(notChecked: string): Around {
   };
 }
 
-async function lookAround(
-  { recoveryInfo }: AgentCheckpointData,
-  environment: Environment | undefined,
-): Promise<Around> {
-  if (environment === undefined) return notLookedAt("no environment is configured");
-  const mismatches = compareEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment));
-  const about = (...kinds: readonly EnvironmentMismatch["kind"][]) =>
-    checkOf(mismatches.filter(({ kind }) => kinds.includes(kind)).map(describeMismatch));
-  const directory = about("working_directory_missing");
+async function lookAround(data: AgentCheckpointData, setup: PersistenceSetup): Promise<Around> {
+  const { recoveryInfo } = data;
+  const { environment } = setup;
+  const required = environment
+    ? compareEnvironment(recoveryInfo, await readEnvironment(recoveryInfo, environment))
+    : [];
+  const changed = await changedFiles(setup, data, environment ? hashedFiles(recoveryInfo) : []);
+  const mismatches = [...required, ...changed.mismatches];
+  const about = (notChecked: string | undefined, ...kinds: readonly EnvironmentMismatch["kind"][]): ValidationCheck => {
+    const found = checkOf(mismatches.filter(({ kind }) => kinds.includes(kind)).map(describeMismatch));
+    return found.ok && notChecked !== undefined ? { ok: true, notChecked } : found;
+  };
+  const absent = environment ? undefined : "no environment is configured";
+  const { workingDirectory, environment: names } = recoveryInfo;
+  const noDirectory = workingDirectory === undefined ? "none was recorded" : undefined;
+  const noName = Object.keys(names).length === 0 ? "the run requires no version or variable" : undefined;
   return {
     environmental: {
-      workingDirectoryExists:
-        recoveryInfo.workingDirectory === undefined ? { ok: true, notChecked: "none was recorded" } : directory,
-      filesUnchanged: about("file_modified_externally", "file_deleted"),
-      dependenciesAvailable: about("environment_not_satisfied"),
+      workingDirectoryExists: about(absent ?? noDirectory, "working_directory_missing"),
+      filesUnchanged: about(
+        filesNotCompared(recoveryInfo, changed, absent),
+        "file_modified_externally",
+        "file_deleted",
+      ),
+      dependenciesAvailable: about(absent ?? noName, "environment_not_satisfied"),
     },
     mismatches,
   };
+}
+
+/** An older checkpoint may be intact where the log is damaged after it: then nothing is compared. */
+async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Promise<ChangedFiles> {
+  try {
+    return await compareChangedFiles(...args);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return { any: true, mismatches: [], notCompared: [reasonOf(error)] };
+  }
+}
+
+/** The required files whose content a checkpoint names. */
+function hashedFiles({ requiredContext, fileHashes = {} }: RecoveryInfo): readonly string[] {
+  return requiredContext.filter((path) => typeof fileHashes[path] === "string");
+}
+
+/** Why files were not compared; `undefined`: all were. */
+function filesNotCompared(
+  { requiredContext }: RecoveryInfo,
+  { any, notCompared }: ChangedFiles,
+  absent: string | undefined,
+): string | undefined {
+  if (requiredContext.length === 0 && !any) return absent ?? "the run requires no files, and recorded no change of one";
+  const reasons = [...(absent !== undefined && requiredContext.length > 0 ? [absent] : []), ...notCompared];
+  return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
 /** Only the check that found the damage fails; the others are not made. */

@@ -1,16 +1,14 @@
-import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
 import type {
-  Note,
   ParticipantContext,
   ParticipantRequest,
   RollbackParticipant,
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
-import { notesBefore, notesBelow } from "../../journal/notesAround.ts";
+import { noteOf, notesBefore, notesBelow } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findRollbackTarget } from "../move/findCheckpoint.ts";
@@ -98,10 +96,6 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   const { log, target } = source;
   const notes = notesBelow(log.index, target, key).map((record) => noteOf(record, log));
   return { ...stepRequest(source, sha256), notes };
-}
-
-function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
-  return { value: log.readValue(value), ...(call !== undefined && { toolCallId: call }) };
 }
 
 /** What the participants of a definition may ask about its agents. */

@@ -109,6 +109,8 @@ export interface RecoveryReport<Output> {
   readonly finished: boolean;
   /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order; steps that did not apply are absent. */
   readonly steps: readonly RecoveryStep[];
+  /** What `onConfirm` answered; a refusal rejects the recovery instead. Absent: it was not called. */
+  readonly confirmed?: true;
   /** The result of the run. */
   readonly result: RunResult<Output>;
 }

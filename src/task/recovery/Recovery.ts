@@ -41,6 +41,7 @@ export class Recovery<Output> {
   readonly #options: RecoverOptions;
   readonly #resume: HowToResume;
   readonly #steps: RecoveryStep[] = [];
+  #confirmed = false;
 
   constructor(agent: AIAgent<never, Output>, options: RecoverOptions, resume: HowToResume = {}) {
     this.#agent = agent;
@@ -60,7 +61,7 @@ export class Recovery<Output> {
     this.#ended("resume_execution", {});
     const finished = checkpoint !== undefined && isEnd(checkpoint) && checkpoint.runId === result.runId;
     const at = checkpoint && (finished || !isEnd(checkpoint)) ? { checkpointId: checkpoint.checkpointId } : {};
-    return { agentId, ...at, finished, steps: this.#steps, result };
+    return { agentId, ...at, finished, steps: this.#steps, ...(this.#confirmed && { confirmed: true }), result };
   }
 
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
@@ -155,6 +156,7 @@ export class Recovery<Output> {
     if (!asks || !onConfirm) return;
     if (!(await onConfirm({ checkpoint, validation, chosen })))
       throw new RecoveryRefusedError(this.#durable.agentId, "it was not confirmed");
+    this.#confirmed = true;
   }
 
   async #notice(checkpoint: AgentCheckpointData): Promise<void> {

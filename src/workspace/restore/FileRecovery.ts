@@ -1,5 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { fileNoteKey, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { fileNoteKey, type FileState } from "../../checkpoint/data/FileChange.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
@@ -10,17 +10,17 @@ import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import { type FoundFile, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { type FileRestore, settleConflict } from "./FileRestore.ts";
-import { fileHistories, type FileHistory, type FileResolution, stateOf } from "./planRestore.ts";
+import { isAsLeft, leftFiles } from "./compareFiles.ts";
+import { fileHistories, type FileHistory, type FileResolution } from "./planRestore.ts";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
-/** A file, its recorded changes after the checkpoint, and the source of contents. */
+/** A file, and the notes after the checkpoint with their contents. */
 interface LookedAt {
   readonly file: FileToRecover;
-  readonly since: FileHistory | undefined;
   readonly request: ParticipantRequest;
 }
 
-/** Restores required files whose contents are in the agent's log. */
+/** Restores files whose contents are in the agent's log. */
 export class FileRecovery implements RecoveryParticipant {
   /** @param host throws TypeError when the workspace is not a participant of an agent. */
   constructor(
@@ -30,7 +30,10 @@ export class FileRecovery implements RecoveryParticipant {
 
   async isOwnWork(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean> {
     const looked = await this.#look(mismatch, checkpoint);
-    return looked !== undefined && isOwnWork(looked.file, looked.since);
+    if (!looked) return false;
+    const { request, file } = looked;
+    const left = leftFiles(request.notes.toReversed()).find(({ path }) => path === file.path);
+    return left !== undefined && isAsLeft(left, file.found);
   }
 
   async optionsFor(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<readonly RecoveryOption[]> {
@@ -71,11 +74,11 @@ export class FileRecovery implements RecoveryParticipant {
     const below = request.notes.map(({ value }) => fileNoteOf(value)).reverse();
     const since = fileHistories(below.flatMap(({ changes }) => changes)).find((history) => history.path === path);
     const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
-    const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? "";
-    const content = await request.content(hash);
-    const kept = content && { hash, bytes: content.length };
-    const file = fileToRecover(path, await this.restore.files.read(path), { before, since, kept });
-    return { file, since, request };
+    const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? undefined;
+    const content = hash === undefined ? undefined : await request.content(hash);
+    const required = hash === undefined ? undefined : { hash, bytes: content?.length };
+    const file = fileToRecover(path, await this.restore.files.read(path), { before, since, required });
+    return { file, request };
   }
 
   /** The path below the root of a file that is named relative to the working directory of the run; `undefined`: outside the root. */
@@ -102,10 +105,10 @@ export interface FileToRecover {
   readonly base?: FileState;
 }
 
-/** A content in the log, by its hash and length. */
-export interface KeptContent {
+/** The content that a checkpoint requires, by its hash; its length, if it is in the log. */
+export interface RequiredContent {
   readonly hash: string;
-  readonly bytes: number;
+  readonly bytes: number | undefined;
 }
 
 const defaultMode = 0o644;
@@ -116,7 +119,7 @@ const defaultMode = 0o644;
  *
  * @param before notes up to the checkpoint, oldest first.
  * @param since the changes of the file after the checkpoint, if any.
- * @param kept the content at the checkpoint, if it is in the log.
+ * @param required the content at the checkpoint. Absent: it is not a required file, and the agent's last change counts.
  */
 export function fileToRecover(
   path: string,
@@ -124,24 +127,19 @@ export function fileToRecover(
   {
     before,
     since,
-    kept,
+    required,
   }: {
     readonly before: readonly FileNote[];
     readonly since: FileHistory | undefined;
-    readonly kept: KeptContent | undefined;
+    readonly required: RequiredContent | undefined;
   },
 ): FileToRecover {
   const changes = before.flatMap((note) => note.changes).filter((change) => change.path === path);
   const base = changes.length > 0 ? changes[0]?.before : since?.target;
   const left = changes.map(({ after }) => after);
-  const needed = since ? since.last : stateAt(left, found, kept);
+  const atCheckpoint = required ? stateAt(left, found, required) : left.at(-1);
+  const needed = since ? since.last : atCheckpoint;
   return withoutUndefined({ path, found, needed, base });
-}
-
-/** Whether a file is as the agent left it after the checkpoint, or as it was before its last change, which a crash may have interrupted. */
-export function isOwnWork({ found }: FileToRecover, since: FileHistory | undefined): boolean {
-  if (!since || found.kind === "other") return false;
-  return since.known.slice(-2).some((own) => isSameFile(stateOf(found), own));
 }
 
 /** The options for a file, by the contents that are in the log. */
@@ -163,10 +161,10 @@ export async function optionsForFile(
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,
-  kept: KeptContent | undefined,
+  { hash, bytes }: RequiredContent,
 ): FileState | undefined {
-  if (!kept) return undefined;
-  const noted = left.findLast((state) => state?.kind === "file" && state.hash === kept.hash);
+  if (bytes === undefined) return undefined;
+  const noted = left.findLast((state) => state?.kind === "file" && state.hash === hash);
   const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : defaultMode;
-  return noted ?? { kind: "file", ...kept, mode };
+  return noted ?? { kind: "file", hash, bytes, mode };
 }

@@ -1,0 +1,99 @@
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { noteOf, notesOfRun } from "../../journal/notesAround.ts";
+import type { ChangedFile, Comparison, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
+
+/** How the files that the agent changed in its last run differ from what it left. */
+export interface ChangedFiles {
+  /** False when the run changed none that is recorded. */
+  readonly any: boolean;
+  readonly mismatches: readonly EnvironmentMismatch[];
+  /** What was not compared, each with the reason. */
+  readonly notCompared: readonly string[];
+}
+
+const none: ChangedFiles = { any: false, mismatches: [], notCompared: [] };
+
+/** Has each participant compare the notes of the newest checkpoint's run. @param compared required files, compared already. */
+export async function compareChangedFiles(
+  setup: PersistenceSetup,
+  { agentId, recoveryInfo }: AgentCheckpointData,
+  compared: readonly string[],
+): Promise<ChangedFiles> {
+  if (setup.log.capabilities.keeps === "checkpoints") return none;
+  const log = await readLastRun(setup, agentId);
+  const { latest } = log.index;
+  if (!latest) return none;
+  const found: ChangedFiles[] = [];
+  for (const [key, records] of notesByKey(log.index, latest, setup)) {
+    const participant = setup.participants.find((candidate) => candidate.key === key);
+    const { workingDirectory } = recoveryInfo;
+    const request = { agentId, compared, ...withoutUndefined({ workingDirectory }) };
+    found.push(judge(await askParticipant(participant, log, records, request)));
+  }
+  return {
+    any: found.length > 0,
+    mismatches: found.flatMap(({ mismatches }) => mismatches),
+    notCompared: found.flatMap(({ notCompared }) => notCompared),
+  };
+}
+
+/** Notes of keys that nobody compares count only if they are about files. */
+function notesByKey(index: LogProjection, latest: CheckpointPoint, { participants }: PersistenceSetup) {
+  const keys = new Set([fileNoteKey, ...participants.filter((one) => one.compare !== undefined).map(({ key }) => key)]);
+  const notes = [...keys].map((key) => [key, notesOfRun(index, latest, key)] as const);
+  return notes.filter(([, records]) => records.length > 0);
+}
+
+/** A note or a file that cannot be read is not compared; it does not prevent the run from continuing. */
+async function askParticipant(
+  participant: RollbackParticipant | undefined,
+  log: AgentLog,
+  records: readonly NoteRecord[],
+  request: { readonly agentId: string; readonly workingDirectory?: string; readonly compared: readonly string[] },
+): Promise<Comparison> {
+  if (!participant?.compare)
+    return notCompared("the agent changed files, and no participant compares them; pass its workspace in participants");
+  try {
+    return await participant.compare({ ...request, notes: records.map((record) => noteOf(record, log)) });
+  } catch (error) {
+    if (!AgentPersistenceError.isInstance(error)) throw error;
+    return notCompared(error.message);
+  }
+}
+
+function notCompared(reason: string): Comparison {
+  return { changed: [], notCompared: [reason] };
+}
+
+function judge({ changed, notCompared: left = [] }: Comparison): ChangedFiles {
+  return { any: true, mismatches: changed.map(mismatchOf), notCompared: left };
+}
+
+function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch {
+  if (found === undefined) return { kind: "file_deleted", path };
+  return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
+}
+
+/** The last run, with the values of its notes: from the newest snapshot if the run began after it, else the whole log. */
+async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
+  const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
+  const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);
+  const { snapshot, latest } = recent.index;
+  if (!snapshot || (latest && beginsWithin(recent.index, latest))) return recent;
+  return AgentLog.read(log, agentId, {}, isNote);
+}
+
+/** Whether another run's checkpoint precedes the first one of this run. */
+function beginsWithin({ checkpoints }: LogProjection, latest: CheckpointPoint): boolean {
+  let at: CheckpointPoint | undefined = latest;
+  while (at?.runId === latest.runId) at = at.parent === undefined ? undefined : checkpoints.get(at.parent);
+  return at !== undefined;
+}

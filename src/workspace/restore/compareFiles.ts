@@ -1,0 +1,83 @@
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ChangedFile, Comparison, ComparisonRequest, Note } from "../../journal/RollbackParticipant.ts";
+import { fileNoteOf, unknownIn } from "../files/FileNote.ts";
+import type { FoundFile } from "../files/readFile.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { stateOf } from "./planRestore.ts";
+
+/** What the agent left at a path. */
+export interface LeftFile {
+  readonly path: string;
+  /** Absent: no file. */
+  readonly left?: FileState;
+  /** The last change may not have happened: then the file is still as it was before. */
+  readonly interrupted?: { readonly before?: FileState };
+}
+
+/** What the agent left, by path, in the order of first changes. @param notes oldest first. */
+export function leftFiles(notes: readonly Note[]): readonly LeftFile[] {
+  const files = new Map<string, LeftFile>();
+  for (const { value, interrupted } of notes)
+    for (const { path, before, after } of fileNoteOf(value).changes) {
+      const unsure = interrupted && { interrupted: withoutUndefined({ before }) };
+      files.set(path, { path, ...withoutUndefined({ left: after }), ...unsure });
+    }
+  return [...files.values()];
+}
+
+/** Whether a file has the content that the agent left, or may have left. Permissions do not count. */
+export function isAsLeft({ left, interrupted }: LeftFile, found: FoundFile): boolean {
+  if (found.kind === "other") return false;
+  const hash = hashOf(stateOf(found));
+  return hash === hashOf(left) || (interrupted !== undefined && hash === hashOf(interrupted.before));
+}
+
+/** Compares the files that the agent changed with those that are there. Changes nothing. @throws UnreadableValueError, PathNotAllowedError */
+export async function compareFiles(files: WorkspaceFiles, request: ComparisonRequest): Promise<Comparison> {
+  const { notes, workingDirectory, compared } = request;
+  const from = workingDirectory ?? files.root;
+  const done = new Set(compared.map((path) => resolve(from, path)));
+  const unknown = unknownIn(notes.map(({ value }) => fileNoteOf(value)));
+  const notCompared = unknown.map(({ path, reason }) => `${path} ${reason}`);
+  const changed: ChangedFile[] = [];
+  for (const file of leftFiles(notes)) {
+    const at = resolve(files.root, file.path);
+    if (done.has(at)) continue;
+    const found = await readOrReason(files, file.path);
+    if (typeof found === "string") notCompared.push(found);
+    else if (!isAsLeft(file, found)) changed.push(changedFile(shownPath(at, workingDirectory), file, found));
+  }
+  return { changed, ...(notCompared.length > 0 && { notCompared }) };
+}
+
+/** What is at a path, or why it cannot be read. Without the root there is no file. */
+async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundFile | string> {
+  try {
+    return await files.read(path);
+  } catch (error) {
+    if (!AgentPersistenceError.isInstance(error)) throw error;
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+    return code === "ENOENT" ? { kind: "missing" } : error.message;
+  }
+}
+
+function changedFile(path: string, { left }: LeftFile, found: FoundFile): ChangedFile {
+  const there = found.kind === "other" ? "unreadable" : hashOf(stateOf(found));
+  return withoutUndefined({ path, expected: hashOf(left), found: there });
+}
+
+function hashOf(state: FileState | undefined): string | undefined {
+  if (state === undefined || state.kind === "file") return state?.hash;
+  return nodeSha256.hex(new TextEncoder().encode(state.target));
+}
+
+/** Relative to the working directory if the file is below it, with "/" between the names. */
+function shownPath(at: string, workingDirectory: string | undefined): string {
+  if (workingDirectory === undefined) return at;
+  const path = relative(workingDirectory, at);
+  return path.startsWith("..") || isAbsolute(path) ? at : path.split(sep).join("/");
+}
