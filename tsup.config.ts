@@ -8,6 +8,7 @@ export default defineConfig({
     "src/storage.ts",
     "src/task.ts",
     "src/workspace.ts",
+    "src/coding.ts",
     "src/ai-sdk.ts",
     "src/testing.ts",
   ],

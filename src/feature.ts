@@ -41,5 +41,6 @@ export type {
   RollbackParticipant,
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
+export type { ConfiguredParticipant } from "./persistence/config/PersistenceConfig.ts";
 export type { NewNote } from "./persistence/record/noteRecord.ts";
 export type { ParticipantReport } from "./persistence/rollback/RollbackReport.ts";

@@ -21,7 +21,13 @@ export type { TaskWorkerOptions, WorkOptions, TaskOutcome } from "./task/worker/
 export { type FileReservations, type HeldReservation, InProcessReservations } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
 export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
-export { diskUsage, RetentionSchedule, type RetentionScheduleOptions } from "./task/retention/RetentionSchedule.ts";
+export type { PrunableAgents, PruningSchedule } from "./persistence/config/PersistenceConfig.ts";
+export {
+  diskUsage,
+  retentionSchedule,
+  RetentionSchedule,
+  type RetentionScheduleOptions,
+} from "./task/retention/RetentionSchedule.ts";
 export { recoverTask, recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
 export type {
   RecoverAllOptions,

@@ -7,9 +7,9 @@ import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
 /** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
-  /** Decoded when asked for. */
+  /** Decoded when asked for. @throws when it cannot be read. */
   readonly input: () => unknown;
-  /** Decoded when asked for; `undefined` when there is none. */
+  /** Decoded when asked for; `undefined` when there is none. @throws when it cannot be read. */
   readonly output: () => unknown;
 }
 
@@ -29,4 +29,13 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
       input: () => callInput(call, state, reader),
       output: () => reader.read(call.outcome?.output),
     }));
+}
+
+/** A value of a call, or why it cannot be read. */
+export function read(value: () => unknown): { readonly value?: unknown; readonly unreadable?: unknown } {
+  try {
+    return { value: value() };
+  } catch (unreadable) {
+    return { unreadable };
+  }
 }

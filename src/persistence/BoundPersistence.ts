@@ -155,7 +155,7 @@ export class BoundPersistence implements RunPersistence {
 
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
     const onlyHistory = isHistoryOnly(options);
-    const { agentContext: context = this.#context } = options;
+    const { agentContext: context = this.#context, onFailure } = options;
     const before = await this.#at(context).recorder.journal.readAll();
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
@@ -167,7 +167,7 @@ export class BoundPersistence implements RunPersistence {
     }
     const { id } = findRollbackTarget(before, checkpointId);
     return this.#move(context, (log, { run: { signal }, recorder: { journal } }) =>
-      rollBack({ setup: this.#setup, journal, log, target: findRollbackTarget(log, id), signal }),
+      rollBack({ setup: this.#setup, journal, log, target: findRollbackTarget(log, id), signal, onFailure }),
     );
   }
 

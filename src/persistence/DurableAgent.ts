@@ -96,7 +96,7 @@ export class DurableAgent {
     checkSchema(executionPointSchema, options, "execution point");
     const point = await executionPointOf(this.#setup.graph, options);
     await using journal = await this.#setup.openJournal(this.agentId);
-    const log = await finishRollback(this.#setup, journal);
+    const { log } = await finishRollback(this.#setup, journal);
     await continueFromHead(journal, log, {
       ...point,
       move: "execution_point",
@@ -198,7 +198,8 @@ export class DurableAgent {
   }
 
   /**
-   * Cancels an unfinished run; its effects remain and can still be reverted. If a process runs it, that process is asked to
+   * Cancels an unfinished run; its effects remain and can still be reverted. An interrupted rollback is finished first: what
+   * cannot be reverted remains. If a process runs it, that process is asked to
    * stop first: its run rejects with StopRequestedError.
    *
    * @param options `timeoutMs`: how long to wait for that process, in milliseconds; default 30,000.
@@ -215,10 +216,12 @@ export class DurableAgent {
     const onlyHistory = isHistoryOnly(options);
     await using journal = await this.#setup.openJournal(this.agentId);
     const log = await journal.readAll();
-    if (onlyHistory) return await this.#restoreMessages(journal, log, checkpointId);
+    const { onFailure } = options;
+    if (onlyHistory) return await this.#restoreMessages(journal, log, checkpointId, onFailure);
     const target = findRollbackTarget(log, checkpointId);
     const leaves = { status: "paused", reason: `rolled back to checkpoint ${target.id}` } as const;
-    const { report } = await rollBack({ setup: this.#setup, journal, log, target, signal: journal.lost, leaves });
+    const { lost: signal } = journal;
+    const { report } = await rollBack({ setup: this.#setup, journal, log, target, signal, leaves, onFailure });
     return report;
   }
 
@@ -226,9 +229,10 @@ export class DurableAgent {
     journal: Journal,
     before: AgentLog,
     checkpointId: string | undefined,
+    onFailure: OutsideOptions["onFailure"],
   ): Promise<RollbackReport> {
     findCheckpoint(before, checkpointId);
-    const log = await finishRollback(this.#setup, journal);
+    const { log } = await finishRollback(this.#setup, journal, onFailure);
     const { messages: messageHistory, report } = historyOnly(log, checkpointId);
     await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
     return report;

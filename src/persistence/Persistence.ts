@@ -38,7 +38,9 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     });
     pipeline.onAgentWaiting(({ run, requests }) => waitForInput(recorders.of(run), requests));
     saveAtEvents(pipeline, setup, recorders);
-    return new PersistenceFeature(setup, recorders);
+    const feature = new PersistenceFeature(setup, recorders);
+    config.retentionSchedule?.start(feature);
+    return feature;
   },
 };
 
@@ -77,7 +79,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     const due =
       next.nodeId === "finish"
         ? undefined
-        : dueTrigger(recorder, { kind: "node_completed", nodeId, left: next.left }, run);
+        : dueTrigger(recorder, { kind: "node_completed", nodeId, left: next.left }, run, next);
     await recorder.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {

@@ -9,6 +9,7 @@ import { functionSchema, abortSignalSchema } from "../internal/options/optionSch
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { DurableAgent } from "./DurableAgent.ts";
+import type { RecoveryParticipant } from "./environment/RecoveryParticipant.ts";
 import type { EventBody } from "./events/PersistenceEvent.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -66,6 +67,11 @@ export class PersistenceFeature {
   /** The agent id of runs that are not given another. */
   get agentId(): string {
     return this.#setup.agentId;
+  }
+
+  /** What takes part in recoveries by default: that of the configured participants. */
+  get recoveryParticipants(): readonly RecoveryParticipant[] {
+    return this.#setup.participants.flatMap(({ recovery }) => recovery ?? []);
   }
 
   /** Durability inside a run, bound to a context. */

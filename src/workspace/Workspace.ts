@@ -99,7 +99,7 @@ export interface PreviewedFile {
  */
 export class Workspace implements RollbackParticipant {
   readonly key: string = fileNoteKey;
-  /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. */
+  /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. All but the first are `dangerous`. */
   readonly tools: readonly AnyTool[];
   /**
    * Pass this to `recoverTask(agent, { participants: [workspace.recovery] })` to restore files that others changed or

@@ -60,6 +60,7 @@ export const floors: readonly (readonly string[])[] = [
   ["workspace/driftWatch"],
   ["workspace/restore", "workspace/tools"],
   ["workspace"],
+  ["coding"],
   ["testing/powerLoss", "testing/support"],
   ["testing/log", "testing/provider"],
   ["testing"],
@@ -78,6 +79,6 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   persistence: ["storage/memory", "storage/file"],
   task: ["storage/file"],
   workspace: ["task", "storage/file"],
-  testing: ["persistence", "task", "workspace"],
-  "integrations/ai-sdk": ["persistence", "task", "workspace", "testing", "storage", "journal"],
+  testing: ["persistence", "task", "workspace", "coding"],
+  "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };

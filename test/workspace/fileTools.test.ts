@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { persistence } from "agent-persistence";
-import { Workspace } from "agent-persistence/workspace";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, triggers } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { commitTool, Workspace } from "agent-persistence/workspace";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
 /** A folder with something of everything. */
@@ -236,4 +237,37 @@ it("file tools tell triggers which of them change files", () => {
     "delete_file",
     "move_file",
   ]);
+});
+
+describe("the tools of a workspace are declared", () => {
+  it("file tools that change something, and the commit tool, are dangerous: a checkpoint precedes each answer's first", async () => {
+    const { workspace } = new Coder([]).build();
+    const commit = commitTool({ root: workspace.root, author: { name: "A", email: "a@example.com" } });
+    const flags = [...workspace.tools, commit].map(({ name, dangerous }) => [name, dangerous ?? false]);
+    expect(Object.fromEntries(flags)).toEqual({
+      read_file: false,
+      write_file: true,
+      edit_file: true,
+      delete_file: true,
+      move_file: true,
+      commit: true,
+    });
+    const agent = new AIAgent({
+      id: "coder",
+      promptExecutor: scriptedModel([
+        { toolCalls: [{ toolName: "write_file", input: { path: "a.txt", content: "" } }] },
+        { toolCalls: [{ toolName: "delete_file", input: { path: "a.txt" } }] },
+        "done",
+      ]),
+      llmModel: "scripted",
+      tools: workspace.tools,
+    }).install(Persistence, {
+      storage: new InMemoryPersistenceStorageProvider(),
+      participants: [workspace],
+      triggers: [triggers.beforeDangerousOperation()],
+    });
+    await agent.run("go");
+    const made = (await persistence(agent).agent().getCheckpoints()).map(({ trigger }) => trigger);
+    expect(made).toEqual([undefined, "before_dangerous_operation", "before_dangerous_operation", undefined]);
+  });
 });

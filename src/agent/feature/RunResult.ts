@@ -55,7 +55,10 @@ export interface PendingApproval {
   readonly digest: string;
 }
 
-/** On a branch from an older checkpoint: which effects of the line it left remain, and which of its own were reverted. */
+/**
+ * On a branch from an older checkpoint: which effects of the line it left remain, and which of its own were reverted. On a
+ * run with `unfinished: "abandon"`: which effects a rollback that it found open could not revert.
+ */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];
   readonly missing: readonly RevertibleCall[];
@@ -71,6 +74,8 @@ export interface RevertibleCall {
   readonly input: unknown;
   /** What the tool returned; `undefined` if no output is recorded. */
   readonly output: unknown;
+  /** Why the recorded input or output cannot be read; that one is `undefined` then. Absent: both were read. */
+  readonly unreadable?: unknown;
 }
 
 /** An open request as the result of a run lists it. */

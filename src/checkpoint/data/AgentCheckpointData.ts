@@ -65,7 +65,7 @@ export interface AgentCheckpointData {
   /** True when `lastInput` is the output of `nodeId` and only its edges are to be evaluated. */
   readonly unresolved?: boolean;
   readonly branches?: readonly CheckpointBranch[];
-  /** Which sub-agent runs; empty for the agent itself. */
+  /** Which sub-agent runs: the names of the subgraphs that `nodeId` is in, outermost first. Empty: the agent itself. */
   readonly agentPath: readonly string[];
   /**
    * What the node that runs next finds before it does anything. It lacks the newest user or tool message as long as that is

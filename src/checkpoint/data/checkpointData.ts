@@ -2,6 +2,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type AgentState, foldTo } from "../state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
+import { agentPath } from "../status/agentPath.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
@@ -32,7 +33,7 @@ export function checkpointData(
     nodeId: record.node,
     lastInputType: record.inputType,
     unresolved: record.unresolved,
-    agentPath: [],
+    agentPath: agentPath(record.node),
     iteration: record.iteration,
     usage: record.usage,
     status: record.status ?? "in_progress",

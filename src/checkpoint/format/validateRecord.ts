@@ -116,7 +116,7 @@ const shapes = {
     closed: listOf(text),
     participants: optional(listOf(like({ key: text, packs }))),
   },
-  rollback_step: { key: text, step: count },
+  rollback_step: { key: text, step: count, error },
   inverse: { call: text },
   reverted: { call: text, error },
   rollback_end: { target: count },

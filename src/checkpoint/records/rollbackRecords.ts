@@ -20,11 +20,12 @@ export interface PlannedSteps {
   readonly packs?: readonly Pack[];
 }
 
-/** A participant has applied this one of its planned steps, counted from 0. */
+/** A participant has applied this one of its planned steps, counted from 0; with `error`, the caller left it unapplied. */
 export interface RollbackStepRecord {
   readonly kind: "rollback_step";
   readonly key: string;
   readonly step: number;
+  readonly error?: { readonly message: string };
 }
 
 /** An inverse is about to run. */

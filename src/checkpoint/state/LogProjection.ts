@@ -83,8 +83,8 @@ export class LogProjection {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
-  /** The steps of that rollback that are done, by the key of the participant. */
-  readonly stepsTaken = new Map<string, Set<number>>();
+  /** The steps of that rollback that are done, by the key of the participant, each with the reason if it was left. */
+  readonly stepsTaken = new Map<string, Map<number, string | undefined>>();
   /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
   /** The notes that a participant has reverted in a finished rollback. */
@@ -245,10 +245,10 @@ export class LogProjection {
     this.#addContents(record);
   }
 
-  #addStep({ key, step }: RollbackStepRecord): void {
+  #addStep({ key, step, error }: RollbackStepRecord): void {
     const taken = this.stepsTaken.get(key);
-    if (taken) taken.add(step);
-    else this.stepsTaken.set(key, new Set([step]));
+    if (taken) taken.set(step, error?.message);
+    else this.stepsTaken.set(key, new Map([[step, error?.message]]));
   }
 
   #revertNotes(version: number): void {

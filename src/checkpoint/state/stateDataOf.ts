@@ -1,5 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StateData } from "../status/StateData.ts";
+import { agentPath } from "../status/agentPath.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
@@ -15,13 +16,13 @@ export function stateDataOf(agentId: string, state: StatusState): unknown {
 /**
  * All data of an agent that is in progress.
  *
- * @param agentName used as `currentAgent` when the agent is not a task.
+ * @param agentName used as `currentAgent` outside subgraphs when the agent is not a task.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
   const { current, checkpoint, startedAt = 0 } = state;
   const { node, iteration, at } = checkpoint?.record ?? { node: "start", iteration: 0, at: 0 };
   return {
-    currentAgent: state.task?.name ?? agentName,
+    currentAgent: agentPath(node).join("/") || (state.task?.name ?? agentName),
     currentStep: node,
     iterationCount: iteration,
     startedAt: iso(startedAt),

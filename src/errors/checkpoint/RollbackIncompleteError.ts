@@ -38,7 +38,7 @@ export class RollbackIncompleteError extends AgentPersistenceError {
         `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
         `Remove the cause, then roll back, run or resume: the rollback continues. Or revert the effect by hand and record that with ` +
         `persistence(agent).agent(${agent}).settleToolCall(${JSON.stringify(stopped?.inverseId)}, { output: undefined }); ` +
-        `to keep the effect, settle with { error: "…" }.`,
+        `to keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
     );
   }
 }

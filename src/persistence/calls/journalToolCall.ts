@@ -77,10 +77,22 @@ interface Performance {
 
 async function perform(recorder: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event } = performance;
-  const output = await runRecorded(recorder, performance);
-  const { tool, input } = event;
-  await saveIfDue(recorder, event.context, { kind: "tool_call_completed", nodeId: facts.node, tool, input });
+  const { tool, input, context } = event;
+  const completed = { kind: "tool_call_completed", nodeId: facts.node, tool, input } as const;
+  let output: unknown;
+  try {
+    output = await runRecorded(recorder, performance);
+  } catch (error) {
+    if (hasRun(error)) await saveIfDue(recorder, context, { ...completed, failed: true });
+    throw error;
+  }
+  await saveIfDue(recorder, context, completed);
   return output;
+}
+
+/** Whether a tool that did not return an output ran, and has a recorded end. */
+function hasRun(error: unknown): boolean {
+  return isToolFailure(error) || error instanceof NotSerializableError;
 }
 
 async function runRecorded(recorder: RunRecorder, performance: Performance): Promise<unknown> {

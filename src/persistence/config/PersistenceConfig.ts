@@ -11,7 +11,8 @@ import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../environment/Environment.ts";
-import type { ListenerErrorHandler, PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
+import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../events/PersistenceEvent.ts";
 import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
@@ -20,6 +21,29 @@ import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.t
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+
+/** Something that prunes at certain times: `retentionSchedule()` of `agent-persistence/task`. */
+export interface PruningSchedule {
+  /** Called once for each definition that it is configured in; must keep no process alive. */
+  start(agents: PrunableAgents): void;
+}
+
+/** The agents of a storage, as a schedule prunes them. */
+export interface PrunableAgents {
+  /** The agent's own id. */
+  readonly agentId: string;
+  prune(): Promise<{
+    readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
+    readonly pruned: readonly { readonly agentId: string; readonly outstanding?: unknown }[];
+  }>;
+  tell(event: EventBody): void;
+}
+
+/** What rolls back with an agent, with what a recovery does about it. */
+export interface ConfiguredParticipant extends RollbackParticipant {
+  /** Takes part in recoveries of the agent that name no participants of their own. Absent: it does not. */
+  readonly recovery?: RecoveryParticipant | undefined;
+}
 
 /** How an agent is made durable. */
 export interface PersistenceConfig {
@@ -41,7 +65,7 @@ export interface PersistenceConfig {
   /**
    * What is rolled back together with the agent, such as its files. Requires a storage with a log. Default: nothing.
    */
-  readonly participants?: readonly RollbackParticipant[] | undefined;
+  readonly participants?: readonly ConfiguredParticipant[] | undefined;
   /**
    * What to do about a call that began and has no recorded end, if its tool's effect is neither `none` nor `idempotent` and
    * its `probe` does not know. Default `"ask"`: the run rejects with `ToolCallInDoubtError`.
@@ -73,11 +97,13 @@ export interface PersistenceConfig {
    */
   readonly environment?: Environment | undefined;
   /**
-   * Which checkpoints and finished agents to delete. An agent is pruned when a run completes and enough checkpoints have
-   * accumulated; `persistence(agent).prune()` prunes all agents. Default: only that call deletes anything. A storage of three
+   * Which checkpoints and finished agents to delete. An agent is pruned when a run completes or fails and has more
+   * checkpoints than it may keep; `persistence(agent).prune()` prunes all agents. Default: only that call deletes anything. A storage of three
    * methods cannot delete, so `install` throws `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
+  /** When to prune all agents of the storage, besides. Started with the installation. Default: never. */
+  readonly retentionSchedule?: PruningSchedule | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -146,5 +172,6 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
   trimming: trimmingPolicySchema.optional(),
   environment: environment.optional(),
   retention: retentionPolicySchema.optional(),
+  retentionSchedule: objectWithMethods<PruningSchedule>("start").optional(),
   clock: clockSchema.optional(),
 });

@@ -22,7 +22,7 @@ import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
-import { type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
+import { type ConfiguredParticipant, type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
@@ -45,7 +45,7 @@ export class PersistenceSetup {
   readonly triggers: readonly CheckpointTrigger[];
   readonly environment: Environment | undefined;
   readonly registry: RollbackToolRegistry;
-  readonly participants: readonly RollbackParticipant[];
+  readonly participants: readonly ConfiguredParticipant[];
   /** The tools whose effects participants undo. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
@@ -82,7 +82,7 @@ export class PersistenceSetup {
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.trimming = config.trimming;
     this.retention = config.retention && fullRetention(config.retention);
-    if (this.retention) assertPrunable(this.log, "Retention");
+    if (this.retention || config.retentionSchedule) assertPrunable(this.log, "Retention");
     this.clock = given.clock;
     this.time = new CappedClock(this.clock);
     this.agentId = pipeline.agentId;

@@ -3,7 +3,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
-/** What to delete, and when. Agents that are queued, paused or waiting are never deleted or pruned. */
+/** What to delete, and when. Agents that are queued, in progress, paused or waiting are never deleted. */
 export interface RetentionPolicy {
   /** Days after its end at which a completed or canceled agent is deleted. Default 7; `Infinity`: never. */
   readonly completedDays?: number | undefined;
@@ -16,17 +16,25 @@ export interface RetentionPolicy {
    * Default 20; `Infinity`: all.
    */
   readonly maxCheckpoints?: number | undefined;
+  /** The same for agents that are paused or waiting. Default: `maxCheckpoints`; `Infinity`: all. */
+  readonly maxCheckpointsPaused?: number | undefined;
 }
 
 /** A policy with its defaults. */
 export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: number };
 
-export const defaultRetention: FullRetentionPolicy = { completedDays: 7, failedDays: 30, maxCheckpoints: 20 };
+export const defaultRetention: FullRetentionPolicy = {
+  completedDays: 7,
+  failedDays: 30,
+  maxCheckpoints: 20,
+  maxCheckpointsPaused: 20,
+};
 
 export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
   completedDays: numberFrom(0).optional(),
   failedDays: numberFrom(0).optional(),
   maxCheckpoints: numberFrom(2).optional(),
+  maxCheckpointsPaused: numberFrom(2).optional(),
 });
 
 /** The policy with its defaults. @throws InvalidInputError for an invalid number. */
@@ -36,6 +44,7 @@ export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy
     completedDays = defaultRetention.completedDays,
     failedDays = defaultRetention.failedDays,
     maxCheckpoints = defaultRetention.maxCheckpoints,
+    maxCheckpointsPaused = maxCheckpoints,
   } = policy;
-  return { completedDays, failedDays, maxCheckpoints };
+  return { completedDays, failedDays, maxCheckpoints, maxCheckpointsPaused };
 }

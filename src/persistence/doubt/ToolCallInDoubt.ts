@@ -14,6 +14,8 @@ export interface ToolCallInDoubt {
   readonly effect: ToolEffect;
   /** As the model or the caller wrote it. */
   readonly input: unknown;
+  /** Why the recorded input cannot be read; it is `undefined` then. Absent: it was read. */
+  readonly unreadable?: unknown;
   /** For an inverse that began and did not end: the call that it reverts. Absent: it is not an inverse. */
   readonly reverts?: string;
   /** The settlement so far, if it leaves the call in doubt. Absent: none. */

@@ -2,7 +2,7 @@ import type { ToolEffect } from "../../agent/tool/Tool.ts";
 import type { RevertedRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { toolCallIdAt } from "../../checkpoint/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
+import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
 import type { ToolCallInDoubt, ToolCallSettlement } from "./ToolCallInDoubt.ts";
@@ -36,9 +36,15 @@ export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDo
     toolName: call.tool,
     nodeId: call.node,
     effect: call.effect as ToolEffect,
-    input: call.input(),
+    ...inputOf(call),
     ...(outcome && { settled: outcome.retry ? ("retry" as const) : ("unknown" as const) }),
   };
+}
+
+/** A call whose input cannot be read can still be resolved. */
+function inputOf(call: LoggedCall): Pick<ToolCallInDoubt, "input" | "unreadable"> {
+  const { value: input, unreadable } = read(call.input);
+  return unreadable === undefined ? { input } : { input, unreadable };
 }
 
 export function inverseName(tool: string, inverse: Inverse | undefined): string {
@@ -57,7 +63,7 @@ export function inverseInDoubt(
     toolName: inverseName(call.tool, inverse),
     nodeId: call.node,
     effect: inverse?.effect ?? "irreversible",
-    input: call.input(),
+    ...inputOf(call),
     reverts: call.call,
   };
 }

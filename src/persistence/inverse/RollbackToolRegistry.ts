@@ -10,7 +10,7 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
-  /** The original result; `undefined` when it could not be stored. */
+  /** The original result; `undefined` when it could not be stored. If what is stored cannot be read, getting it throws. */
   readonly output: Output;
   readonly abortSignal: AbortSignal;
 }

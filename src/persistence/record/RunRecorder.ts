@@ -1,5 +1,6 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { RunState } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
@@ -58,15 +59,14 @@ export class RunRecorder {
   changedFiles: readonly FileChange[] = [];
   /** True once the log has state from within the current visit: its beginning can no longer be saved. */
   savedWithin = false;
-  /** When the last checkpoint was saved, or else this recorder began: milliseconds of the monotonic clock. */
-  savedAt = 0;
+  /** The last checkpoint, or else where this recorder began. */
+  saved: SavedMoment;
   readonly #restored: readonly DecisionRecord[] | undefined;
   readonly #structure: StructureRecord;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
-  #bytesThen = 0;
   /** The node that runs or ran last. */
   #node = "start";
   /** The checkpoint that was saved within the current visit, and the next step that it names. */
@@ -88,7 +88,8 @@ export class RunRecorder {
     this.#structure = structure;
     this.#restored = restored;
     this.#opening = opening;
-    this.#noteSaved();
+    const { progress, progressSummary } = start.state;
+    this.saved = this.#moment({ progress, progressSummary });
   }
 
   /** The run's first position is known. A new run is durable when this resolves. */
@@ -101,7 +102,7 @@ export class RunRecorder {
     if (this.setup.automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
     } else if (this.#opening.length > 0) {
-      this.#append(this.#drainUnsaved());
+      this.#append(this.#drainUnsaved(), {}, run.state);
       await journal.durable();
     }
     journal.running = true;
@@ -111,7 +112,7 @@ export class RunRecorder {
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
     this.#foreseen = undefined;
-    this.takeChanges(run);
+    this.#takeChanges(run.state);
     this.#node = nodeId;
     run.state.history.mark();
     run.state.storage.mark();
@@ -121,7 +122,8 @@ export class RunRecorder {
   async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
     if (next.nodeId === "finish") return this.finish(run, next);
     if (due) await this.#saveAfter(run, next, due);
-    else if (this.#foreseen && isSameStep(this.#foreseen, next)) run.visitBase = this.#foreseen.version;
+    else if (this.#foreseen && this.isForeseen(next)) run.visitBase = this.#foreseen.version;
+    else this.saved = { ...this.saved, left: true };
     this.journal.writer.nextVisit();
   }
 
@@ -133,14 +135,24 @@ export class RunRecorder {
     else saved.catch(() => undefined);
   }
 
-  /** Collects what is new in the state for the next checkpoint. */
-  takeChanges(run: AgentRun): void {
-    this.#pending.push(...this.#writer.take(run.state, this.#node));
+  /** Roughly how many bytes of the state are new and not collected yet. A checkpoint that is refused must find them new. */
+  newBytes(state: RunState): number {
+    const { writer } = this.journal;
+    const { uploads } = writer;
+    const records = this.#writer.peek(state, this.#node);
+    writer.withdrawUploads(uploads);
+    return records.length > 0 ? valueBytes(records) : 0;
   }
 
-  /** Roughly how many bytes were or will be stored since {@link savedAt}. */
+  /** Whether a checkpoint that was saved within the current visit names this step. */
+  isForeseen({ nodeId, input }: Pick<NextStep, "nodeId" | "input">): boolean {
+    const foreseen = this.#foreseen;
+    return foreseen !== undefined && foreseen.nodeId === nodeId && isSameValue(foreseen.input, input);
+  }
+
+  /** Roughly how many bytes were stored since the last checkpoint, or were collected. */
   get grownBytes(): number {
-    return this.journal.valueBytes - this.#bytesThen + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
+    return this.journal.valueBytes - this.saved.valueBytes + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
   }
 
   /** A node has ended and no edge matches: a resume tries the edges again, not the node. */
@@ -195,7 +207,7 @@ export class RunRecorder {
     const snapshot = plan.boundary && snapshotIfDue(this.journal, () => this.#snapshot(record, run, plan, parent));
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true;
-    this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last });
+    this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last }, run.state);
     this.savedWithin = true;
     return record;
   }
@@ -208,7 +220,7 @@ export class RunRecorder {
     const input = writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
     assertCheckpointFits(this.journal, plan, input, this.#unsaved, uploads);
     const record = { ...this.#record(run, plan, input), visit };
-    this.#append([...this.#drainUnsaved(), record]);
+    this.#append([...this.#drainUnsaved(), record], {}, run.state);
     await this.journal.durable();
     return record;
   }
@@ -242,8 +254,13 @@ export class RunRecorder {
 
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
   drainUnsaved(run: AgentRun): AgentRecord[] {
-    this.takeChanges(run);
+    this.#takeChanges(run.state);
     return this.#drainUnsaved();
+  }
+
+  /** Collects what is new in the state for the next checkpoint. */
+  #takeChanges(state: RunState): void {
+    this.#pending.push(...this.#writer.take(state, this.#node));
   }
 
   get #unsaved(): readonly AgentRecord[] {
@@ -274,16 +291,20 @@ export class RunRecorder {
     return record;
   }
 
-  #append(records: readonly AgentRecord[], how?: Parameters<Journal["append"]>[1]): void {
+  #append(
+    records: readonly AgentRecord[],
+    how: Parameters<Journal["append"]>[1],
+    { progress, progressSummary }: RunState,
+  ): void {
     this.journal.append(records, how);
     this.endedCalls = [];
     this.changedFiles = [];
-    this.#noteSaved();
+    this.saved = this.#moment({ progress, progressSummary });
   }
 
-  #noteSaved(): void {
-    this.savedAt = this.journal.clock.monotonic();
-    this.#bytesThen = this.journal.valueBytes;
+  #moment({ progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">): SavedMoment {
+    const { clock, valueBytes: stored } = this.journal;
+    return { at: clock.monotonic(), valueBytes: stored, left: false, progress, progressSummary };
   }
 
   #drainUnsaved(): AgentRecord[] {
@@ -294,8 +315,16 @@ export class RunRecorder {
   }
 }
 
-function isSameStep(foreseen: Pick<NextStep, "nodeId" | "input">, next: NextStep): boolean {
-  return foreseen.nodeId === next.nodeId && isSameValue(foreseen.input, next.input);
+/** What was when a checkpoint was saved. */
+interface SavedMoment {
+  /** Milliseconds of the monotonic clock. */
+  readonly at: number;
+  /** What the journal had taken. */
+  readonly valueBytes: number;
+  /** True once the run has left the node that the checkpoint names. */
+  readonly left: boolean;
+  readonly progress: number | undefined;
+  readonly progressSummary: string | undefined;
 }
 
 /** Where a recorder begins: at a stored state, or with a new run. */

@@ -61,6 +61,12 @@ export class StateWriter {
     return records;
   }
 
+  /** The records of what is new since the last {@link take}; the next one has it, too. @throws NotSerializableError */
+  peek(state: RunState, node: string): readonly AgentRecord[] {
+    this.#collect(state, node);
+    return this.#hasNews(state) ? [...this.#records(state), ...this.#decisionRecords()] : [];
+  }
+
   #collect(state: RunState, node: string): void {
     this.#history.push(...state.history.takeChanges());
     for (const [key, change] of state.storage.takeChanges()) this.#storage.set(key, change);

@@ -3,6 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { recoveryInfo } from "../../checkpoint/data/checkpointData.ts";
+import { agentPath } from "../../checkpoint/status/agentPath.ts";
 import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
@@ -37,7 +38,7 @@ export function liveCheckpointData(
     nodeId: record.node,
     lastInput: input,
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),
-    agentPath: [],
+    agentPath: agentPath(record.node),
     messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
     storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
     model,

@@ -1,25 +1,30 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
 import { dueTriggers } from "../triggers/dueTriggers.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
+import { sinceCheckpoint } from "./sinceCheckpoint.ts";
 
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
  * The trigger that a checkpoint is due by; `undefined` when none is. What the others come to is told as events.
  *
- * @param run between two nodes, where what is new in its state counts as growth; absent within a node.
+ * @param next between two nodes: what comes next; absent within a node.
  */
-export function dueTrigger(recorder: RunRecorder, happened: Happened, run?: AgentRun): CheckpointTrigger | undefined {
+export function dueTrigger(
+  recorder: RunRecorder,
+  happened: Happened,
+  run: AgentRun,
+  next?: NextStep,
+): CheckpointTrigger | undefined {
   const { setup } = recorder;
   if (setup.triggers.length === 0) return undefined;
-  if (run) recorder.takeChanges(run);
-  const since = { elapsedMs: setup.clock.monotonic() - recorder.savedAt, grownBytes: recorder.grownBytes };
   // What happened, and what went on since: the compiler does not add them up for each kind.
-  const moment = Object.assign({}, happened, since) as TriggerMoment;
+  const moment = Object.assign(sinceCheckpoint(recorder, run, next), happened) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
   const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
@@ -38,10 +43,10 @@ export function dueTrigger(recorder: RunRecorder, happened: Happened, run?: Agen
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
   if (setup.triggers.length === 0 || recorder.closed) return;
-  const trigger = dueTrigger(recorder, happened);
+  const run = runOf(context);
+  const trigger = dueTrigger(recorder, happened, run);
   if (!trigger) return;
   const { nodeId } = happened;
-  const run = runOf(context);
   if (recorder.savedWithin) {
     // The log has a checkpoint of a later state: a resume after a crash continues from that one.
     const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };

@@ -26,17 +26,23 @@ const factor = 5;
 /** Decides what retention does with an agent. */
 export function planRetention(agent: RetainableAgent, policy: FullRetentionPolicy, now: number): RetentionPlan {
   const { status, lastTime, checkpoints } = agent;
-  if (["queued", "paused", "waiting"].includes(status)) return { kind: "keep" };
+  if (status === "queued") return { kind: "keep" };
   const days = daysFor(status, policy);
   if (now - lastTime >= days * dayMs) return { kind: "drop" };
   const counted = checkpoints.filter(({ exempt }) => !exempt);
-  if (counted.length <= policy.maxCheckpoints) return { kind: "keep" };
+  const atMost = isHeld(status) ? policy.maxCheckpointsPaused : policy.maxCheckpoints;
+  if (counted.length <= atMost) return { kind: "keep" };
   const kept = thinned(
     counted.map(({ version }) => version),
-    policy.maxCheckpoints,
+    atMost,
   );
   for (const { version, exempt } of checkpoints) if (exempt) kept.add(version);
   return { kind: "prune", kept };
+}
+
+/** Whether an agent waits for somebody to go on with it. */
+function isHeld(status: string): boolean {
+  return status === "paused" || status === "waiting";
 }
 
 function daysFor(status: string, { completedDays, failedDays }: FullRetentionPolicy): number {

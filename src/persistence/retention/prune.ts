@@ -173,7 +173,7 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
 }
 
 /**
- * Prunes an agent whose run has just completed, if retention is configured and enough checkpoints have accumulated: it
+ * Prunes an agent whose run has just completed or failed, if retention is configured and enough checkpoints have accumulated: it
  * reads the whole log. Errors are reported as events, since the run has ended.
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
@@ -188,8 +188,8 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   }
 }
 
-function grownAgent({ nextVersion, pruned, runs, named }: Journal): GrownAgent {
-  const exempt = [...runs.values(), ...named.values()].map(([version]) => version);
+function grownAgent({ nextVersion, pruned, named }: Journal): GrownAgent {
+  const exempt = [...named.values()].map(([version]) => version);
   return { version: nextVersion - 1, pruned, exempt };
 }
 
@@ -204,11 +204,14 @@ interface GrownAgent {
 }
 
 /**
- * Whether an agent has grown enough since its last pruning to read all of it. Pruning costs as much as was kept then and
- * was added since, so each new checkpoint pays for at most three, however many are kept.
+ * Whether an agent has more checkpoints than it may keep. Where pruning keeps more than that anyway, such as named ones, it
+ * must have grown by half of what was kept: pruning reads what was kept and what was added since, so each new checkpoint
+ * pays for at most three.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;
+  const least = kept <= maxCheckpoints ? maxCheckpoints - kept : kept / 2;
+  if (version - last <= least) return false;
   const staying = new Set([...exempt].filter((each) => each > last));
-  return version - last - staying.size > Math.max(maxCheckpoints, kept / 2);
+  return version - last - staying.size > least;
 }

@@ -2,7 +2,7 @@ import type { RunMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { LoggedCall } from "../../journal/loggedCalls.ts";
+import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -15,7 +15,15 @@ export interface Rollback {
   readonly log: AgentLog;
   readonly target: CheckpointPoint;
   readonly signal: AbortSignal;
+  /** What to do about a call or step that cannot be reverted. Default `stop`. */
+  readonly onFailure?: OnRevertFailure | undefined;
 }
+
+/**
+ * `stop`: the rollback rejects with RollbackIncompleteError and stays open. `leave`: the effect remains, the report says so,
+ * and the rollback continues.
+ */
+export type OnRevertFailure = "stop" | "leave";
 
 /** What a rollback did. Every list is in the order of the rollback, newest call first. */
 export interface RollbackReport extends RunMoved {
@@ -36,11 +44,15 @@ export interface RollbackReport extends RunMoved {
 /** What a participant did in a rollback. */
 export interface ParticipantReport {
   readonly key: string;
-  /** In the order in which they were applied. */
+  /** In the order in which they were applied; what could not be applied says so. */
   readonly steps: readonly DescribedStep[];
 }
 
-/** A recorded call as reports show it. */
+/** A recorded call as reports show it: a value that cannot be read does not keep the others from being shown. */
 export function revertibleCall(call: LoggedCall): RevertibleCall {
-  return { toolCallId: call.call, toolName: call.tool, input: call.input(), output: call.output() };
+  const input = read(call.input);
+  const output = read(call.output);
+  const { unreadable } = { ...input, ...output };
+  const shown = { toolCallId: call.call, toolName: call.tool, input: input.value, output: output.value };
+  return unreadable === undefined ? shown : { ...shown, unreadable };
 }

@@ -8,7 +8,7 @@ import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
-import { revertibleCall, type RollbackReport } from "./RollbackReport.ts";
+import { type OnRevertFailure, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
 /** How to roll back. */
 export interface RollbackOptions {
@@ -19,11 +19,18 @@ export interface RollbackOptions {
    * `message_history_only`: only the messages are restored; the current node runs again from its start; effects remain.
    */
   readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
+  /**
+   * What to do when a call, or a step of a participant, cannot be reverted. `stop`: the rollback rejects with
+   * RollbackIncompleteError and stays open. `leave`: its effect remains, the report says so, and the rollback continues.
+   * Default `stop`.
+   */
+  readonly onFailure?: OnRevertFailure | undefined;
 }
 
 const optionsSchema = strictOptions({
   agentContext: z.unknown().optional(),
   rollbackStrategy: z.enum(["default", "message_history_only"]).optional(),
+  onFailure: z.enum(["stop", "leave"]).optional(),
 });
 
 /** Whether only the messages are rolled back. @throws InvalidInputError for an unknown strategy: it would run inverses. */

@@ -1,8 +1,11 @@
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
+import { read } from "../../journal/loggedCalls.ts";
 import type {
+  DescribedStep,
   ParticipantContext,
   ParticipantRequest,
   RollbackParticipant,
@@ -16,7 +19,9 @@ import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
 /** A participant and what it does in a rollback. */
 export interface PlannedParticipant {
-  readonly participant: RollbackParticipant;
+  /** Absent: its stored plan cannot be carried out, for this reason. */
+  readonly participant?: RollbackParticipant;
+  readonly unusable?: string;
   readonly steps: readonly unknown[];
   /** What the log keeps of the plan. */
   readonly record: PlannedSteps;
@@ -41,11 +46,17 @@ export async function planParticipants(rollback: Rollback): Promise<readonly Pla
   return planned;
 }
 
-function storedPlan(record: PlannedSteps, { setup, log, target }: Rollback): PlannedParticipant {
-  const participant = setup.participants.find(({ key }) => key === record.key);
-  if (!participant) throw new ParticipantMissingError(log.agentId, target.id, record.key);
-  const steps = log.readValue(record.steps);
-  return { participant, steps: Array.isArray(steps) ? steps : [], record };
+function storedPlan(record: PlannedSteps, rollback: Rollback): PlannedParticipant {
+  const { setup, log, target, onFailure } = rollback;
+  try {
+    const participant = setup.participants.find(({ key }) => key === record.key);
+    if (!participant) throw new ParticipantMissingError(log.agentId, target.id, record.key);
+    const steps = log.readValue(record.steps);
+    return { participant, steps: Array.isArray(steps) ? steps : [], record };
+  } catch (error) {
+    if (onFailure !== "leave") throw error;
+    return { unusable: reasonOf(error), steps: [], record };
+  }
 }
 
 async function newPlan(participant: RollbackParticipant, rollback: Rollback): Promise<PlannedParticipant | undefined> {
@@ -59,7 +70,10 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   return { participant, steps, record: { key, steps: slot, ...(packs?.length && { packs }) } };
 }
 
-/** Applies the planned steps that are not recorded as applied. If one throws, the rollback stays open. */
+/**
+ * Applies the planned steps that are not recorded as applied. If one throws, the rollback stays open, unless the caller
+ * leaves what fails.
+ */
 export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,
@@ -68,20 +82,51 @@ export async function applyParticipants(
   // The plans may have added contents of their own.
   const log = planned.length > 0 ? await journal.readAll() : rollback.log;
   const request = stepRequest({ ...rollback, log }, journal.sha256);
-  for (const { participant, steps } of planned) {
-    const { key } = participant;
-    const applied = log.index.stepsTaken.get(key);
-    for (const [step, value] of steps.entries()) {
-      if (applied?.has(step)) continue;
-      await participant.apply(value, request);
+  const reports: ParticipantReport[] = [];
+  for (const plan of planned) reports.push(await applySteps(plan, rollback, log, request));
+  return reports;
+}
+
+async function applySteps(
+  { participant, unusable = "", steps, record: { key } }: PlannedParticipant,
+  { journal, onFailure }: Rollback,
+  log: AgentLog,
+  request: StepRequest,
+): Promise<ParticipantReport> {
+  if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
+  const applied = log.index.stepsTaken.get(key);
+  const described: DescribedStep[] = [];
+  for (const [step, value] of steps.entries()) {
+    let left = applied?.get(step);
+    if (!applied?.has(step)) {
+      left = await applyStep(() => participant.apply(value, request), request.abortSignal, onFailure);
       // Not awaited: a step whose end is lost is applied again, which does no harm.
-      journal.append([{ kind: "rollback_step", key, step }]);
+      journal.append([{ kind: "rollback_step", key, step, ...(left !== undefined && { error: { message: left } }) }]);
     }
+    described.push(describeStep(participant, value, left));
   }
-  return planned.map(({ participant, steps }) => ({
-    key: participant.key,
-    steps: steps.map((step) => participant.describe(step)),
-  }));
+  return { key, steps: described };
+}
+
+/** @returns why the step is left, if the caller leaves what fails; `undefined`: it is applied. */
+async function applyStep(
+  apply: () => Promise<void>,
+  signal: AbortSignal,
+  onFailure: Rollback["onFailure"],
+): Promise<string | undefined> {
+  try {
+    await apply();
+    return undefined;
+  } catch (error) {
+    if (onFailure !== "leave" || signal.aborted) throw error;
+    return reasonOf(error);
+  }
+}
+
+function describeStep(participant: RollbackParticipant, step: unknown, left: string | undefined): DescribedStep {
+  if (left === undefined) return participant.describe(step);
+  const described = read(() => participant.describe(step)).value as DescribedStep | undefined;
+  return { subject: described?.subject ?? participant.key, change: `not applied: ${left}` };
 }
 
 type RequestSource = Omit<Rollback, "journal">;

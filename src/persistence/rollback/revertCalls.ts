@@ -12,7 +12,7 @@ import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { LoggedCall } from "../../journal/loggedCalls.ts";
+import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
@@ -46,12 +46,22 @@ export async function revertCalls(
       continue;
     }
     failed.push({ ...revertibleCall(call), error: end.error });
-    if (end.kind === "left") continue;
+    if (end.kind === "left" || (await leave(call, end.error, rollback))) continue;
     const unsettled = failed.map((one) => ({ ...one, inverseId: inverseIdOf(one.toolCallId, journal) }));
     const remaining = plan.revert.slice(at + 1).map(revertibleCall);
     throw new RollbackIncompleteError(agentId, target.id, reverted, unsettled, remaining);
   }
   return { reverted, failed };
+}
+
+/** Records that the caller leaves a call unreverted; false: the rollback stops at it. */
+async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: Rollback): Promise<boolean> {
+  if (onFailure !== "leave") return false;
+  const { call: id } = call;
+  await journal.store([
+    { kind: "reverted", call: id, error: { message: reasonOf(error) }, settled: "outside", left: true },
+  ]);
+  return true;
 }
 
 /** The plan is durable before anything is undone. A resumed rollback keeps the calls that it has reverted before. */
@@ -122,12 +132,19 @@ async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback
 
 function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, rollback: Rollback): () => unknown {
   if (inverse.kind === "function") {
-    const facts = { toolCallId: call.call, input, output: call.output(), abortSignal: rollback.signal };
+    const { value: output, unreadable } = read(call.output);
+    const facts = { toolCallId: call.call, input, output, abortSignal: rollback.signal };
+    // An inverse that does not use the output can run.
+    if (unreadable !== undefined) Object.defineProperty(facts, "output", { get: () => rethrow(unreadable) });
     return () => inverse.inverse(input, facts);
   }
   const options = callOptions(inverseIdOf(call.call, rollback.journal), rollback);
   // The schema has just made this input.
   return () => inverse.inverse.execute(input as never, options);
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /** `undefined` for a function, which takes the input of the original. */

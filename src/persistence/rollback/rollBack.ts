@@ -19,7 +19,7 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../record/startRecorder.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { revertCalls } from "./revertCalls.ts";
-import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
+import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 export interface RollBackOptions extends Rollback {
   /** From outside a run: the status of the agent afterwards. Absent: its run continues. */
@@ -125,14 +125,19 @@ function reopenRuns(journal: Journal, index: LogProjection, target: Rollback["ta
 /**
  * Finishes a rollback that was interrupted, before anything else continues from the head.
  *
- * @returns the whole log afterwards.
+ * @param onFailure what to do about a call that cannot be reverted. Default `stop`.
+ * @returns the whole log afterwards, and the calls that could not be reverted.
  * @throws RollbackIncompleteError, ToolCallInDoubtError when it cannot be finished; it stays open then.
  */
-export async function finishRollback(setup: PersistenceSetup, journal: Journal): Promise<AgentLog> {
+export async function finishRollback(
+  setup: PersistenceSetup,
+  journal: Journal,
+  onFailure?: OnRevertFailure,
+): Promise<{ readonly log: AgentLog; readonly left: RollbackReport["failed"] }> {
   const log = await journal.readAll();
-  if (!log.index.rollback) return log;
+  if (!log.index.rollback) return { log, left: [] };
   const target = log.index.checkpoints.get(log.index.rollback.target);
   if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
-  await rollBack({ setup, journal, log, target, signal: journal.lost });
-  return journal.readAll();
+  const { report } = await rollBack({ setup, journal, log, target, signal: journal.lost, onFailure });
+  return { log: await journal.readAll(), left: report.failed };
 }

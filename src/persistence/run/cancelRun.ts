@@ -2,6 +2,7 @@ import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { endRecords } from "../../journal/endRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { finishRollback } from "../rollback/rollBack.ts";
 
 /** {@link DurableAgent.cancel} */
 export async function cancelRun(
@@ -11,6 +12,10 @@ export async function cancelRun(
   timeoutMs: number,
 ): Promise<void> {
   await using journal = await stopAndOpen(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
+  if (journal.head?.log.index.rollback) {
+    await finishRollback(setup, journal, "leave");
+    await journal.readHead();
+  }
   const { log, state } = journal.head ?? {};
   if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
   if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");

@@ -1,6 +1,6 @@
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import type { BranchEffects, RunResult } from "../../agent/feature/RunResult.ts";
+import type { BranchEffects, RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -61,11 +61,14 @@ export async function runOrResume(
 ): Promise<RunResult<unknown>> {
   const journal = await setup.openJournal(request.agentId);
   try {
-    const result = await execute({ setup, recorders, journal, request, next });
+    const call = { setup, recorders, journal, request, next };
+    assertStatus(call);
+    const left = await finishOpenRollback(call);
+    const result = withEffects(await execute(call), left);
     if (result.status === "completed") await pruneAfterRun(setup, journal);
     return result;
   } catch (error) {
-    await recordFailure(journal, request, error);
+    if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
     throw error;
   } finally {
     await journal[Symbol.asyncDispose]();
@@ -75,11 +78,6 @@ export async function runOrResume(
 async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const { setup, journal, request } = call;
   const { agentId } = request;
-  assertStatus(call);
-  if (journal.head?.log.index.rollback) {
-    await finishRollback(setup, journal);
-    await journal.readHead();
-  }
   await settleRequests(call);
   const stored = storedState(journal);
   const decision = decide(request, journal, stored);
@@ -107,6 +105,24 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
     default:
       throw refusal(decision, agentId);
   }
+}
+
+/** @returns the calls that stay unreverted, which a caller who abandons other runs leaves. */
+async function finishOpenRollback({
+  setup,
+  journal,
+  request: { options },
+}: DurableCall): Promise<readonly RevertibleCall[]> {
+  if (!journal.head?.log.index.rollback) return [];
+  const abandons = "unfinished" in options && options.unfinished === "abandon";
+  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
+  await journal.readHead();
+  return left.map(({ toolCallId, toolName, input, output }) => ({ toolCallId, toolName, input, output }));
+}
+
+function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
+  if (result.status !== "completed" || remaining.length === 0) return result;
+  return { ...result, effects: { missing: [], remaining } };
 }
 
 function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
@@ -307,14 +323,18 @@ function completionData(
 /**
  * A run that rejects is recorded as failed, and stays unfinished. Not recorded: a run that was refused before it began,
  * that the caller aborted (it counts as interrupted), or whose storage failed (nothing more can be written).
+ *
+ * @returns whether it is recorded.
  */
-async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<void> {
-  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return;
+async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
+  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
     const { usage } = journal;
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     await journal.store(statusRecords(journal.statusState, { ...failed, ...(usage && { usage }) }));
+    return true;
   } catch {
     // The run rejects with its own error; without a record of the failure it counts as interrupted.
+    return false;
   }
 }

@@ -36,6 +36,8 @@ export type TriggerMoment = SinceCheckpoint &
         readonly nodeId: string;
         readonly tool: AnyTool;
         readonly input: unknown;
+        /** The tool has run and failed, or its outcome is not known: it may have had an effect. Absent: it did not fail. */
+        readonly failed?: true;
       }
     | {
         /** A node gets an answer from outside for the first time. */
@@ -49,6 +51,11 @@ export type TriggerMoment = SinceCheckpoint &
 export interface SinceCheckpoint {
   /** Milliseconds, by the configured clock. */
   readonly elapsedMs: number;
-  /** Roughly how many bytes were stored since, or are to be stored. */
+  /**
+   * Whether a checkpoint now would differ from the last one: in what was recorded since, in the node that runs next or its
+   * input, or in progress.
+   */
+  readonly changed: boolean;
+  /** Roughly how many bytes were stored since, or are to be stored, the input of the next node included. */
   readonly grownBytes: number;
 }

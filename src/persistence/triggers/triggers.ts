@@ -46,7 +46,7 @@ function beforeExternalApiCall(): CheckpointTrigger {
   };
 }
 
-/** After a tool that declares `modifiesFiles: true` has run. High. */
+/** After a tool that declares `modifiesFiles: true` has run, also if it failed. High. */
 function afterFileModification(): CheckpointTrigger {
   return {
     name: "after_file_modification",
@@ -61,7 +61,8 @@ function afterUserInteraction(): CheckpointTrigger {
 }
 
 /**
- * When this much time has passed since the last checkpoint and something has changed. It looks at the time whenever
+ * When this much time has passed since the last checkpoint and the state has changed: the node that runs next, its input,
+ * progress, or anything recorded. It looks at the time whenever
  * something happens in the run; no timer keeps a process alive. Normal.
  *
  * @param options `everyMs`: milliseconds; default five minutes.
@@ -69,9 +70,9 @@ function afterUserInteraction(): CheckpointTrigger {
 function interval(options: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
   checkSchema(intervalSchema, options, "options of triggers.interval()");
   const { everyMs = fiveMinutesMs } = options;
-  const isDue = ({ elapsedMs, grownBytes }: TriggerMoment) => {
+  const isDue = ({ elapsedMs, changed }: TriggerMoment) => {
     if (elapsedMs < everyMs) return false;
-    return grownBytes > 0 || "unchanged";
+    return changed || "unchanged";
   };
   return { name: "interval", priority: "normal", isDue };
 }

@@ -3,20 +3,33 @@ import type { OlderContent } from "../config/TrimmingPolicy.ts";
 
 const outputCharacters = 120;
 const messageCharacters = 60;
-const totalCharacters = 400;
+/** Of all older messages together: where the conversation began, and where it was last. */
+const firstCharacters = 600;
+const lastCharacters = 1_400;
+const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
 
-/** The summarizer that is built in: the same for the same content, short, and without a model. */
+/**
+ * The summarizer that is built in: the same for the same content, short, and without a model. Of messages it keeps their number
+ * and the beginnings of the oldest and the newest, through any number of summaries of summaries.
+ */
 export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
     const text = textOfOutput(older.output);
     return `[shortened from ${text.length} characters] ${beginning(text, outputCharacters)}`;
   }
-  const lines = older.messages.map(
-    (message) => `${message.role}: ${beginning(textOfMessage(message), messageCharacters)}`,
-  );
-  const text = lines.join("\n");
-  const end = text.length > totalCharacters ? `…${text.slice(-totalCharacters).replace(/^[\udc00-\udfff]/, "")}` : text;
-  return `[${older.messages.length} earlier messages, shortened]\n${end}`;
+  const [first, ...rest] = older.messages;
+  const before = first && summaryIn(first);
+  const added = before ? rest : older.messages;
+  const lines = added.map((message) => `${message.role}: ${beginning(textOfMessage(message), messageCharacters)}`);
+  const text = [...(before ? [before.text] : []), ...lines].join("\n");
+  return `[${added.length + (before?.count ?? 0)} earlier messages, shortened]\n${withoutMiddle(text)}`;
+}
+
+/** What a message that this summarizer made stands for; `undefined` for any other. */
+function summaryIn({ role, content }: Message): { readonly count: number; readonly text: string } | undefined {
+  if (role !== "user" || typeof content !== "string") return undefined;
+  const found = summaryHead.exec(content);
+  return found ? { count: Number(found[1]), text: content.slice(found[0].length) } : undefined;
 }
 
 function textOfOutput(output: unknown): string {
@@ -36,6 +49,12 @@ function textOfMessage({ content }: Message): string {
     return part.type === "file" ? `(${part.mediaType})` : `(${part.type} ${part.toolName})`;
   });
   return texts.join(" ");
+}
+
+function withoutMiddle(text: string): string {
+  if (text.length <= firstCharacters + lastCharacters) return text;
+  const end = text.slice(-lastCharacters).replace(/^[\udc00-\udfff]/, "");
+  return `${text.slice(0, firstCharacters).replace(/[\ud800-\udbff]$/, "")}\n…\n${end}`;
 }
 
 /** Cut between characters, not inside one. */

@@ -37,7 +37,10 @@ export interface RecoveryHandlers {
     | undefined;
   /** Returns false to leave the agent unchanged. Default: the recovery continues. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
-  /** They offer and carry out options that change the environment. Default: none. */
+  /**
+   * They offer and carry out options that change the environment. Default: the `recovery` of each participant of the agent,
+   * such as its workspace.
+   */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
 

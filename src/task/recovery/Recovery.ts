@@ -51,6 +51,10 @@ export class Recovery<Output> {
     this.#resume = resume;
   }
 
+  get #participants(): readonly RecoveryParticipant[] {
+    return this.#options.participants ?? this.#feature.recoveryParticipants;
+  }
+
   async execute(): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = await this.#durable.getLatestCheckpoint();
@@ -102,7 +106,7 @@ export class Recovery<Output> {
     validation: CheckpointValidation,
     checkpoint: AgentCheckpointData,
   ): Promise<readonly EnvironmentMismatch[]> {
-    const { participants = [] } = this.#options;
+    const participants = this.#participants;
     const mismatches: EnvironmentMismatch[] = [];
     for (const mismatch of validation.mismatches)
       if (!(await isOwnWork(mismatch, participants, checkpoint))) mismatches.push(mismatch);
@@ -116,7 +120,8 @@ export class Recovery<Output> {
     mismatches: readonly EnvironmentMismatch[],
     checkpoint: AgentCheckpointData,
   ): Promise<readonly Settled[]> {
-    const { participants = [], onEnvironmentMismatch } = this.#options;
+    const { onEnvironmentMismatch } = this.#options;
+    const participants = this.#participants;
     const { agentId } = this.#durable;
     const all: OfferedMismatch[] = [];
     for (const mismatch of mismatches) all.push(await offeredOptions(mismatch, participants, checkpoint));

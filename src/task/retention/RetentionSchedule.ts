@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { AIAgent } from "../../agent/AIAgent.ts";
+import { AIAgent } from "../../agent/AIAgent.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import type { PrunableAgents, PruningSchedule } from "../../persistence/config/PersistenceConfig.ts";
 import { Cron } from "croner";
 import { statfs } from "node:fs/promises";
 
@@ -67,7 +67,7 @@ function isSchedule(value: unknown): boolean {
  * `pruning_failed`, and the schedule continues.
  */
 export class RetentionSchedule implements AsyncDisposable {
-  readonly #feature: PersistenceFeature;
+  readonly #agents: PrunableAgents;
   readonly #options: RetentionScheduleOptions;
   readonly #clock: Clock;
   readonly #cron: Cron | undefined;
@@ -84,10 +84,10 @@ export class RetentionSchedule implements AsyncDisposable {
    * @param agent all agents in its storage are pruned.
    * @throws InvalidInputError; FeatureNotInstalledError for an agent without Persistence.
    */
-  constructor(agent: AIAgent<never, unknown>, options: RetentionScheduleOptions = {}) {
+  constructor(agent: AIAgent<never, unknown> | PrunableAgents, options: RetentionScheduleOptions = {}) {
     checkSchema(optionsSchema, options, "options of the retention schedule");
     const { schedule = defaultSchedule, diskUsageAbove = 0.8, checkEveryMs = 5 * 60 * 1000 } = options;
-    this.#feature = persistence(agent);
+    this.#agents = agent instanceof AIAgent ? persistence(agent) : agent;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#cron = schedule === false ? undefined : cronOf(schedule);
@@ -130,7 +130,7 @@ export class RetentionSchedule implements AsyncDisposable {
     try {
       if (isDue || (await this.#hasFilled())) await this.#prune();
     } catch (error) {
-      this.#tell(this.#feature.agentId, error);
+      this.#tell(this.#agents.agentId, error);
     }
   }
 
@@ -143,18 +143,29 @@ export class RetentionSchedule implements AsyncDisposable {
   }
 
   async #prune(): Promise<void> {
-    const { failed, pruned } = await this.#feature.prune();
+    const { failed, pruned } = await this.#agents.prune();
     for (const { agentId, error } of failed) this.#tell(agentId, error);
     for (const { agentId, outstanding } of pruned) if (outstanding !== undefined) this.#tell(agentId, outstanding);
   }
 
   #tell(agentId: string, error: unknown): void {
-    this.#feature.tell({ kind: "pruning_failed", agentId, error });
+    this.#agents.tell({ kind: "pruning_failed", agentId, error });
   }
 
   #setDue(): void {
     this.#dueAt = this.#cron?.nextRun(new Date(this.#clock.now()))?.getTime() ?? Number.POSITIVE_INFINITY;
   }
+}
+
+/**
+ * A {@link RetentionSchedule} for `install(Persistence, { retentionSchedule })`: it starts with the installation, and ends with
+ * the process, which it does not keep alive.
+ *
+ * @throws InvalidInputError
+ */
+export function retentionSchedule(options: RetentionScheduleOptions = {}): PruningSchedule {
+  checkSchema(optionsSchema, options, "options of the retention schedule");
+  return { start: (agents) => new RetentionSchedule(agents, options).start() };
 }
 
 const argumentsSchema = z.object({ directory: nonEmptyString });

@@ -50,6 +50,7 @@ export function commitTool(options: {
     description: "Commits files as they are, on the branch that is checked out.",
     inputSchema,
     effect: "idempotent",
+    dangerous: true,
     execute: (input, { context }) => commitInRun(context, options.root, { ...input, author: options.author }),
   });
 }

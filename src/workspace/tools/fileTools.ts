@@ -65,6 +65,7 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
       executable: z.boolean().optional().describe("default: unchanged; false for a new file"),
     }),
     effect: "idempotent",
+    dangerous: true,
     modifiesFiles: true,
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.runExclusive(async () => {
@@ -87,6 +88,7 @@ function editTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
       all: z.boolean().optional().describe("replace every occurrence; default false"),
     }),
     effect: "idempotent",
+    dangerous: true,
     modifiesFiles: true,
     execute: ({ path: given, ...edit }, options) =>
       turns.runExclusive(async () => {
@@ -103,6 +105,7 @@ function deleteTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     description: "Deletes a file or a link.",
     inputSchema: z.object({ path }),
     effect: "idempotent",
+    dangerous: true,
     modifiesFiles: true,
     execute: ({ path: given }, options) =>
       turns.runExclusive(async () => {
@@ -119,6 +122,7 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     description: "Moves or renames a file or a link. Nothing may exist at the new path.",
     inputSchema: z.object({ from: path, to: path }),
     effect: "idempotent",
+    dangerous: true,
     modifiesFiles: true,
     execute: ({ from: givenFrom, to: givenTo }, options) =>
       turns.runExclusive(async () => {

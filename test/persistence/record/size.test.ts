@@ -8,10 +8,14 @@ import {
   strategy,
   textOf,
   tool,
+  triggers,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf, recordsOf, restoredBy } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
@@ -124,4 +128,31 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect(await agent.resume()).toMatchObject({ status: "completed" });
     expect((await checkpointsOf(agent)).map(restoredBy).slice(0, 1)).toEqual(before);
   });
+});
+
+describe("a step that is too large, on files", () => {
+  it.each([[[triggers.afterNode()]], [[triggers.afterNode(), triggers.contextDelta(), triggers.interval()]]])(
+    "a refused checkpoint stores none of its blobs, those of messages included: %j",
+    async (installed) => {
+      const directory = await testDirectory();
+      const graph = strategy<string, string>("s", (g) => {
+        const first = g.node("first", (_input: string, context) => {
+          context.llm.append({ role: "user", content: megabytes(2, "a") });
+          context.llm.append({ role: "user", content: megabytes(1, "b") });
+          return "c".repeat(2.5 * 1024 * 1024);
+        });
+        const second = g.node("second", () => "done");
+        g.edge(g.start, first);
+        g.edge(first, second);
+        g.edge(second, g.finish);
+      });
+      const agent = () =>
+        durableAgent(graph, new FilePersistenceStorageProvider({ directory }), { triggers: installed });
+      await expect(agent().run("go")).rejects.toMatchObject({ code: "checkpoint_too_large" });
+      await expect(agent().resume()).rejects.toMatchObject({ code: "checkpoint_too_large" });
+      const files = await readdir(directory, { recursive: true, withFileTypes: true });
+      const blobs = files.filter((file) => file.isFile() && file.parentPath.endsWith("blobs"));
+      expect(blobs.map(({ name }) => name)).toEqual([]);
+    },
+  );
 });

@@ -2,7 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../../src/errors/agent/InvalidInputError.ts";
 import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
-import { defaultRetention, fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
+import {
+  defaultRetention,
+  fullRetention,
+  type RetentionPolicy,
+} from "../../../src/persistence/config/RetentionPolicy.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));
@@ -25,14 +29,20 @@ describe("retention plans", () => {
     expect(planRetention(agent, defaultRetention, (1_000 + days) * day)).toEqual({ kind });
   });
 
-  it.each(["queued", "paused", "waiting"])(
-    "retention leaves an agent that is %s unchanged, however many checkpoints it has",
-    (status) => {
-      expect(planRetention({ status, lastTime: 0, checkpoints: versions(500) }, defaultRetention, 0)).toEqual({
-        kind: "keep",
-      });
-    },
-  );
+  it("retention leaves an agent that is queued unchanged, however many checkpoints it has", () => {
+    const queued = { status: "queued", lastTime: 0, checkpoints: versions(500) };
+    expect(planRetention(queued, defaultRetention, 0)).toEqual({ kind: "keep" });
+  });
+
+  it.each(["paused", "waiting"])("retention thins an agent that is %s by a number of its own", (status) => {
+    const held = { status, lastTime: 0, checkpoints: versions(21) };
+    const keptBy = (policy: RetentionPolicy) => planRetention(held, fullRetention(policy), 10_000 * day);
+    const thinned = { kind: "prune", kept: new Set([1, 5, 10, 15, 20, 21]) };
+    expect(keptBy({})).toEqual(thinned);
+    expect(keptBy({ maxCheckpoints: 30 })).toEqual({ kind: "keep" });
+    expect(keptBy({ maxCheckpoints: 30, maxCheckpointsPaused: 20 })).toEqual(thinned);
+    expect(keptBy({ maxCheckpointsPaused: Infinity })).toEqual({ kind: "keep" });
+  });
 
   it.each<[number, readonly number[] | undefined]>([
     [20, undefined],
@@ -58,7 +68,7 @@ describe("retention plans", () => {
       .map((list) => list.sort((a, b) => a.version - b.version));
     fc.assert(
       fc.property(checkpoints, fc.integer({ min: 2, max: 40 }), (list, maxCheckpoints) => {
-        const policy = { ...defaultRetention, maxCheckpoints };
+        const policy = { ...defaultRetention, maxCheckpoints, maxCheckpointsPaused: 2 };
         const plan = planRetention({ status: "completed", lastTime: 0, checkpoints: list }, policy, 0);
         const counted = list.filter(({ exempt }) => !exempt).map(({ version }) => version);
         if (plan.kind !== "prune") {
@@ -77,7 +87,7 @@ describe("retention plans", () => {
     );
   });
 
-  it.each([{ maxCheckpoints: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])(
+  it.each([{ maxCheckpoints: 1 }, { maxCheckpointsPaused: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])(
     "retention refuses %j",
     (policy) => {
       expect(() => fullRetention(policy)).toThrow(InvalidInputError);

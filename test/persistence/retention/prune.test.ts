@@ -1,5 +1,7 @@
 import {
   AgentBusyError,
+  AIAgent,
+  Persistence,
   persistence,
   RollbackToolRegistry,
   storageKey,
@@ -8,7 +10,7 @@ import {
   type PersistenceEvent,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { SimulatedClock } from "agent-persistence/testing";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { durableAgent, type DurableOptions } from "../support/durableAgent.ts";
@@ -202,6 +204,40 @@ describe.each(logStorages)("$name: pruning", (storage) => {
       if (runs === 2) expect(snapshots).toMatchObject([{ pruned: [502, 102] }]);
     }
     expect(prunings).toEqual(["after run 1", "after run 3"]);
+  });
+
+  it.each([
+    [20, false],
+    [21, false],
+    [22, false],
+    [99, false],
+    [20, true],
+    [51, true],
+  ])("a run that makes %d checkpoints leaves at most 20 at its end, also if it fails: %s", async (count, fails) => {
+    const opened = await storage.open();
+    const graph = strategy<number, string>("counting", (g) => {
+      const turn = g.node("turn", (left: number) => {
+        if (fails && left === 1) throw new RangeError("the last one fails");
+        return left - 1;
+      });
+      g.edge(g.start, turn);
+      g.edge(turn, turn, { when: (left) => left > 0 });
+      g.edge(turn, g.finish, { when: (left) => left === 0, map: String });
+    });
+    const agent = new AIAgent({
+      id: "a",
+      llmModel: "m",
+      promptExecutor: scriptedModel([]),
+      strategy: graph,
+      maxIterations: 1_000,
+    }).install(Persistence, { storage: opened(), retention: {} });
+    const ended = agent.run(fails ? count : count - 1);
+    if (fails) await expect(ended).rejects.toBeInstanceOf(RangeError);
+    else await ended;
+    const left = await persistence(agent).agent().getCheckpoints();
+    expect(left.length).toBeLessThanOrEqual(20);
+    expect([left[0]?.version, left.at(-1)?.version]).toEqual([1, count]);
+    if (fails) await expect(agent.resume()).rejects.toBeInstanceOf(RangeError);
   });
 
   it("pruning happens less often the more is kept", async () => {

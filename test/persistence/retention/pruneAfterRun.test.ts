@@ -9,10 +9,10 @@ it.each<[string, Parameters<typeof isPruningDue>[0], boolean]>([
   ["one of which everything stays", { version: 500, pruned: undefined, exempt: versions(1, 500) }, false],
   ["one of which all but the cap stays", { version: 520, pruned: undefined, exempt: versions(1, 500) }, false],
   ["the same and one more", { version: 521, pruned: undefined, exempt: versions(1, 500) }, true],
-  ["few that came since", { version: 120, pruned: [100, 8], exempt: [] }, false],
-  ["enough that came since", { version: 121, pruned: [100, 8], exempt: [] }, true],
+  ["as many as the cap, with what was kept", { version: 112, pruned: [100, 8], exempt: [] }, false],
+  ["one more", { version: 113, pruned: [100, 8], exempt: [] }, true],
   ["what stayed before is not counted again", { version: 121, pruned: [100, 8], exempt: versions(1, 100) }, true],
-  ["what stays of what came since is not counted", { version: 121, pruned: [100, 8], exempt: [110, 110] }, false],
+  ["what stays of what came since is not counted", { version: 113, pruned: [100, 8], exempt: [110, 110] }, false],
   ["half as many as were kept", { version: 2_000, pruned: [1_000, 2_000], exempt: [] }, false],
   ["more than that", { version: 2_001, pruned: [1_000, 2_000], exempt: [] }, true],
 ])("pruning is due or not: %s", (_name, agent, due) => {

@@ -15,6 +15,7 @@ import {
   type Strategy,
   type TrimmingPolicy,
 } from "agent-persistence";
+import type { PruningSchedule } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 
 export interface DurableOptions {
@@ -36,6 +37,7 @@ export interface DurableOptions {
   /** Default: three attempts, at once. */
   readonly inverseRetry?: InverseRetry;
   readonly retention?: RetentionPolicy;
+  readonly retentionSchedule?: PruningSchedule;
 }
 
 /** An agent "a" as one process builds it. */
@@ -72,6 +74,7 @@ export function durableAgent(
     clock,
     inverseRetry,
     ...(options.retention && { retention: options.retention }),
+    ...(options.retentionSchedule && { retentionSchedule: options.retentionSchedule }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(options.triggers && { triggers: options.triggers }),

@@ -192,6 +192,153 @@ describe.each(storages)("$name: triggers", (storage) => {
   });
 });
 
+describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
+  /** Nodes that only give back an output and set progress. */
+  const chain = (count: number, clock: SimulatedClock, outputOf: (at: number) => string) =>
+    strategy<string, string>("chain", (g) => {
+      const nodes = Array.from({ length: count }, (_, at) =>
+        g.node(`n${at}`, (_input: string, context: AgentContext) => {
+          clock.advance(6 * minute);
+          context.setProgress(at);
+          return outputOf(at);
+        }),
+      );
+      [g.start, ...nodes].forEach((from, at) => g.edge(from, nodes[at] ?? g.finish));
+    });
+
+  it("a node that only gives back an output, and even the same one, changes the state", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const graph = chain(4, clock, (at) => (at < 2 ? `output ${at}` : "the same"));
+    const agent = durableAgent(graph, opened(), { clock, triggers: [triggers.interval()] });
+    await agent.run("go");
+    const made = (await checkpointsOf(agent)).map(({ nodeId, trigger, progress }) => [nodeId, trigger, progress]);
+    expect(made).toEqual([
+      ["n0", undefined, undefined],
+      ["n1", "interval", 0],
+      ["n2", "interval", 1],
+      ["n3", "interval", 2],
+      ["finish", undefined, 3],
+    ]);
+  });
+
+  it("outputs count as growth, each once; one that is a message is counted with the history", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const graph = chain(4, clock, (at) => (at === 1 ? "short" : "x".repeat(100_000)));
+    const agent = durableAgent(graph, opened(), { clock, triggers: [triggers.contextDelta()] });
+    await agent.run("go");
+    expect((await checkpointsOf(agent)).map(({ nodeId }) => nodeId)).toEqual(["n0", "n1", "n3", "finish"]);
+    const grown: number[] = [];
+    const watching: CheckpointTrigger = {
+      name: "watching",
+      priority: "normal",
+      isDue: ({ grownBytes }) => grown.push(grownBytes) === 0,
+    };
+    const said = strategy<string, string>("said", (g) => {
+      const say = g.node("say", (text: string, context: AgentContext) => {
+        context.llm.append({ role: "user", content: text });
+        return context.llm.messages.at(-1);
+      });
+      const end = g.node("end", () => "end");
+      g.edge(g.start, say);
+      g.edge(say, end);
+      g.edge(end, g.finish);
+    });
+    await durableAgent(said, (await storage.open())(), { triggers: [watching] }).run("x".repeat(1_000));
+    expect(grown[0]).toBeGreaterThan(1_000);
+    expect(grown[0]).toBeLessThan(1_500);
+  });
+
+  it("progress within a node counts, and a node in which nothing happened does not", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const events: PersistenceEvent[] = [];
+    const look = tool({
+      name: "look",
+      description: "",
+      inputSchema: z.object({}),
+      effect: "none",
+      execute: () => undefined,
+    });
+    const graph = asking(async (_input, context) => {
+      clock.advance(6 * minute);
+      await context.tools.call(look, {});
+      clock.advance(6 * minute);
+      context.setProgress(50);
+      await context.tools.call(look, {});
+      return "done";
+    });
+    const onEvent = (event: PersistenceEvent) => void events.push(event);
+    const agent = durableAgent(graph, opened(), { tools: [look], clock, triggers: [triggers.interval()], onEvent });
+    await agent.run("go");
+    expect(events).toContainEqual(expect.objectContaining({ kind: "checkpoint_skipped", reason: "unchanged" }));
+    expect((await checkpointsOf(agent)).find(({ progress }) => progress === 50)).toMatchObject({
+      nodeId: "ask",
+      trigger: "interval",
+    });
+  });
+
+  it("a tool that changes files and fails may have changed them", async () => {
+    const opened = await storage.open();
+    const moments: unknown[] = [];
+    const watching: CheckpointTrigger = {
+      name: "watching",
+      priority: "normal",
+      isDue: (moment) => moment.kind === "tool_call_completed" && moments.push(moment.failed) === 0,
+    };
+    const spoil = tool({
+      name: "spoil",
+      description: "",
+      inputSchema: z.object({}),
+      modifiesFiles: true,
+      execute: (): string => {
+        throw new Error("half of it was written");
+      },
+    });
+    const graph = asking(async (_input, context) => {
+      await expect(context.tools.call(spoil, {})).rejects.toMatchObject({ code: "tool_failed" });
+      return "done";
+    });
+    const installed = [triggers.afterFileModification(), watching];
+    const agent = durableAgent(graph, opened(), { tools: [spoil], triggers: installed });
+    await agent.run("go");
+    expect((await checkpointsOf(agent)).map(({ trigger }) => trigger)).toContain("after_file_modification");
+    expect(moments).toEqual([true]);
+  });
+});
+
+describe.each(storages)("$name: sub-agents", (storage) => {
+  it("a checkpoint names the subgraphs that run as its sub-agents", async () => {
+    const opened = await storage.open();
+    const graph = strategy<string, string>("s", (g) => {
+      const plan = g.node("plan", (input: string) => input);
+      const reviewer = g.subgraph<string, string>("reviewer", (inner) => {
+        const reader = inner.subgraph<string, string>("reader", (deep) => {
+          const read = deep.node("read", (input: string) => input);
+          deep.edge(deep.start, read);
+          deep.edge(read, deep.finish);
+        });
+        const judge = inner.node("judge", (input: string) => input);
+        inner.edge(inner.start, reader);
+        inner.edge(reader, judge);
+        inner.edge(judge, inner.finish);
+      });
+      g.edge(g.start, plan);
+      g.edge(plan, reviewer);
+      g.edge(reviewer, g.finish);
+    });
+    const agent = durableAgent(graph, opened());
+    await agent.run("go");
+    expect((await checkpointsOf(agent)).map(({ nodeId, agentPath }) => [nodeId, agentPath])).toEqual([
+      ["plan", []],
+      ["reviewer/reader/read", ["reviewer", "reader"]],
+      ["reviewer/judge", ["reviewer"]],
+      ["finish", []],
+    ]);
+  });
+});
+
 describe.each(logStorages)("$name: critical triggers", (storage) => {
   it("a critical trigger has its checkpoint durable before the operation: a storage that fails then keeps it from happening", async () => {
     const opened = await storage.open();
@@ -242,13 +389,21 @@ describe.each(logStorages)("$name: critical triggers", (storage) => {
 
 describe("what is due", () => {
   const moment = (facts: Partial<TriggerMoment>): TriggerMoment =>
-    ({ kind: "node_completed", nodeId: "n", left: [], elapsedMs: 0, grownBytes: 0, ...facts }) as TriggerMoment;
+    ({
+      kind: "node_completed",
+      nodeId: "n",
+      left: [],
+      elapsedMs: 0,
+      changed: false,
+      grownBytes: 0,
+      ...facts,
+    }) as TriggerMoment;
 
   it.each([
-    [triggers.interval(), { elapsedMs: 5 * minute - 1, grownBytes: 1 }, false],
-    [triggers.interval(), { elapsedMs: 5 * minute, grownBytes: 1 }, true],
-    [triggers.interval(), { elapsedMs: 5 * minute, grownBytes: 0 }, "unchanged"],
-    [triggers.interval({ everyMs: 10 }), { elapsedMs: 10, grownBytes: 1 }, true],
+    [triggers.interval(), { elapsedMs: 5 * minute - 1, changed: true }, false],
+    [triggers.interval(), { elapsedMs: 5 * minute, changed: true }, true],
+    [triggers.interval(), { elapsedMs: 5 * minute, changed: false }, "unchanged"],
+    [triggers.interval({ everyMs: 10 }), { elapsedMs: 10, changed: true }, true],
     [triggers.contextDelta(), { grownBytes: 10 * 1_024 }, false],
     [triggers.contextDelta(), { grownBytes: 10 * 1_024 + 1 }, true],
     [triggers.afterAgentCompletion(), { left: [] }, false],

@@ -15,6 +15,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { resultsOf } from "../../../src/persistence/trimming/planTrimming.ts";
+import { summarizePlainly } from "../../../src/persistence/trimming/summarizePlainly.ts";
 import { durableAgent, Stopped } from "../support/durableAgent.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
@@ -218,4 +219,34 @@ it("trimming stores little more than the messages when one output is shortened a
   expect(
     outputs(await persistence(agent).agent().getMessages()).filter((output) => output.startsWith("xxx")),
   ).toHaveLength(5);
+});
+
+describe("the summarizer that is built in", () => {
+  const turn = (at: number): readonly Message[] => [
+    { role: "user", content: `question ${at} ${"x".repeat(100)}` },
+    { role: "assistant", content: `answer ${at}` },
+  ];
+
+  it("the built-in summarizer keeps what it summarized before: the number, the oldest and the newest messages", () => {
+    let summary = summarizePlainly({ kind: "messages", messages: [...turn(0), ...turn(1)] });
+    for (let at = 2; at < 500; at++)
+      summary = summarizePlainly({ kind: "messages", messages: [{ role: "user", content: summary }, ...turn(at)] });
+    expect(summary).toMatch(
+      /^\[1000 earlier messages, shortened\]\nuser: question 0 x+…\nassistant: answer 0\nuser: q/,
+    );
+    expect(summary).toContain("\n…\n");
+    expect(summary).toMatch(/user: question 499 x+…\nassistant: answer 499$/);
+    expect(summary.length).toBeLessThan(2_100);
+  });
+
+  it("the built-in summarizer cuts between characters", () => {
+    const messages: Message[] = Array.from({ length: 100 }, () => ({ role: "user", content: "😀".repeat(100) }));
+    let summary = summarizePlainly({ kind: "messages", messages });
+    for (let more = 0; more < 5; more++)
+      summary = summarizePlainly({
+        kind: "messages",
+        messages: [{ role: "user", content: summary }, ...messages.slice(more)],
+      });
+    expect(summary).not.toMatch(/\p{Surrogate}/u);
+  });
 });

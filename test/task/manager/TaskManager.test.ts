@@ -248,6 +248,25 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(seen).toHaveLength(1);
   });
 
+  it("and in a subgraph the subgraph is its current agent", async () => {
+    const { opened, tasks } = await queued();
+    const seen: (Task | undefined)[] = [];
+    const graph = strategy<string, string>("echo", (g) => {
+      const reviewer = g.subgraph<string, string>("reviewer", (inner) => {
+        const read = inner.node("read", async (input: string) => {
+          seen.push(await tasks.get("t"));
+          return input;
+        });
+        inner.edge(inner.start, read);
+        inner.edge(read, inner.finish);
+      });
+      g.edge(g.start, reviewer);
+      g.edge(reviewer, g.finish);
+    });
+    await durableAgent(graph, opened()).resume({ agentId: "t" });
+    expect(seen).toMatchObject([{ data: { currentAgent: "reviewer", currentStep: "reviewer/read" } }]);
+  });
+
   it("and another input is refused while it is queued", async () => {
     const { opened, tasks } = await queued();
     await expect(durableAgent(echo(), opened()).run("other", { agentId: "t" })).rejects.toBeInstanceOf(

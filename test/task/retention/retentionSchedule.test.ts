@@ -1,5 +1,11 @@
-import { InMemoryPersistenceStorageProvider, persistence, strategy, type PersistenceEvent } from "agent-persistence";
-import { diskUsage, RetentionSchedule, type RetentionScheduleOptions } from "agent-persistence/task";
+import {
+  InMemoryPersistenceStorageProvider,
+  InvalidInputError,
+  persistence,
+  strategy,
+  type PersistenceEvent,
+} from "agent-persistence";
+import { diskUsage, retentionSchedule, RetentionSchedule, type RetentionScheduleOptions } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { tmpdir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
@@ -58,6 +64,22 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect([await weekdays.after(day + 3 * hour), await weekdays.after(day)]).toEqual([0, 1]);
     const nickname = await scheduled({ schedule: "@monthly" });
     expect([await nickname.after(21 * day), await nickname.after(2 * day)]).toEqual([0, 1]);
+  });
+
+  it("a retention schedule in the configuration starts with the installation", async () => {
+    const storage = (await open())();
+    const clock = new SimulatedClock(night);
+    await durableAgent(counting(), storage, { clock }).run("go");
+    let told: () => void;
+    const pruned = new Promise<void>((resolve) => (told = resolve));
+    durableAgent(counting(), storage, {
+      clock,
+      retentionSchedule: retentionSchedule({ clock }),
+      onEvent: ({ kind }) => void (kind === "checkpoint_pruned" && told()),
+    });
+    clock.advance(2 * hour);
+    await pruned;
+    expect(() => retentionSchedule({ schedule: "never" })).toThrowError(InvalidInputError);
   });
 
   it("a retention schedule that is false prunes at no time", async () => {

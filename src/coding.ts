@@ -1,0 +1,1 @@
+export { codingAgentDefaults, type CodingAgentOptions } from "./coding/codingAgentDefaults.ts";
