@@ -23,13 +23,27 @@ export interface LogOwner {
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
 
-/** The part of an append that a crash left at the end of a log. It was never acknowledged, and readers skip it. */
+/**
+ * The beginning of an append at the end of a log, which readers skip. A crash leaves it of an append that was never
+ * acknowledged. Damage that cut the file looks the same.
+ */
 export interface TornTail {
   /** The file, or the part of the storage, that holds it. */
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
   readonly bytes: number;
+}
+
+/** How a log ends, as far as its bytes tell. */
+export interface LogEnd {
+  /**
+   * Whether its last owner has closed it, and it ends where that owner says. If not, appends that are missing after the
+   * last one cannot be told from appends that were never made.
+   */
+  readonly closed: boolean;
+  /** What is there of an append after the last whole one. Absent: nothing. */
+  readonly tornTail?: TornTail;
 }
 
 /** One agent as a list shows it: a picture of its status, written when the status changes, never per checkpoint. */
@@ -110,6 +124,8 @@ export interface RecordLog {
    * next pruning.
    */
   unremovedBytes?(agentId: string): Promise<number>;
+  /** How the log of an agent ends. Writes nothing. Absent: the storage cannot tell. @throws CorruptLogError */
+  end?(agentId: string): Promise<LogEnd>;
   /** The owner and its state; `undefined` when the log is free. Takes nothing. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
   /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */

@@ -1,5 +1,6 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { TornTail } from "../../storage/RecordLog.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 import { toJSONSchema } from "zod";
@@ -20,6 +21,11 @@ interface RunFacts {
   readonly runId: string;
   /** The tokens of all model requests of the run, over all processes. Absent: no provider reported any. */
   readonly usage?: ModelUsage;
+  /**
+   * The beginning of an append at the end of the log, which this call of `run` or `resume` found and skipped. After a
+   * crash that append was never acknowledged; damage that cut the log looks the same. Absent: nothing was skipped.
+   */
+  readonly tornTail?: TornTail;
 }
 
 /** A request that a run waits for. `approval` comes only from features of yours. */

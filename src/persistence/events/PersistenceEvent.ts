@@ -75,7 +75,7 @@ interface RunEvents {
 
 /** The kinds of events about an agent as a whole, with their fields. */
 interface AgentEvents {
-  /** The log of an opened agent ended in an append that a crash interrupted. It had not been acknowledged. */
+  /** The log of an opened agent ended in the beginning of an append, which was skipped. A crash leaves that, and so does damage. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
   /** Checkpoints of an agent were deleted, or the whole agent was. */
   readonly checkpoint_pruned: {

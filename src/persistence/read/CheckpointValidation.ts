@@ -1,3 +1,4 @@
+import type { TornTail } from "../../storage/RecordLog.ts";
 import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 
 /** The result of one check. */
@@ -26,7 +27,14 @@ export interface CheckpointValidation {
     readonly checksumMatch: ValidationCheck;
     /** The large values that it refers to exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
+    /**
+     * Nothing is missing at the end of the log. Not checked while its last owner has not closed it, as after a crash:
+     * appends that are gone cannot be told from appends that were never made.
+     */
+    readonly logComplete: ValidationCheck;
   };
+  /** What the log has of an append without its end. Absent: nothing. */
+  readonly tornTail?: TornTail;
   /**
    * Without the `environment` of PersistenceConfig only the files that the agent changed are compared, by its participants.
    */

@@ -5,14 +5,16 @@ import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
+import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../environment/compareEnvironment.ts";
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
 
-type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
+type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
 
 const good: ValidationCheck = { ok: true };
@@ -23,10 +25,11 @@ export async function validateCheckpoint(
   agentId: string,
   checkpointId: string | undefined,
 ): Promise<CheckpointValidation> {
-  const { data, damage } = await readStored(setup, agentId, checkpointId);
+  const { data, damage, end } = await readStored(setup, agentId, checkpointId);
   if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage), unknownEnvironment);
-  if (data === undefined) return validation(agentId, checkpointId, nothingThere(checkpointId), unknownEnvironment);
-  const stored = judgeData(data);
+  if (data === undefined)
+    return validation(agentId, checkpointId, withEnd(nothingThere(checkpointId), end), unknownEnvironment);
+  const stored = withEnd(judgeData(data), end);
   const around = allPass(stored) ? await lookAround(data, setup) : unknownEnvironment;
   return validation(agentId, data.checkpointId, stored, around);
 }
@@ -39,6 +42,35 @@ function validation(
 ): CheckpointValidation {
   const valid = allPass(stored) && around.mismatches.length === 0;
   return { agentId, ...(checkpointId !== undefined && { checkpointId }), valid, ...stored, ...around };
+}
+
+/** What is found in a checkpoint, before the end of its log is looked at. */
+interface Found {
+  readonly structural: CheckpointValidation["structural"];
+  readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
+}
+
+function withEnd({ structural, integrity }: Found, end: StoredCheckpoint["end"]): Stored {
+  const logComplete = typeof end === "string" ? ({ ok: true, notChecked: end } as const) : judgeEnd(end);
+  return withoutUndefined({
+    structural,
+    integrity: { ...integrity, logComplete },
+    tornTail: typeof end === "string" ? undefined : end?.tornTail,
+  });
+}
+
+function judgeEnd(end: LogEnd | undefined): ValidationCheck {
+  if (end === undefined) return { ok: true, notChecked: "this storage cannot tell" };
+  const { closed, tornTail } = end;
+  if (closed) return good;
+  if (tornTail === undefined)
+    return {
+      ok: true,
+      notChecked: "the last owner of the log has not closed it: what is missing at its end leaves no trace",
+    };
+  const { file, line, bytes } = tornTail;
+  const place = `line ${line} of ${file} is the beginning of an append (${bytes} bytes)`;
+  return { ok: true, notChecked: `${place}: a crash cut it before it was stored, or damage did so after` };
 }
 
 function allPass({ structural, integrity }: Stored): boolean {
@@ -119,11 +151,15 @@ function judgeDamage(damage: unknown): Stored {
   const byBlob = isAboutBlob(damage);
   return {
     structural: { hasRequiredFields: unread, schemaValid: byLog || byBlob ? unread : found },
-    integrity: { checksumMatch: byLog ? found : unread, blobsAccessible: byBlob ? found : unread },
+    integrity: {
+      checksumMatch: byLog ? found : unread,
+      blobsAccessible: byBlob ? found : unread,
+      logComplete: unread,
+    },
   };
 }
 
-function nothingThere(checkpointId: string | undefined): Stored {
+function nothingThere(checkpointId: string | undefined): Found {
   const unread: ValidationCheck = { ok: true, notChecked: "there is nothing to look at" };
   const reason = checkpointId === undefined ? "there is no checkpoint" : `there is no checkpoint "${checkpointId}"`;
   return {
@@ -133,7 +169,7 @@ function nothingThere(checkpointId: string | undefined): Stored {
 }
 
 /** The storage has compared checksums; values are decoded here, one by one. */
-function judgeData(data: AgentCheckpointData): Stored {
+function judgeData(data: AgentCheckpointData): Found {
   const values = new Map<string, unknown>();
   const problems: unknown[] = [];
   for (const field of Object.keys(data)) {
@@ -186,6 +222,8 @@ function reasonOf(error: unknown): string {
 interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
   readonly damage?: unknown;
+  /** How the log ends, or why that was not looked at; absent: the storage cannot tell. */
+  readonly end?: LogEnd | string | undefined;
 }
 
 /** Damage is returned; an error of the storage itself is thrown. */
@@ -195,13 +233,14 @@ async function readStored(
   checkpointId: string | undefined,
 ): Promise<StoredCheckpoint> {
   try {
-    if (checkpointId === undefined) return { data: await setup.storage.getLatestCheckpoint(agentId) };
+    const end = await setup.log.end?.(agentId);
+    if (checkpointId === undefined) return { data: await setup.storage.getLatestCheckpoint(agentId), end };
     const all = await setup.storage.getCheckpoints(agentId);
-    return { data: all.find((data) => data.checkpointId === checkpointId) };
+    return { data: all.find((data) => data.checkpointId === checkpointId), end };
   } catch (error) {
     if (!isDamage(error)) throw error;
     const data = checkpointId === undefined ? undefined : await readBefore(error, setup, agentId, checkpointId);
-    return data ? { data } : { damage: error };
+    return data ? { data, end: "the log is damaged after this checkpoint" } : { damage: error };
   }
 }
 

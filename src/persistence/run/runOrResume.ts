@@ -66,7 +66,7 @@ export async function runOrResume(
     const left = await finishOpenRollback(call);
     const result = withEffects(await execute(call), left);
     if (result.status === "completed") await pruneAfterRun(setup, journal);
-    return result;
+    return journal.tornTail ? { ...result, tornTail: journal.tornTail } : result;
   } catch (error) {
     if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
     throw error;

@@ -62,7 +62,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    await repairState(this.#backend, this.#folder, this.generation).catch(() => {});
+    await repairState(this.#backend, this.#folder, this.generation, this.#end).catch(() => {});
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -100,8 +100,9 @@ export class FileOwnedLog implements OwnedLog {
   release(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       if (this.#ended !== undefined) return;
-      const closed = Buffer.from(encodeControl("closed", {}, this.#backend.sha256));
+      const closed = Buffer.from(encodeControl("closed", this.#end, this.#backend.sha256));
       await this.#lease.stop();
+      await this.#state.noteEnd(this.#end).catch(() => {});
       await this.#taken.segment.writeUnsynced(closed).catch(() => this.#finishSilently());
       await this.#lease.removeFiles(this.generation).catch(() => {});
       await this.#finish(this.#closedError());
@@ -112,12 +113,12 @@ export class FileOwnedLog implements OwnedLog {
     await this.#orEnd(async () => {
       // The caller may act on the world once this append resolves, so the lease must not be nearly over.
       await this.#lease.refresh();
-      if (summary !== undefined) await this.#state.markChanging(summary, this.generation);
+      if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
       await this.#taken.segment.store(line);
     });
     this.#end = end;
     // If this fails the state stays `changing`, and a list asks the log.
-    if (summary !== undefined) await this.#state.settle(summary, this.generation).catch(() => {});
+    if (summary !== undefined) await this.#state.settle(summary, this.generation, end).catch(() => {});
     return end.position;
   }
 

@@ -20,7 +20,15 @@ import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import type { AgentSummary, LogCapabilities, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../RecordLog.ts";
+import type {
+  AgentSummary,
+  LogCapabilities,
+  LogEnd,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
@@ -122,6 +130,10 @@ export class FileRecordLog implements RecordLog {
 
   async unremovedBytes(agentId: string): Promise<number> {
     return openReader(this.#backend, this.#folder(agentId)).unremovedBytes();
+  }
+
+  async end(agentId: string): Promise<LogEnd> {
+    return openReader(this.#backend, this.#folder(agentId)).end();
   }
 
   async owner(agentId: string): ReturnType<RecordLog["owner"]> {

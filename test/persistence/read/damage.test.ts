@@ -1,22 +1,23 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { persistence, strategy, type AgentContext, type PersistenceEvent } from "agent-persistence";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { recoverTask } from "agent-persistence/task";
 import { FilePersistenceStorageProvider, FileRecordLog, type ProcessIdentity } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
 import { testDirectory, TestMachine } from "../../storage/file/support/fixture.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { nodesOf } from "../support/stored.ts";
 
-const steps = (fault: Fault) =>
+const steps = (fault: Pick<Fault, "strike"> | { strike(): Promise<void> }) =>
   strategy<string, string>("s", (graph) => {
     const first = graph.node("first", (input: string, context: AgentContext) => {
       context.llm.append({ role: "user", content: input });
       return input;
     });
     const second = graph.node("second", (input: string) => input);
-    const third = graph.node("third", (input: string) => {
-      fault.strike();
+    const third = graph.node("third", async (input: string) => {
+      await fault.strike();
       return input;
     });
     graph.edge(graph.start, first);
@@ -42,27 +43,84 @@ async function damage(path: string, text: string): Promise<void> {
 }
 
 describe("interrupted appends", () => {
-  it("an append that a crash interrupted is skipped and reported", async () => {
-    const directory = await testDirectory();
+  /** What a killed process leaves: the folder as it was in the middle of the third node. */
+  async function killed() {
     const machine = new TestMachine();
-    const storage = (processIdentity: ProcessIdentity) =>
+    const storage = (directory: string, processIdentity: ProcessIdentity) =>
       new LogPersistenceStorageProvider(new FileRecordLog({ directory, processIdentity }));
-    const fault = new Fault();
+    const [running, directory] = [await testDirectory(), await testDirectory()];
     const first = machine.start();
-    await expect(durableAgent(steps(fault), storage(first)).run("in")).rejects.toBeInstanceOf(Stopped);
-    const path = await segmentHolding(directory, '"node":"third"');
-    const text = await readFile(path, "utf8");
-    await writeFile(path, text.slice(0, text.indexOf('"node":"third"')));
+    const strike = () => cp(running, directory, { recursive: true });
+    await durableAgent(steps({ strike }), storage(running, first)).run("in", { runId: "r" });
     machine.end(first);
-    fault.repair();
+    const path = await segmentHolding(directory, '"node":"third"');
+    const done = new Fault();
+    done.repair();
+    const agent = (onEvent?: (event: PersistenceEvent) => void) =>
+      durableAgent(steps(done), storage(directory, machine.start()), { ...(onEvent && { onEvent }) });
+    return { directory, path, text: await readFile(path, "utf8"), agent };
+  }
+
+  it("an append that a crash interrupted is skipped and reported", async () => {
+    const { path, text, agent: start } = await killed();
+    await writeFile(path, text.slice(0, text.indexOf('"node":"third"')));
     const told: PersistenceEvent[] = [];
-    const agent = durableAgent(steps(fault), storage(machine.start()), { onEvent: (event) => void told.push(event) });
-    expect(await agent.run("in")).toMatchObject({ status: "completed", output: "in" });
+    const agent = start((event) => void told.push(event));
+    const tornTail = { file: path, line: 5, bytes: expect.any(Number) as number };
+    expect(await persistence(agent).agent().validateCheckpoint()).toMatchObject({
+      valid: true,
+      tornTail,
+      integrity: { logComplete: { ok: true, notChecked: expect.stringContaining(path) as string } },
+    });
+    const report = await recoverTask(agent);
+    expect(report).toMatchObject({ result: { status: "completed", output: "in", tornTail } });
+    expect(report.steps[0]?.checks["logComplete"]).toMatchObject({
+      notChecked: expect.stringContaining(path) as string,
+    });
     const torn = told.filter(({ kind }) => kind === "log_torn_tail");
     expect(torn).toMatchObject([
       { agentId: "a", tornTail: { file: path, line: 5, bytes: expect.any(Number) as number } },
     ]);
     expect(await nodesOf(agent)).toEqual(["first", "second", "third", "finish"]);
+    expect(await persistence(agent).agent().validateCheckpoint()).toMatchObject({
+      valid: true,
+      integrity: { logComplete: { ok: true } },
+    });
+  });
+
+  it("a changed byte in the last acknowledged append of a killed process is damage, never an older checkpoint", async () => {
+    const { path, agent: start } = await killed();
+    await damage(path, '"node":"third"');
+    const agent = start();
+    expect(await persistence(agent).agent().validateCheckpoint()).toMatchObject({
+      valid: false,
+      integrity: { checksumMatch: { ok: false } },
+    });
+    await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log", lastCheckpointId: "1-2" });
+    await expect(recoverTask(agent)).rejects.toMatchObject({ code: "corrupt_log" });
+  });
+
+  it("a finished run never runs again because its log was cut", async () => {
+    const directory = await testDirectory();
+    const machine = new TestMachine();
+    let began = 0;
+    const run = async () => {
+      const processIdentity = machine.start();
+      const storage = new LogPersistenceStorageProvider(new FileRecordLog({ directory, processIdentity }));
+      const agent = durableAgent(steps({ strike: async () => void began++ }), storage);
+      await agent.run("in", { runId: "r" }).finally(() => machine.end(processIdentity));
+    };
+    await run();
+    const path = await segmentHolding(directory, '"node":"third"');
+    const whole = await readFile(path);
+    for (let length = 0; length < whole.length; length += 17) {
+      await writeFile(path, whole.subarray(0, length));
+      await run().catch((error: unknown) => expect(error).toMatchObject({ code: "corrupt_log" }));
+      expect([length, began]).toEqual([length, 1]);
+      for (const name of await readdir(dirname(path)))
+        if (join(dirname(path), name) !== path) await rm(join(dirname(path), name));
+      await rm(join(dirname(dirname(path)), "owners"), { recursive: true });
+    }
   });
 });
 

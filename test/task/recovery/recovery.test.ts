@@ -68,6 +68,7 @@ describe.each(storages)("$name: recover", (storage) => {
       "schemaValid",
       "checksumMatch",
       "blobsAccessible",
+      "logComplete",
       "workingDirectoryExists",
       "filesUnchanged",
       "dependenciesAvailable",

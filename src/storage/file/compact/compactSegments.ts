@@ -16,9 +16,9 @@ import { join } from "node:path";
  * Nothing is appended meanwhile. Lines are copied byte for byte, without the positions that `pruned` records name.
  */
 export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken): Promise<Taken> {
-  const loader = new LogLoader(folder, backend.disk, backend.sha256);
+  const loader = new LogLoader(folder, backend);
   const { parts, from } = await loader.load({ needsOlder: () => true });
-  const chain = new EntryChain(new LogReader(folder.agentId, loader, backend.sha256).gapsIn(parts), {
+  const chain = new EntryChain(new LogReader(folder, backend).gapsIn(parts), {
     position: from,
     checksum: "",
   });

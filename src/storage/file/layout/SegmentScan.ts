@@ -28,12 +28,15 @@ export interface LastAppended {
 export class SegmentScan {
   readonly #agentId: string;
   readonly #sha256: Sha256;
+  /** The boot of this machine. Absent: unknown. */
+  readonly #boot: string | undefined;
   /** Entries that were decoded by their place. They may be large, so no later read decodes them again. */
   readonly #looked = new WeakMap<Segment, Map<number, DecodedEntry>>();
 
-  constructor(agentId: string, sha256: Sha256) {
+  constructor(agentId: string, sha256: Sha256, boot?: string) {
     this.#agentId = agentId;
     this.#sha256 = sha256;
+    this.#boot = boot;
   }
 
   /**
@@ -65,6 +68,15 @@ export class SegmentScan {
       if (link) yield { start, end, link };
       else if (!whole || !isEnding(line, this.#sha256)) throw this.corrupt(segment, start, "a line is not readable");
     }
+  }
+
+  /** The end of the last valid entry in a part of a segment. It is verified and not parsed. */
+  lastLink({ bytes }: Segment, range: LineRange): ChainLink | undefined {
+    for (const { start, end, whole } of linesBackwards(bytes, range)) {
+      const link = whole ? verifiedLinkOf(bytes.subarray(start, end), this.#sha256) : undefined;
+      if (link) return link;
+    }
+    return undefined;
   }
 
   /** The last valid entry in a part of a segment. */
@@ -130,12 +142,22 @@ export class SegmentScan {
   }
 
   /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
-  #isTorn({ bytes }: Segment, range: LineRange, from: LineRange): boolean {
-    if (range.end !== bytes.length) return false;
+  #isTorn(segment: Segment, range: LineRange, from: LineRange & { readonly whole: boolean }): boolean {
+    const { bytes } = segment;
+    if (range.end !== bytes.length || this.#wasWhole(segment, from)) return false;
     for (const line of linesIn(bytes, { start: from.start, end: range.end })) {
       if (line.whole && this.#holdsLine(bytes.subarray(line.start, line.end), line.start === from.start)) return false;
     }
     return true;
+  }
+
+  /**
+   * While the machine runs, a write that is cut short leaves its beginning: a line with its line break was written whole.
+   * After a loss of power any of its sectors may be there.
+   */
+  #wasWhole({ bytes, claim }: Segment, { start, end, whole }: LineRange & { readonly whole: boolean }): boolean {
+    if (claim === undefined || claim.bootId !== this.#boot) return false;
+    return whole || this.#isLine(bytes.subarray(start, end - 1));
   }
 
   #holdsLine(bytes: Buffer, damaged: boolean): boolean {

@@ -1,6 +1,7 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import { z } from "zod";
 
 /** The first line of a segment: whose it is. */
 export interface Claim extends Omit<ProcessIdentity, "isRunning"> {
@@ -25,9 +26,33 @@ export interface Open {
 export interface ControlLines {
   readonly claim: Claim;
   readonly open: Open;
-  readonly closed: Readonly<Record<string, never>>;
+  /** Where the log ends. Empty for an owner that opened nothing, and from earlier versions. */
+  readonly closed: Partial<ChainLink>;
   readonly dropped: { readonly position: number };
 }
+
+const count = z.int().nonnegative();
+const generations = z
+  .array(z.tuple([z.int().positive(), count]))
+  .refine((base) => base.every(([generation], at) => generation > (base[at - 1]?.[0] ?? 0)));
+
+/** A process that can write the file can also write a checksum that fits. */
+const contents = {
+  claim: z.object({
+    format: count,
+    agentId: z.string(),
+    generation: z.int().positive(),
+    host: z.string(),
+    bootId: z.string(),
+    pidNamespace: z.string(),
+    processId: count,
+    processStart: z.string(),
+    nonce: z.string(),
+  }),
+  open: z.object({ from: count, base: generations, carried: z.string() }),
+  closed: z.object({ position: count.optional(), checksum: z.string().optional() }),
+  dropped: z.object({ position: count }),
+} as const satisfies Readonly<Record<keyof ControlLines, z.ZodType>>;
 
 const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;
 
@@ -56,7 +81,8 @@ export function decodeControl<Kind extends keyof ControlLines>(
   const tailLength = checksum.length + `,"checksum":""}`.length;
   if (sha256.base64url(line.subarray(0, line.length - tailLength)) !== checksum) return undefined;
   try {
-    return (JSON.parse(text) as { readonly [Key in Kind]: ControlLines[Key] })[kind];
+    const content = (JSON.parse(text) as Readonly<Record<string, unknown>>)[kind];
+    return contents[kind].safeParse(content).data as ControlLines[Kind] | undefined;
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { z } from "zod";
@@ -9,6 +10,8 @@ export interface StoredState {
   readonly generation: number;
   /** True while an append that changes the summary is under way: only the log knows which one holds. */
   readonly changing: boolean;
+  /** Where the log ended when the file was written: that far it was on the device. Absent: an earlier version wrote it. */
+  readonly end?: ChainLink | undefined;
 }
 
 const version = "1.0";
@@ -36,14 +39,15 @@ const stateSchema = z.object({
   version: z.literal(version),
   generation: z.int().positive(),
   changing: z.boolean(),
+  end: z.object({ position: z.int().nonnegative(), checksum: z.string() }).optional(),
 });
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** The content of `state.json`. Other programs read it by these keys. */
-export function encodeState({ summary, generation, changing }: StoredState, sha256: Sha256): string {
+export function encodeState({ summary, generation, changing, end }: StoredState, sha256: Sha256): string {
   const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
-  const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing }).slice(0, -1);
+  const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
@@ -53,11 +57,11 @@ export function decodeState(text: string, sha256: Sha256): StoredState | undefin
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
   const state = stateSchema.safeParse(parse(text)).data;
   if (state === undefined) return undefined;
-  const { generation, changing, ...stored }: { generation: number; changing: boolean; [key: string]: unknown } = state;
+  const { generation, changing, end, ...stored }: Omit<StoredState, "summary"> & { [key: string]: unknown } = state;
   const fields = Object.entries(summaryFields).flatMap(([name, [key]]) =>
     stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );
-  return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing };
+  return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing, ...(end && { end }) };
 }
 
 function parse(text: string): unknown {

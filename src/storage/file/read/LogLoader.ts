@@ -1,20 +1,23 @@
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
+import type { TornTail } from "../../RecordLog.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";
-import { type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
+import { lineNumberAt, type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
-import { decodeControl } from "../layout/controlLine.ts";
+import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
 import { decodeState } from "../layout/stateJson.ts";
 
 /** How often a listing is taken again because owners change the folder while it is read. */
 const maxListings = 16;
 
+/** What reading a log needs. `identity` is of the process that reads. */
+export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
+
 /** What to read: how far back, and of an owner's own segment nothing. */
 export interface LoadOptions {
-  /** Only segments below this generation count. */
-  readonly below?: number;
+  /** For an owner that has just come: only segments below its own count, and the log must hold what was known before. */
+  readonly below?: { readonly generation: number; readonly known: ChainLink | undefined };
   /** Called with each part from the newest to the oldest; older ones are read while it returns true. Default: never. */
   readonly needsOlder?: (part: LogPart) => boolean;
 }
@@ -25,15 +28,13 @@ export interface LoadOptions {
  */
 export class LogLoader {
   readonly #folder: AgentFolder;
-  readonly #disk: Disk;
-  readonly #sha256: Sha256;
+  readonly #reading: Reading;
   readonly #scan: SegmentScan;
 
-  constructor(folder: AgentFolder, disk: Disk, sha256: Sha256) {
+  constructor(folder: AgentFolder, reading: Reading) {
     this.#folder = folder;
-    this.#disk = disk;
-    this.#sha256 = sha256;
-    this.#scan = new SegmentScan(folder.agentId, sha256);
+    this.#reading = reading;
+    this.#scan = new SegmentScan(folder.agentId, reading.sha256, reading.identity.bootId);
   }
 
   async load(options: LoadOptions = {}): Promise<LoadedLog> {
@@ -49,49 +50,59 @@ export class LogLoader {
   /** One segment; `undefined` when it is not there. */
   async segment(generation: number): Promise<Segment | undefined> {
     const path = this.#folder.segment(generation);
-    const bytes = await this.#disk.readFile(path);
-    return bytes && parseSegment(this.#folder.agentId, generation, path, bytes, this.#sha256);
+    const bytes = await this.#reading.disk.readFile(path);
+    return bytes && parseSegment(this.#folder.agentId, generation, path, bytes, this.#reading.sha256);
   }
 
   /** The image, or the generation of a segment that is missing. */
   async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
-    for (const generation of await this.#generations(below)) {
+    // What is known of the end is read before the log, which only grows.
+    const { generations, known } = await this.#listed(below);
+    for (const generation of generations) {
       const segment = await this.segment(generation);
       if (segment === undefined) return generation;
-      if (segment.open !== undefined) return this.#imageOf(segment, voids, needsOlder);
+      if (segment.open !== undefined) return this.#imageOf(segment, voids, known, needsOlder);
       voids.push(segment);
     }
     this.#assertVoid(voids, 0, 0);
-    return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true };
+    const [highest] = voids;
+    const end = { position: 0, checksum: "" };
+    if (highest !== undefined && known !== undefined && known.position > 0) throw this.#tooShort(highest, end, known);
+    return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true, torn: tornClaim(voids) };
   }
 
   /** An owner has looked for what is missing before it made its segment. */
-  async #generations(below: number | undefined): Promise<readonly number[]> {
-    if (below === undefined) return listSegments({ disk: this.#disk, sha256: this.#sha256 }, this.#folder);
-    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
-    return segmentGenerations(names).filter((generation) => generation < below);
+  async #listed(below: LoadOptions["below"]): Promise<ListedSegments> {
+    if (below === undefined) return listSegments(this.#reading, this.#folder);
+    const names = (await this.#reading.disk.readdir(this.#folder.checkpoints)) ?? [];
+    const generations = segmentGenerations(names).filter((generation) => generation < below.generation);
+    return { generations, known: below.known };
   }
 
   async #imageOf(
     newest: Segment,
     voids: readonly Segment[],
+    known: ChainLink | undefined,
     needsOlder: (part: LogPart) => boolean,
   ): Promise<LoadedLog | number> {
     const { from, base } = newest.open ?? { from: 0, base: [] };
     const parts = partsOf(newest);
-    if (voids.length > 0) this.#assertVoid(voids, newest.generation, this.#endOf(parts) ?? from);
-    const dropped = this.#droppedAt(newest);
-    if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true };
+    const torn = tornClaim(voids);
+    const dropped = this.#ending(newest, "dropped")?.position;
+    const end = dropped === undefined ? this.#endOf(parts, from) : { position: dropped, checksum: "" };
+    if (voids.length > 0) this.#assertVoid(voids, newest.generation, end.position);
+    this.#assertWhole(newest, end, known);
+    if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true, torn };
     let needed = [...parts].reverse().every(needsOlder);
     for (const [generation, length] of needed ? [...base].reverse() : []) {
       const older = await this.#listedParts(generation, length);
       if (older === undefined) return generation;
       parts.unshift(...older);
       needed = older.reverse().every(needsOlder);
-      if (!needed) return { from, newest, dropped, parts, complete: generation === base[0]?.[0] };
+      if (!needed) return { from, newest, dropped, parts, complete: generation === base[0]?.[0], torn };
     }
-    return { from, newest, dropped, parts, complete: needed || base.length === 0 };
+    return { from, newest, dropped, parts, complete: needed || base.length === 0, torn };
   }
 
   /** The parts of a segment that a newer one lists; `undefined` when the segment is gone. */
@@ -102,15 +113,38 @@ export class LogLoader {
     return segment && partsOf(segment, length);
   }
 
-  #endOf(parts: readonly LogPart[]): number | undefined {
-    const last = [...parts].reverse().map((part) => this.#scan.lastEntry(part.segment, part));
-    return last.find((found) => found !== undefined)?.entry.position;
+  /** The newest segment has the last line of the log: its owner copied it. */
+  #endOf(parts: readonly LogPart[], from: number): ChainLink {
+    const last = [...parts].reverse().map((part) => this.#scan.lastLink(part.segment, part));
+    return last.find((found) => found !== undefined) ?? { position: from, checksum: "" };
   }
 
-  /** Nothing follows the line that says so: only the next owner's segment. */
-  #droppedAt({ bytes, appended }: Segment): number | undefined {
+  /** The line that ends a segment, if it is one of this kind. Only the next owner's segment follows it. */
+  #ending<Kind extends "closed" | "dropped">({ bytes, appended }: Segment, kind: Kind): ControlLines[Kind] | undefined {
     const [line] = linesBackwards(bytes, appended);
-    return line && decodeControl("dropped", bytes.subarray(line.start, line.end), this.#sha256)?.position;
+    if (line?.whole !== true) return undefined;
+    return decodeControl(kind, bytes.subarray(line.start, line.end), this.#reading.sha256);
+  }
+
+  /**
+   * A log whose end is gone reads like one that ended there. Its last owner says where it ended when it closed it, and
+   * `state.json` how far it reached when its status changed last.
+   */
+  #assertWhole(newest: Segment, end: ChainLink, known: ChainLink | undefined): void {
+    const { position, checksum = "" } = this.#ending(newest, "closed") ?? {};
+    if (position !== undefined && !isSameLink(end, { position, checksum }))
+      throw this.#tooShort(newest, end, { position, checksum });
+    if (known === undefined || known.position < end.position) return;
+    // After a deletion the checksums begin anew.
+    if (known.position > end.position || (end.checksum !== "" && !isSameLink(end, known)))
+      throw this.#tooShort(newest, end, known);
+  }
+
+  #tooShort(segment: Segment, end: ChainLink, known: ChainLink): CorruptLogError {
+    const found = `the log ends at position ${end.position}, and position ${known.position} was stored with another checksum`;
+    const missing = `the log ends at position ${end.position}, and it was stored up to position ${known.position}`;
+    const at = segment.bytes.length;
+    return this.#scan.corrupt(segment, at, known.position === end.position ? found : missing, end.position);
   }
 
   /**
@@ -153,6 +187,8 @@ export interface LoadedLog {
   readonly parts: readonly LogPart[];
   /** False when parts before the first one were not asked for. */
   readonly complete: boolean;
+  /** The first line of a segment that is cut off: its owner died where files cannot be linked, or the file is damaged. */
+  readonly torn: TornTail | undefined;
 }
 
 /** The lines of a segment up to `length` bytes: those carried over, then those appended. */
@@ -162,8 +198,31 @@ export function partsOf(segment: Segment, length = segment.bytes.length): LogPar
   return ranges.filter(({ start, end }) => end > start).map((range) => ({ ...range, segment }));
 }
 
+function isSameLink(one: ChainLink, other: ChainLink): boolean {
+  return one.position === other.position && one.checksum === other.checksum;
+}
+
+function tornClaim(voids: readonly Segment[]): TornTail | undefined {
+  const torn = voids.find(({ claim }) => claim === undefined);
+  return torn && { file: torn.path, line: 1, bytes: torn.bytes.length };
+}
+
+/** What a crash left after the last append of a log; `undefined`: nothing. */
+export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefined): TornTail | undefined {
+  if (newest === undefined || cut === undefined) return torn;
+  return { file: newest.path, line: lineNumberAt(newest.bytes, cut.start), bytes: cut.end - cut.start };
+}
+
+/** The segments of an agent by their names, and what other files say about them. */
+export interface ListedSegments {
+  /** Highest first; none for an agent never seen. */
+  readonly generations: readonly number[];
+  /** How far the log reached when its status changed last. */
+  readonly known: ChainLink | undefined;
+}
+
 /**
- * The generations of an agent's segments, highest first; none for an agent never seen. What was removed from their end is
+ * The segments of an agent. What was removed from their end is
  * found, since the agent would silently be younger, or new: every other file of an agent is put there after the segment of
  * its generation has its name on the device, and a segment is removed only when a higher one has.
  *
@@ -172,30 +231,42 @@ export function partsOf(segment: Segment, length = segment.bytes.length): LogPar
 export async function listSegments(
   backend: Pick<FileBackend, "disk" | "sha256">,
   folder: AgentFolder,
-): Promise<readonly number[]> {
+): Promise<ListedSegments> {
   const { disk } = backend;
   await assertNoLinks(disk, [folder.path, folder.checkpoints]);
   const list = async () => segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
   const listed = await list();
-  const known = await knownGeneration(backend, folder, listed.length === 0);
-  if (known <= (listed[0] ?? 0)) return listed;
+  const state = await readState(backend, folder);
+  const highest = await knownGeneration(backend, folder, state?.generation, listed.length === 0);
+  const known = state?.end;
+  if (highest <= (listed[0] ?? 0)) return { generations: listed, known };
   // An owner may have come meanwhile.
   const again = await list();
-  if (known <= (again[0] ?? 0)) return again;
+  if (highest <= (again[0] ?? 0)) return { generations: again, known };
   const found = `it is missing, and no newer segment is there, while other files of the agent speak of it`;
-  throw new CorruptLogError(folder.agentId, { file: folder.segment(known) }, found);
+  throw new CorruptLogError(folder.agentId, { file: folder.segment(highest) }, found);
 }
 
 /** The highest generation that other files speak of; 0 when there are none. */
 async function knownGeneration(
-  { disk, sha256 }: Pick<FileBackend, "disk" | "sha256">,
+  { disk }: Pick<FileBackend, "disk">,
   folder: AgentFolder,
+  stated: number | undefined,
   withBlobs: boolean,
 ): Promise<number> {
-  const bytes = await disk.readFile(folder.state);
-  const stated = bytes === undefined ? 0 : (decodeState(bytes.toString(), sha256)?.generation ?? 1);
   const owners = (await disk.readdir(folder.owners)) ?? [];
   const blobs = withBlobs ? ((await disk.readdir(folder.blobs)) ?? []) : [];
   const named = owners.map((name) => Number.parseInt(name, 10)).filter((generation) => generation > 0);
-  return Math.max(stated, ...named, blobs.length > 0 ? 1 : 0);
+  return Math.max(stated ?? 0, ...named, blobs.length > 0 ? 1 : 0);
+}
+
+/** What `state.json` says of the log. A damaged one only says that there was an agent. */
+async function readState(
+  { disk, sha256 }: Pick<FileBackend, "disk" | "sha256">,
+  folder: AgentFolder,
+): Promise<{ readonly generation: number; readonly end?: ChainLink | undefined } | undefined> {
+  const bytes = await disk.readFile(folder.state);
+  if (bytes === undefined) return undefined;
+  const state = decodeState(bytes.toString(), sha256);
+  return state?.summary.agentId === folder.agentId ? state : { generation: 1 };
 }

@@ -1,14 +1,14 @@
 import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
-import type { FileBackend } from "../owner/FileBackend.ts";
+import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
 import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
-import { type LoadedLog, LogLoader, type LogPart } from "./LogLoader.ts";
+import { isEnding } from "../layout/controlLine.ts";
+import { type LoadedLog, LogLoader, type LogPart, type Reading, tornTailOf } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
 const summaryText = Buffer.from('"summary":{');
@@ -18,11 +18,13 @@ export class LogReader {
   readonly #agentId: string;
   readonly #loader: LogLoader;
   readonly #scan: SegmentScan;
+  readonly #reading: Reading;
 
-  constructor(agentId: string, loader: LogLoader, sha256: Sha256) {
-    this.#agentId = agentId;
-    this.#loader = loader;
-    this.#scan = new SegmentScan(agentId, sha256);
+  constructor(folder: AgentFolder, reading: Reading) {
+    this.#agentId = folder.agentId;
+    this.#loader = new LogLoader(folder, reading);
+    this.#scan = new SegmentScan(folder.agentId, reading.sha256, reading.identity.bootId);
+    this.#reading = reading;
   }
 
   /** Entries, oldest first, each verified and linked to the one before. */
@@ -56,6 +58,17 @@ export class LogReader {
     if (found === undefined) return undefined;
     const { position } = found.entry;
     return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+  }
+
+  /** How the log ends. An agent without a log has nothing that could be missing. */
+  async end(): Promise<LogEnd> {
+    const image = await this.#loader.load();
+    const { newest, torn } = image;
+    if (newest === undefined) return withoutUndefined({ closed: torn === undefined, tornTail: torn });
+    const [line] = linesBackwards(newest.bytes, newest.appended);
+    const isLast = line?.whole === true && isEnding(newest.bytes.subarray(line.start, line.end), this.#reading.sha256);
+    const cut = isLast ? undefined : this.#scan.lastAppended(newest).torn;
+    return withoutUndefined({ closed: isLast && torn === undefined, tornTail: tornTailOf(image, cut) });
   }
 
   /** How many bytes are there of entries that `pruned` records name. */
@@ -125,8 +138,8 @@ function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): Lo
 }
 
 /** A reader of one agent's log. */
-export function openReader({ disk, sha256 }: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder): LogReader {
-  return new LogReader(folder.agentId, new LogLoader(folder, disk, sha256), sha256);
+export function openReader(reading: Reading, folder: AgentFolder): LogReader {
+  return new LogReader(folder, reading);
 }
 
 const snapshotLine = Buffer.from(`\n${snapshotMark}`);

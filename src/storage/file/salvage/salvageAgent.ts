@@ -48,7 +48,7 @@ interface FoundLine extends FoundEntry {
 /** Copies what is intact of a log, byte for byte, into another folder. What is damaged is only read. */
 export async function salvageAgent(source: SalvageSide, target: SalvageSide): Promise<SalvageReport> {
   const { agentId } = source.folder;
-  if ((await listSegments(target.backend, target.folder)).length > 0)
+  if ((await listSegments(target.backend, target.folder)).generations.length > 0)
     throw new AlreadyExistsError("agent_exists", agentId);
   const { lines, highest } = await findLines(source);
   const { from, appends, unreachable } = intactChain(lines);
@@ -134,7 +134,9 @@ async function writeSegment(
 ): Promise<void> {
   const claim = newClaim(backend, folder.agentId, generation, randomId());
   const lines = appends.flatMap(({ bytes, start, end }) => [bytes.subarray(start, end), Buffer.from("\n")]);
-  const closed = Buffer.from(encodeControl("closed", {}, backend.sha256));
+  const { position, checksum } = appends.at(-1)?.entry ?? {};
+  const end = withoutUndefined({ position, checksum });
+  const closed = Buffer.from(encodeControl("closed", end, backend.sha256));
   const content = Buffer.concat([wholeSegment(claim, lines, from, backend.sha256), closed]);
   const segment = await publishSegment(backend, folder, claim, content);
   if (segment === undefined) throw new AlreadyExistsError("agent_exists", folder.agentId);

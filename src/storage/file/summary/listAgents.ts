@@ -1,3 +1,4 @@
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
@@ -55,7 +56,10 @@ async function summaryOf(backend: FileBackend, name: string): Promise<AgentSumma
 }
 
 /** `undefined` when it is missing or damaged, or belongs to another agent. */
-async function readState({ disk, tasks, sha256 }: FileBackend, name: string): Promise<StoredState | undefined> {
+async function readState(
+  { disk, tasks, sha256 }: Pick<FileBackend, "disk" | "tasks" | "sha256">,
+  name: string,
+): Promise<StoredState | undefined> {
   const bytes = await disk.readFile(join(tasks, name, "state.json"));
   const state = bytes && decodeState(bytes.toString(), sha256);
   return state && agentFolderName(state.summary.agentId, sha256) === name ? state : undefined;
@@ -90,21 +94,30 @@ async function holdsFiles({ disk }: FileBackend, path: string): Promise<boolean>
  */
 export class StateFile {
   readonly #folder: AgentFolder;
-  readonly #backend: Pick<FileBackend, "disk" | "sha256">;
+  readonly #backend: Pick<FileBackend, "disk" | "tasks" | "sha256">;
+  /** Where the log ended, as the file that was written last says. */
+  #end: ChainLink | undefined;
 
-  constructor(backend: Pick<FileBackend, "disk" | "sha256">, folder: AgentFolder) {
+  constructor(backend: Pick<FileBackend, "disk" | "tasks" | "sha256">, folder: AgentFolder) {
     this.#backend = backend;
     this.#folder = folder;
   }
 
   /** Durable when it resolves. */
-  async markChanging(summary: AgentSummary, generation: number): Promise<void> {
-    await this.#write({ summary, generation, changing: true }, true);
+  async markChanging(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
+    await this.#write({ summary, generation, changing: true, end }, true);
   }
 
   /** Not synced: if it is lost, the one that says `changing` is still there, or a damaged one. */
-  async settle(summary: AgentSummary, generation: number): Promise<void> {
-    await this.#write({ summary, generation, changing: false }, false);
+  async settle(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
+    await this.#write({ summary, generation, changing: false, end }, false);
+  }
+
+  /** Says how far the log reaches, if more was appended since the status changed. Not synced. */
+  async noteEnd(end: ChainLink): Promise<void> {
+    if (this.#end?.position === end.position) return;
+    const state = await readState(this.#backend, basename(this.#folder.path));
+    if (state !== undefined && state.end?.position !== end.position) await this.#write({ ...state, end }, false);
   }
 
   /** Removed on the device when it resolves. */
@@ -117,13 +130,19 @@ export class StateFile {
     const { disk, sha256 } = this.#backend;
     const bytes = Buffer.from(encodeState(state, sha256));
     await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
+    this.#end = state.end;
   }
 }
 
 /** Writes `state.json` anew from the log when it is missing, damaged or was left while it changed. */
-export async function repairState(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+export async function repairState(
+  backend: FileBackend,
+  folder: AgentFolder,
+  generation: number,
+  end: ChainLink,
+): Promise<void> {
   const state = await readState(backend, basename(folder.path));
   if (state !== undefined && !state.changing) return;
   const summary = await openReader(backend, folder).lastSummary();
-  if (summary !== undefined) await new StateFile(backend, folder).settle(summary, generation);
+  if (summary !== undefined) await new StateFile(backend, folder).settle(summary, generation, end);
 }

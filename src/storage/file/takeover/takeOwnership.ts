@@ -6,11 +6,17 @@ import type { LogOwner, TornTail } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import { type OwnedSegment, publishSegment } from "../owner/OwnedSegment.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, removeLeftovers } from "../layout/AgentFolder.ts";
-import { lineNumberAt } from "../layout/Segment.ts";
-import { type LastAppended, SegmentScan } from "../layout/SegmentScan.ts";
+import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type Claim, encodeControl, openingBytes } from "../layout/controlLine.ts";
 import { releaseGeneration } from "../owner/OwnerLiveness.ts";
-import { listSegments, type LoadedLog, LogLoader, partsOf } from "../read/LogLoader.ts";
+import {
+  type ListedSegments,
+  listSegments,
+  type LoadedLog,
+  LogLoader,
+  partsOf,
+  tornTailOf,
+} from "../read/LogLoader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 
 /** How often the highest segment is judged again because another owner came first. */
@@ -27,22 +33,23 @@ export interface Taken {
 
 /** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
-  let highest = await highestGeneration(backend, folder);
+  let listed = await listSegments(backend, folder);
   const missing = await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
   // Copies of a folder often leave empty ones out, and cleaners remove them.
-  if (highest === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
+  if (listed.generations.length === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    await assertFree(backend, folder, highest);
-    const taken = await tryNext(backend, folder, owner, highest + 1);
+    await assertFree(backend, folder, highestOf(listed));
+    const taken = await tryNext(backend, folder, owner, listed);
     if (taken !== undefined) return taken;
-    highest = await highestGeneration(backend, folder);
+    listed = await listSegments(backend, folder);
   }
+  const highest = highestOf(listed);
   await assertFree(backend, folder, highest);
   throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
 }
 
-async function highestGeneration(backend: FileBackend, folder: AgentFolder): Promise<number> {
-  return (await listSegments(backend, folder))[0] ?? 0;
+function highestOf({ generations: [highest = 0] }: ListedSegments): number {
+  return highest;
 }
 
 async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
@@ -56,8 +63,9 @@ async function tryNext(
   backend: FileBackend,
   folder: AgentFolder,
   owner: LogOwner,
-  generation: number,
+  listed: ListedSegments,
 ): Promise<Taken | undefined> {
+  const generation = highestOf(listed) + 1;
   const claim = newClaim(backend, folder.agentId, generation, owner.nonce);
   const segment = await publishSegment(
     backend,
@@ -67,7 +75,7 @@ async function tryNext(
   );
   if (segment === undefined) return undefined;
   try {
-    const opened = await openSegment(backend, folder, segment);
+    const opened = await openSegment(backend, folder, segment, listed.known);
     backend.judge.forget(folder.agentId);
     return { segment, claim, ...opened };
   } catch (error) {
@@ -82,10 +90,11 @@ async function openSegment(
   backend: FileBackend,
   folder: AgentFolder,
   segment: OwnedSegment,
+  known: ListedSegments["known"],
 ): Promise<Pick<Taken, "end" | "tornTail">> {
-  const loader = new LogLoader(folder, backend.disk, backend.sha256);
-  const image = await loader.load({ below: segment.generation });
-  const scan = new SegmentScan(folder.agentId, backend.sha256);
+  const loader = new LogLoader(folder, backend);
+  const image = await loader.load({ below: { generation: segment.generation, known } });
+  const scan = new SegmentScan(folder.agentId, backend.sha256, backend.identity.bootId);
   const appended = image.newest && scan.lastAppended(image.newest);
   const taken = await carrySegments(loader, copyTail(image, appended?.entry));
   const { from, base, carry } = taken;
@@ -93,18 +102,14 @@ async function openSegment(
   await segment.removeOthers(new Set(base.map(([generation]) => generation)));
   await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
   const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
-  const tornTail = tornTailOf(image, appended);
+  const tornTail = tornTailOf(image, appended?.torn);
   return { end: endOf(image, last), ...(tornTail && { tornTail }) };
 }
 
-function tornTailOf({ newest }: LoadedLog, appended: LastAppended | undefined): TornTail | undefined {
-  const { torn } = appended ?? {};
-  if (newest === undefined || torn === undefined) return undefined;
-  return { file: newest.path, line: lineNumberAt(newest.bytes, torn.start), bytes: torn.end - torn.start };
-}
-
 function endOf({ from, dropped }: LoadedLog, last: { readonly entry: ChainLink } | undefined): ChainLink {
-  return last === undefined || dropped !== undefined ? { position: from, checksum: "" } : last.entry;
+  if (last === undefined || dropped !== undefined) return { position: from, checksum: "" };
+  const { position, checksum } = last.entry;
+  return { position, checksum };
 }
 
 async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<CopiedTail> {
