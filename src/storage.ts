@@ -13,6 +13,7 @@ export type {
   AgentSummary,
   LogAppend,
   LogCapabilities,
+  LogEnd,
   LogOwner,
   OwnedLog,
   OwnerState,

@@ -47,7 +47,8 @@ function copyObject(value: object, ancestors: Set<object>): unknown {
   const keys = Object.keys(value).length;
   if (prototype === Array.prototype) {
     const items = value as readonly unknown[];
-    return keys > items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
+    // Holes cannot be stored, and there may be billions of them.
+    return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
   }
   if (keys > 0) return value;
   if (prototype === Date.prototype) return new Date(value as Date);

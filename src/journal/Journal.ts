@@ -91,7 +91,8 @@ export class Journal implements AsyncDisposable {
     this.structures = new Set(index.structures);
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
-    this.nextLane = index.nextLane;
+    // After a deletion positions continue to count: lanes continue too, so that no id of a call comes a second time.
+    this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.nextNumber = index.nextNumber;
     this.appendedBytes = index.entries * envelopeBytes;
     for (const records of index.laneRecords.values())

@@ -7,34 +7,67 @@ let known: ProcessIdentity | undefined;
 
 /** The identity of this process, read once. */
 export function nodeProcessIdentity(): ProcessIdentity {
-  known ??= readIdentity();
+  known ??= process.platform === "linux" ? linuxIdentity() : otherIdentity();
   return known;
 }
 
-function readIdentity(): ProcessIdentity {
-  const host = hostname();
+/**
+ * Certain only where `/proc` shows the processes of this namespace by the numbers that they have here. It may be that of
+ * another one, or not be there: then no process is ever known to have ended.
+ */
+function linuxIdentity(): ProcessIdentity {
   const bootId = attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   const pidNamespace = attempt(() => readlinkSync("/proc/self/ns/pid"));
-  const onLinux = bootId !== undefined && pidNamespace !== undefined;
+  if (bootId === undefined || pidNamespace === undefined || !showsThisProcess())
+    return { ...otherIdentity(), isRunning: () => true, pidNamespace: pidNamespace ?? "" };
   return {
-    host,
-    // Elsewhere the minute of the start identifies the boot; where that is wrong, the lease decides.
-    bootId: onLinux ? bootId : `${host} ${Math.round((Date.now() / 1000 - uptime()) / 60)}`,
-    pidNamespace: pidNamespace ?? "",
+    host: hostname(),
+    bootId,
+    pidNamespace,
+    // Older systems have no such namespaces.
+    timeNamespace: attempt(() => readlinkSync("/proc/self/ns/time")),
     processId: process.pid,
-    processStart: startOf(process.pid) ?? "",
+    processStart: statOf(process.pid)?.start ?? "",
     isRunning: (processId, processStart) => {
-      const start = startOf(processId);
-      return start === undefined && onLinux ? false : isAlive(processId) && (start ?? "") === processStart;
+      if (processStart === "") return true;
+      const found = statOf(processId);
+      // Processes of other users may be hidden.
+      if (found === undefined) return isAlive(processId);
+      return !found.ended && found.start === processStart;
     },
+    sinceBootMs,
   };
 }
 
+/** The minute of the start identifies the boot; where that is wrong, the lease decides. */
+function otherIdentity(): ProcessIdentity {
+  const host = hostname();
+  return {
+    host,
+    bootId: `${host} ${Math.round((Date.now() / 1000 - uptime()) / 60)}`,
+    pidNamespace: "",
+    processId: process.pid,
+    processStart: "",
+    isRunning: (processId, processStart) => processStart !== "" || isAlive(processId),
+  };
+}
+
+/** The numbers of this process, from the namespace of `/proc` to its own: one, if they are the same namespace. */
+function showsThisProcess(): boolean {
+  const status = attempt(() => readFileSync("/proc/self/status", "utf8")) ?? "";
+  const numbers = /^NSpid:(.*)$/m.exec(status)?.[1] ?? /^Pid:(.*)$/m.exec(status)?.[1];
+  return numbers?.trim() === String(process.pid);
+}
+
 /** Field 22 of `/proc/<pid>/stat`; the name before it may hold spaces and brackets. A zombie has ended. */
-function startOf(processId: number): string | undefined {
+function statOf(processId: number): { readonly start: string; readonly ended: boolean } | undefined {
   const text = attempt(() => readFileSync(`/proc/${processId}/stat`, "utf8"));
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
-  return fields?.[0] === "Z" ? undefined : fields?.[19];
+  return fields && { start: fields[19] ?? "", ended: fields[0] === "Z" || fields[0] === "X" };
+}
+
+function sinceBootMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 function isAlive(processId: number): boolean {

@@ -1,4 +1,5 @@
 import type { StorageFailure } from "../errors/storage/StorageError.ts";
+import { constants } from "node:os";
 
 const failures: Readonly<Record<string, StorageFailure>> = {
   ENOSPC: "full",
@@ -18,10 +19,17 @@ const failures: Readonly<Record<string, StorageFailure>> = {
   ENOTCONN: "unavailable",
 };
 
+/** Node names only errors that its own library knows: `EDQUOT` and `ESTALE`, for two, have a number alone. */
+const codes: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.errno).map(([code, number]) => [-number, code]),
+);
+
 /** The system's code of an error, such as `ENOENT`; empty for an error without one. */
 export function systemCode(error: unknown): string {
-  const code: unknown = typeof error === "object" && error !== null ? (error as { code?: unknown }).code : undefined;
-  return typeof code === "string" ? code : "";
+  if (typeof error !== "object" || error === null) return "";
+  const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
+  if (typeof code !== "string") return "";
+  return (code.startsWith("Unknown system error") ? codes.get(Number(errno)) : undefined) ?? code;
 }
 
 /** What a caller can do about an error of the system. */

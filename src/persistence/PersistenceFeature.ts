@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
-import type { AgentSummary } from "../storage/RecordLog.ts";
+import type { AgentSummary, RecordLog } from "../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -11,6 +11,7 @@ import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup
 import { DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "./environment/RecoveryParticipant.ts";
 import type { EventBody } from "./events/PersistenceEvent.ts";
+import { makingRoom } from "./retention/makingRoom.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
@@ -109,12 +110,8 @@ export class PersistenceFeature {
    */
   async deleteAgent(agentId: string): Promise<void> {
     assertPrunable(this.#setup.log, "deleteAgent()");
-    const owned = await this.#setup.log.open(agentId, processOwner());
-    try {
-      await owned.drop();
-    } finally {
-      await owned.release();
-    }
+    const { log } = this.#setup;
+    await makingRoom(log, () => drop(log, agentId));
   }
 
   /**
@@ -157,4 +154,13 @@ function unreadableRun(agentId: string, error: unknown): UnfinishedRun {
 function unreadableOf({ agentId, data }: AgentSummary): UnfinishedRun {
   const { code, message } = data as { readonly code?: unknown; readonly message?: unknown };
   return { agentId, status: unreadable, code: String(code), reason: String(message) };
+}
+
+async function drop(log: RecordLog, agentId: string): Promise<void> {
+  const owned = await log.open(agentId, processOwner());
+  try {
+    await owned.drop();
+  } finally {
+    await owned.release();
+  }
 }

@@ -111,7 +111,23 @@ async function readEntries(...args: ReadArguments): Promise<ReadEntries> {
   try {
     return await indexEntries(...args);
   } catch (error) {
-    throw await withLastCheckpoint(error, log, agentId);
+    throw await withLastCheckpoint(asDamage(error), log, agentId);
+  }
+}
+
+/** Records with right checksums may still not fit together: whoever can write them can compute those. */
+function asDamage(error: unknown): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new UnreadableValueError("the records of the log do not fit together", { cause: error });
+}
+
+/** @throws UnreadableValueError for records that no version of this library writes in this order. */
+export function assertSoundLog(entries: readonly Entry[]): void {
+  let nextVersion = 1;
+  for (const entry of liveEntries(entries)) {
+    assertSound(entry, nextVersion);
+    for (const record of entry.records as readonly AgentRecord[])
+      if (record.kind === "checkpoint") nextVersion = Math.max(nextVersion, record.version + 1);
   }
 }
 

@@ -130,6 +130,11 @@ export interface RecordLog {
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
   /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */
   requestStop(agentId: string, reason: string): Promise<void>;
+  /**
+   * Gives up a small reserve of space, for a caller that is about to delete something on a full device. False: there is
+   * none. Absent: the storage keeps none.
+   */
+  makeRoom?(): Promise<boolean>;
   /** Releases everything held. Further calls reject with `StorageClosedError`. */
   close(): Promise<void>;
 }

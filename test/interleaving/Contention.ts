@@ -100,6 +100,7 @@ export class Contention {
       this.#believedDead === "the first owner" && processId !== numberOf("first");
     return new FileRecordLog({
       directory: this.#directory,
+      reserveBytes: 0,
       fileSystem,
       clock: new HastyClock(),
       processIdentity: {

@@ -7,6 +7,8 @@ export interface ProcessOptions {
   readonly processIdentity: ProcessIdentity;
   readonly fileSystem: FileSystem;
   readonly directory: string;
+  /** None: it would only add states that matter to nobody. */
+  readonly reserveBytes: 0;
 }
 
 /** A process of a simulated machine. */
@@ -37,7 +39,13 @@ export class Machine {
       isRunning: (id) => this.#running.has(id),
     };
     const end = () => void this.#running.delete(processId);
-    const options = { clock: new HastyClock(), processIdentity, fileSystem, directory: "/store" };
+    const options: ProcessOptions = {
+      clock: new HastyClock(),
+      processIdentity,
+      fileSystem,
+      directory: "/store",
+      reserveBytes: 0,
+    };
     return { ...options, options, end };
   }
 

@@ -12,12 +12,15 @@ export interface ChainLink {
  * found although its own checksum is right. Only gaps that a `pruned` record names are passed over.
  */
 export class EntryChain {
-  readonly #gaps: readonly PrunedGap[];
+  readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
+  /** What the gaps cover, in ascending order and apart from each other. */
+  readonly #pruned: readonly (readonly [first: number, last: number])[];
   #end: ChainLink | undefined;
 
   /** @param start what comes before the first append; absent when reading begins in the middle, where nothing is known. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
-    this.#gaps = gaps;
+    this.#gaps = byFirst(gaps);
+    this.#pruned = merged(gaps);
     this.#end = start;
   }
 
@@ -34,7 +37,13 @@ export class EntryChain {
 
   /** True for a position that a `pruned` record names, whether or not its bytes are gone. */
   isPruned(position: number): boolean {
-    return this.#gaps.some((gap) => gap.first <= position && position <= gap.last);
+    let [low, high] = [0, this.#pruned.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#pruned[middle]?.[0] ?? 0) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return position <= (this.#pruned[low - 1]?.[1] ?? 0);
   }
 
   /** Walks over pruned gaps that begin right after `from`, as far as `position` at most. */
@@ -48,8 +57,28 @@ export class EntryChain {
 
   #gapAfter(at: ChainLink, position: number): PrunedGap | undefined {
     if (at.position + 1 === position) return undefined;
-    const fits = (gap: PrunedGap) =>
-      gap.first === at.position + 1 && gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
-    return this.#gaps.filter(fits).sort((a, b) => b.last - a.last)[0];
+    const fits = (gap: PrunedGap) => gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
+    const found = this.#gaps.get(at.position + 1)?.filter(fits) ?? [];
+    return found.reduce<PrunedGap | undefined>((a, b) => (a && a.last >= b.last ? a : b), undefined);
   }
+}
+
+function byFirst(gaps: readonly PrunedGap[]): ReadonlyMap<number, readonly PrunedGap[]> {
+  const found = new Map<number, PrunedGap[]>();
+  for (const gap of gaps) {
+    const others = found.get(gap.first);
+    if (others) others.push(gap);
+    else found.set(gap.first, [gap]);
+  }
+  return found;
+}
+
+function merged(gaps: readonly PrunedGap[]): readonly (readonly [first: number, last: number])[] {
+  const ranges: [first: number, last: number][] = [];
+  for (const { first, last } of [...gaps].sort((a, b) => a.first - b.first)) {
+    const before = ranges.at(-1);
+    if (before !== undefined && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else if (first <= last) ranges.push([first, last]);
+  }
+  return ranges;
 }

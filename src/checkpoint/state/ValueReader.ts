@@ -1,4 +1,4 @@
-import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
@@ -20,6 +20,8 @@ export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;
   readonly #read = new Map<StoredValue, unknown>();
+  /** What is being read: a value that refers to one of these contains itself. */
+  readonly #open = new Set<StoredValue>();
   #numbers: Map<number, StoredValue> | undefined;
 
   constructor(state: AgentState, blobs: BlobTexts) {
@@ -30,8 +32,22 @@ export class ValueReader {
   /** @throws UnreadableValueError */
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
-    if (!this.#read.has(slot)) this.#read.set(slot, freezeInPlace(this.#decode(slot)));
+    if (!this.#read.has(slot)) this.#read.set(slot, this.#readOnce(slot));
     return this.#read.get(slot);
+  }
+
+  #readOnce(slot: object): unknown {
+    if (this.#open.has(slot)) throw new UnreadableValueError("it refers to itself");
+    this.#open.add(slot);
+    try {
+      return freezeInPlace(this.#decode(slot));
+    } catch (error) {
+      if (AgentPersistenceError.isInstance(error)) throw error;
+      // Without the cause: what cannot be parsed is quoted in it.
+      throw new UnreadableValueError("its stored form is none that was ever written");
+    } finally {
+      this.#open.delete(slot);
+    }
   }
 
   message(slot: StoredValue): Message {

@@ -11,10 +11,16 @@ import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { countParts, frozenCopyInTurns } from "../../internal/frozenCopyInTurns.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { discardReplay } from "./discardReplay.ts";
 import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+
+/** The most fields and nested values that an output may have: to encode so many takes a moment in one piece. */
+const maximumParts = 250_000;
+/** Outputs with more are copied in turns. */
+const partsAtOnce = 10_000;
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
@@ -99,7 +105,8 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   const { facts, event, next } = performance;
   recorder.inFlight.set(facts.call, facts);
   try {
-    return recordOutcome(recorder, facts, event, await next(event));
+    const output = await next(event);
+    return recordOutcome(recorder, facts, event, isLarge(output) ? await copiedInTurns(output) : output);
   } catch (error) {
     recordError(recorder, performance, error);
     throw error;
@@ -121,6 +128,23 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
     recordEnd(recorder, facts, { unstarted: true });
 }
 
+function isLarge(output: unknown): boolean {
+  try {
+    return countParts(output, partsAtOnce) > partsAtOnce;
+  } catch {
+    return false;
+  }
+}
+
+/** What cannot be copied is refused when it is recorded. */
+async function copiedInTurns(output: unknown): Promise<unknown> {
+  try {
+    return countParts(output, maximumParts) > maximumParts ? output : await frozenCopyInTurns(output);
+  } catch {
+    return output;
+  }
+}
+
 /** @returns the output as the node and every replay get it. */
 function recordOutcome(
   recorder: RunRecorder,
@@ -131,6 +155,8 @@ function recordOutcome(
   const { writer } = recorder.journal;
   const subject = `the output of tool "${tool.name}"`;
   try {
+    if (countParts(given, maximumParts) > maximumParts)
+      throw new NotSerializableError(subject, "", `has more than ${maximumParts} fields and nested values`);
     const output = frozenCopy(given);
     const slot = writer.value(output, subject);
     recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });

@@ -61,7 +61,7 @@ function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoi
   return `${nodeId}, iteration ${iteration}${percent}${summary}`;
 }
 
-/** Ids and summaries may come from a model. */
+/** Ids and summaries may come from a model. Besides control characters, some marks turn the order of what follows. */
 function printable(line: string): string {
-  return line.replaceAll(/\p{Cc}/gu, " ");
+  return line.replaceAll(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, " ");
 }

@@ -12,6 +12,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../environment/compareEnvironment.ts";
 import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
+import { logComplete } from "./logComplete.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
@@ -51,26 +52,11 @@ interface Found {
 }
 
 function withEnd({ structural, integrity }: Found, end: StoredCheckpoint["end"]): Stored {
-  const logComplete = typeof end === "string" ? ({ ok: true, notChecked: end } as const) : judgeEnd(end);
   return withoutUndefined({
     structural,
-    integrity: { ...integrity, logComplete },
+    integrity: { ...integrity, logComplete: logComplete(end) },
     tornTail: typeof end === "string" ? undefined : end?.tornTail,
   });
-}
-
-function judgeEnd(end: LogEnd | undefined): ValidationCheck {
-  if (end === undefined) return { ok: true, notChecked: "this storage cannot tell" };
-  const { closed, tornTail } = end;
-  if (closed) return good;
-  if (tornTail === undefined)
-    return {
-      ok: true,
-      notChecked: "the last owner of the log has not closed it: what is missing at its end leaves no trace",
-    };
-  const { file, line, bytes } = tornTail;
-  const place = `line ${line} of ${file} is the beginning of an append (${bytes} bytes)`;
-  return { ok: true, notChecked: `${place}: a crash cut it before it was stored, or damage did so after` };
 }
 
 function allPass({ structural, integrity }: Stored): boolean {

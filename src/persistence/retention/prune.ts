@@ -10,10 +10,11 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { AgentLog } from "../../storage/AgentLog.ts";
+import { AgentLog, assertSoundLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
+import { isFull, makingRoom } from "./makingRoom.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
 
@@ -57,7 +58,7 @@ export async function prune(setup: PersistenceSetup, options: PruneOptions): Pro
   const pruning = pruningOptions(setup, options);
   for (const agentId of await agentIds(setup, options)) {
     try {
-      const found = await pruneOne(setup, agentId, pruning, options.dryRun ?? false);
+      const found = await makingRoom(setup.log, () => pruneOne(setup, agentId, pruning, options.dryRun ?? false));
       if (found) pruned.push(found);
     } catch (error) {
       if (error instanceof AgentBusyError) busy.push(agentId);
@@ -101,6 +102,27 @@ async function pruneOne(
     if (owner?.state === "alive") throw new AgentBusyError(agentId, owner, 0);
     return foreseen.pruned;
   }
+  return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
+}
+
+/** A pruning that is recorded, and whose bytes could not be removed from a full device, is gone on with. */
+async function finished(
+  { log }: PersistenceSetup,
+  attempt: () => Promise<PrunedAgent | undefined>,
+): Promise<PrunedAgent | undefined> {
+  const pruned = await attempt();
+  if (!pruned || !isFull(pruned.outstanding) || !(await log.makeRoom?.())) return pruned;
+  const again = await attempt();
+  const { outstanding: _full, ...done } = pruned;
+  return again?.outstanding === undefined ? done : { ...done, outstanding: again.outstanding };
+}
+
+async function openAndPrune(
+  setup: PersistenceSetup,
+  agentId: string,
+  { last, foreseen }: { readonly last: Entry; readonly foreseen: PruningPlan | UnfinishedPruning },
+  options: PruningOptions,
+): Promise<PrunedAgent | undefined> {
   await using journal = await setup.openJournal(agentId);
   if (await journal.endsWith(last)) return await carryOut(setup, journal, foreseen);
   return await pruneOwned(setup, journal, options);
@@ -119,6 +141,7 @@ async function findWork(
   entries: readonly Entry[],
   options: PruningOptions,
 ): Promise<PruningPlan | UnfinishedPruning | undefined> {
+  assertSoundLog(entries);
   const noteTexts = await readNoteTexts(setup.log, agentId, entries);
   const plan = planPruning(agentId, entries, noteTexts, options);
   const before = plan ? undefined : pruningIn(entries);

@@ -81,6 +81,7 @@ export class FileOwnedLog implements OwnedLog {
       this.#taken = await this.#orEnd(() => compactSegments(this.#backend, this.#folder, this.#taken));
       await segment.close().catch(() => {});
       await this.#lease.moved(segment.generation);
+      await this.#backend.reserve.renew();
     });
   }
 
@@ -94,6 +95,7 @@ export class FileOwnedLog implements OwnedLog {
       });
       await segment.close().catch(() => {});
       await this.#finish(this.#closedError());
+      await this.#backend.reserve.renew();
     });
   }
 

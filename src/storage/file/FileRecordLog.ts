@@ -33,6 +33,7 @@ import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { selectSummaries } from "../selectSummaries.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
+import { DiskReserve } from "./owner/DiskReserve.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
@@ -49,6 +50,11 @@ export interface FileRecordLogOptions {
   readonly directory?: string | undefined;
   /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
   readonly leaseMs?: number | undefined;
+  /**
+   * Bytes of a file that is kept for a full device: it is removed when `prune()` or `deleteAgent()` find no room, and made
+   * again afterwards. 0: none. Default 262,144.
+   */
+  readonly reserveBytes?: number | undefined;
   /** Default: `nodeFileSystem`. */
   readonly fileSystem?: FileSystem | undefined;
   /** What leases are judged by. Default: the machine's. */
@@ -63,6 +69,7 @@ export interface FileRecordLogOptions {
 export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
   directory: nonEmptyString.optional(),
   leaseMs: numberFrom(1).optional(),
+  reserveBytes: numberFrom(0).optional(),
   fileSystem: objectWithMethods<FileSystem>(
     "create",
     "readFile",
@@ -95,11 +102,14 @@ export class FileRecordLog implements RecordLog {
   constructor(options: FileRecordLogOptions = {}) {
     checkSchema(optionsSchema, options, "options of the file storage");
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
+    const { reserveBytes = 256 * 1024 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
     const machine = { disk, sha256, clock, identity, leaseMs };
     const [judge, publisher] = [new OwnerLiveness(machine), new SegmentPublisher(disk)];
-    this.#backend = { ...machine, tasks: join(resolve(directory), "tasks"), judge, publisher };
+    const folder = resolve(directory);
+    const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
+    this.#backend = { ...machine, tasks: join(folder, "tasks"), judge, publisher, reserve };
     this.blobs = new FileBlobStore(this.#backend);
   }
 
@@ -113,6 +123,7 @@ export class FileRecordLog implements RecordLog {
     const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => this.#owned.delete(owned));
     this.#owned.add(owned);
     await owned.start();
+    await this.#backend.reserve.keep();
     // Closed meanwhile: `close` did not know this owner yet.
     if (this.#closed) await owned.release();
     this.#assertOpen();
@@ -167,6 +178,10 @@ export class FileRecordLog implements RecordLog {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#owned].map((owned) => owned.release()));
+  }
+
+  makeRoom(): Promise<boolean> {
+    return this.#backend.reserve.release();
   }
 
   async #judge(folder: AgentFolder): Promise<(Judgement & { readonly generation: number }) | undefined> {

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Disk } from "../../node/Disk.ts";
-import type { LockEntry, LockState, ProcessClaim } from "./LockState.ts";
+import type { ProcessFacts } from "../../node/ProcessIdentity.ts";
+import type { LockEntry, LockState } from "./LockState.ts";
 import { join } from "node:path";
 
 /** The content of a free file. */
@@ -124,14 +125,16 @@ const processKeys = {
   host: "host",
   bootId: "boot_id",
   pidNamespace: "pid_namespace",
+  timeNamespace: "time_namespace",
   processId: "process_id",
   processStart: "process_start",
-} satisfies Record<keyof ProcessClaim, string>;
+} satisfies Record<keyof ProcessFacts, string>;
 
 const processSchema = z.object({
   host: z.string(),
   bootId: z.string(),
   pidNamespace: z.string(),
+  timeNamespace: z.string().exactOptional(),
   processId: z.number(),
   processStart: z.string(),
 });

@@ -1,11 +1,8 @@
 import type { Clock } from "../../internal/Clock.ts";
-import { isSurelyGone, type ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { isSurelyGone, type ProcessFacts, type ProcessIdentity } from "../../node/ProcessIdentity.ts";
 
 /** What a file is reserved for: many owners may read it at once, or one may write it. */
 export type FileOperation = "read" | "write";
-
-/** The process that wrote an entry, so that other processes can find out whether it still runs. */
-export type ProcessClaim = Omit<ProcessIdentity, "isRunning">;
 
 /** One request that holds a file or waits for it. */
 export interface LockEntry {
@@ -21,7 +18,8 @@ export interface LockEntry {
   readonly ttlMs: number;
   /** The expiry by the monotonic clock that all processes of one boot share. Absent: another tool wrote the entry. */
   readonly deadlineMs?: number;
-  readonly process?: ProcessClaim;
+  /** The process that wrote the entry, so that other processes can find out whether it still runs. */
+  readonly process?: ProcessFacts;
 }
 
 /** The requests that hold a file and those that wait for it, each in order of arrival. */

@@ -1,12 +1,11 @@
 import type { Clock } from "../../internal/Clock.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { processFacts } from "../../node/ProcessIdentity.ts";
 import {
   granted,
   type LockEntry,
   type LockExpiry,
   type LockState,
   mayHave,
-  type ProcessClaim,
   queued,
   renewed,
   type ReservedFile,
@@ -118,13 +117,9 @@ export class PathLock {
       expiresAt: new Date(now + ttlMs).toISOString(),
       ttlMs,
       deadlineMs: this.expiry.clock.monotonic() + ttlMs,
-      process: claimOf(this.expiry.identity),
+      process: processFacts(this.expiry.identity),
     };
   }
-}
-
-function claimOf({ host, bootId, pidNamespace, processId, processStart }: ProcessIdentity): ProcessClaim {
-  return { host, bootId, pidNamespace, processId, processStart };
 }
 
 /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */

@@ -184,6 +184,22 @@ describe("printEvents", () => {
     );
   });
 
+  it("printEvents prints no marks that turn the order of a text, and no line breaks of any kind", () => {
+    const lines: string[] = [];
+    const marks = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\u0085\n\r";
+    void printEvents((line) => void lines.push(line))({
+      kind: "checkpoint_skipped",
+      agentId: `a${marks}b`,
+      at: "now",
+      runId: "r",
+      nodeId: marks,
+      trigger: "t\u{1f469}\u200d\u{1f4bb}",
+      reason: "merged",
+    } as never);
+    expect(lines.join()).not.toMatch(/[\p{Bidi_Control}\p{Cc}\p{Zl}\p{Zp}]/u);
+    expect(lines.join()).toContain("t\u{1f469}\u200d\u{1f4bb}");
+  });
+
   it("printEvents distinguishes an agent that lost checkpoints from one that was deleted", () => {
     const lines: string[] = [];
     const print = printEvents((line) => void lines.push(line));

@@ -119,7 +119,7 @@ describe("interrupted appends", () => {
       expect([length, began]).toEqual([length, 1]);
       for (const name of await readdir(dirname(path)))
         if (join(dirname(path), name) !== path) await rm(join(dirname(path), name));
-      await rm(join(dirname(dirname(path)), "owners"), { recursive: true });
+      await rm(join(dirname(dirname(path)), "owners"), { recursive: true, force: true });
     }
   });
 });

@@ -1,8 +1,9 @@
-import { OwnershipLostError, persistence, strategy } from "agent-persistence";
+import { OwnershipLostError, persistence, strategy, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import type { ProcessIdentity } from "../../../src/node/ProcessIdentity.ts";
 import { collect, TestMachine, testDirectory } from "../../storage/file/support/fixture.ts";
 import { durableAgent } from "../support/durableAgent.ts";
@@ -57,4 +58,30 @@ it("a pruned agent is listed as before when its state.json is gone", async () =>
     summaries.map(({ agentId, status, order, runId, createdAt }) => ({ agentId, status, order, runId, createdAt }));
   expect(stable(await collect(opened().log.list()))).toEqual(stable(before));
   expect(await collect(opened().log.list({ status: "completed" }))).toHaveLength(1);
+});
+
+it("a tool call of a new agent with the id and the run of a deleted one has another id", async () => {
+  const directory = await testDirectory();
+  const ids: string[] = [];
+  const note = tool({
+    name: "note",
+    description: "notes",
+    inputSchema: z.object({}),
+    execute: (_input, { toolCallId }) => ids.push(toolCallId),
+  });
+  const graph = strategy<string, string>("one", (builder) => {
+    const node = builder.node("node", async (input: string, context) => {
+      await context.tools.call(note, {});
+      return input;
+    });
+    builder.edge(builder.start, node);
+    builder.edge(node, builder.finish);
+  });
+  const agent = () => durableAgent(graph, new FilePersistenceStorageProvider({ directory }), { tools: [note] });
+  for (let life = 0; life < 3; life++) {
+    await agent().run("go", { runId: "same" });
+    await agent().run("go", { runId: "same" });
+    await persistence(agent()).deleteAgent("a");
+  }
+  expect(new Set(ids).size).toBe(3);
 });

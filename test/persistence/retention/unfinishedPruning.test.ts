@@ -119,7 +119,7 @@ it("a pruning on a disk that fills at any call reports correctly, and the next o
   const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const open = (name: string, fileSystem: FaultyFileSystem) =>
-    new FilePersistenceStorageProvider({ directory: join(directory, name), fileSystem });
+    new FilePersistenceStorageProvider({ directory: join(directory, name), fileSystem, reserveBytes: 0 });
   await durableAgent(rounds, open("0", new FaultyFileSystem())).run("go", { runId: "r" });
   const outcomes = new Set<string>();
   for (let call = 1; !outcomes.has("removed"); call++) {

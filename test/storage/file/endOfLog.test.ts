@@ -39,7 +39,7 @@ async function written({ released = true, status = "" } = {}) {
 describe("a log that its owner closed", () => {
   it("is damaged when its file is cut anywhere, its first line included, or is all there", async () => {
     const { log, path, bytes } = await written({ status: "two" });
-    for (let length = 0; length < bytes.length; length++) {
+    for (let length = 0; length < bytes.length; length += 7) {
       await writeFile(path, bytes.subarray(0, length));
       const outcome: unknown = await collect(log.read("a")).then(textsOf, (error: unknown) => error);
       if (outcome instanceof AgentPersistenceError) expect(outcome).toMatchObject(damaged);

@@ -1,12 +1,12 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
-import { isSurelyGone } from "../../../src/node/ProcessIdentity.ts";
+import { isSurelyGone, processFacts } from "../../../src/node/ProcessIdentity.ts";
 
 const identity = nodeProcessIdentity();
-const { host, bootId, pidNamespace, processId, processStart } = identity;
-const self = { host, bootId, pidNamespace, processId, processStart };
+const self = processFacts(identity);
 
 it("knows that this process runs, and that another with its number and another start does not", () => {
   expect(self.processId).toBe(process.pid);
@@ -21,6 +21,36 @@ it("knows that a process has ended", async () => {
   expect(isSurelyGone({ ...self, processId: child.pid ?? 0, processStart: "1" }, identity)).toBe(true);
 });
 
-it.each([{ bootId: "another" }, { pidNamespace: "another" }])("knows nothing of a process with %o", (other) => {
-  expect(isSurelyGone({ ...self, processStart: "another", ...other }, identity)).toBe(false);
+it.each([{ bootId: "another" }, { pidNamespace: "another" }, { timeNamespace: "another" }])(
+  "knows nothing of a process with %o",
+  (other) => {
+    expect(isSurelyGone({ ...self, processStart: "another", ...other }, identity)).toBe(false);
+  },
+);
+
+it("never takes a process of which it does not know when it started for one that has ended", () => {
+  const isLinux = process.platform === "linux";
+  expect(isSurelyGone({ ...self, processId: 4_000_000, processStart: "" }, identity)).toBe(!isLinux);
+});
+
+const inNewNamespace = [
+  "-pf",
+  process.execPath,
+  "--import",
+  "tsx",
+  join(import.meta.dirname, "support/printIdentity.ts"),
+];
+const canUnshare = spawnSync("unshare", ["-pf", "true"]).status === 0;
+
+describe.skipIf(!canUnshare)("where /proc shows the processes of another namespace", () => {
+  it("nothing is certain about any process", () => {
+    const { stdout } = spawnSync("unshare", inNewNamespace, { encoding: "utf8" });
+    const { facts, ended, shared } = JSON.parse(stdout) as {
+      readonly facts: typeof self;
+      readonly ended: boolean;
+      readonly shared: boolean;
+    };
+    expect({ ended, shared, start: facts.processStart }).toEqual({ ended: false, shared: false, start: "" });
+    expect(isSurelyGone({ ...facts, pidNamespace: self.pidNamespace, bootId: self.bootId }, identity)).toBe(false);
+  });
 });

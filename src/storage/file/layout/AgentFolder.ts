@@ -5,6 +5,8 @@ import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 
 const folderName = /^[a-z0-9][a-z0-9-]{0,23}-[0-9a-f]{40}$/;
+/** The last number that the name of a segment can have. */
+export const highestGeneration = 999_999_999_999_999;
 const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;
 
 /**
@@ -39,6 +41,10 @@ export class AgentFolder {
 
   alive(generation: number): string {
     return join(this.owners, `${generation}.alive`);
+  }
+
+  seen(generation: number): string {
+    return join(this.owners, `${generation}.seen`);
   }
 
   stop(generation: number): string {

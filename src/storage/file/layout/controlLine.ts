@@ -1,15 +1,26 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import type { ProcessFacts } from "../../../node/ProcessIdentity.ts";
 import { z } from "zod";
 
 /** The first line of a segment: whose it is. */
-export interface Claim extends Omit<ProcessIdentity, "isRunning"> {
+export interface Claim extends ProcessFacts {
   /** The format of the whole segment. */
   readonly format: number;
   readonly agentId: string;
   readonly generation: number;
   readonly nonce: string;
+  /** How long it may show no sign of life, by its own configuration. Absent: an earlier version wrote it. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** What a process saw of an owner. It is in a file of its own, beside the signs of life. */
+export interface Sighting {
+  readonly seen: string;
+  /** By `sinceBootMs` of this boot and time namespace. */
+  readonly atMs: number;
+  readonly bootId: string;
+  readonly timeNamespace: string;
 }
 
 /** The line that makes a segment count. Entry lines before it were carried over from older segments. */
@@ -22,13 +33,17 @@ export interface Open {
   readonly carried: string;
 }
 
-/** The lines of a segment that are not entries, by their key. `closed` gives the log back; `dropped` ends the agent. */
+/**
+ * The lines that are not entries, by their key. `closed` gives the log back; `dropped` ends the agent; `seen` is in no
+ * segment.
+ */
 export interface ControlLines {
   readonly claim: Claim;
   readonly open: Open;
   /** Where the log ends. Empty for an owner that opened nothing, and from earlier versions. */
   readonly closed: Partial<ChainLink>;
   readonly dropped: { readonly position: number };
+  readonly seen: Sighting;
 }
 
 const count = z.int().nonnegative();
@@ -48,10 +63,13 @@ const contents = {
     processId: count,
     processStart: z.string(),
     nonce: z.string(),
+    timeNamespace: z.string().optional(),
+    leaseMs: z.number().positive().optional(),
   }),
   open: z.object({ from: count, base: generations, carried: z.string() }),
   closed: z.object({ position: count.optional(), checksum: z.string().optional() }),
   dropped: z.object({ position: count }),
+  seen: z.object({ seen: z.string(), atMs: z.number(), bootId: z.string(), timeNamespace: z.string() }),
 } as const satisfies Readonly<Record<keyof ControlLines, z.ZodType>>;
 
 const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;

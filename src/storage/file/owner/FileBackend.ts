@@ -1,6 +1,9 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
 import type { Claim } from "../layout/controlLine.ts";
-import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
+import { processFacts } from "../../../node/ProcessIdentity.ts";
+import type { DiskReserve } from "./DiskReserve.ts";
+import type { OwnerLiveness } from "./OwnerLiveness.ts";
+import type { Surroundings } from "./OwnerSightings.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
 /** What the parts of one file storage share. */
@@ -9,10 +12,15 @@ export interface FileBackend extends Surroundings {
   readonly tasks: string;
   readonly judge: OwnerLiveness;
   readonly publisher: SegmentPublisher;
+  readonly reserve: DiskReserve;
 }
 
 /** What an owner of this process claims a segment with. */
-export function newClaim({ identity }: FileBackend, agentId: string, generation: number, nonce: string): Claim {
-  const { host, bootId, pidNamespace, processId, processStart } = identity;
-  return { format: formatVersion, agentId, generation, host, bootId, pidNamespace, processId, processStart, nonce };
+export function newClaim(
+  { identity, leaseMs }: FileBackend,
+  agentId: string,
+  generation: number,
+  nonce: string,
+): Claim {
+  return { format: formatVersion, agentId, generation, ...processFacts(identity), nonce, leaseMs };
 }

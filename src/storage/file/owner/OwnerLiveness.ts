@@ -1,9 +1,7 @@
-import type { Clock } from "../../../internal/Clock.ts";
-import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
-import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import { isSurelyGone } from "../../../node/ProcessIdentity.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
+import { OwnerSightings, type Surroundings } from "./OwnerSightings.ts";
 import { lineBreak, parseClaim } from "../layout/Segment.ts";
 import { type Claim, isEnding } from "../layout/controlLine.ts";
 
@@ -11,15 +9,6 @@ import { type Claim, isEnding } from "../layout/controlLine.ts";
 const claimBytes = 8 * 1024;
 /** More than a `closed` or `dropped` line has. */
 const endingBytes = 256;
-
-/** The surroundings of this process, by which it judges owners. */
-export interface Surroundings {
-  readonly disk: Disk;
-  readonly sha256: Sha256;
-  readonly clock: Clock;
-  readonly identity: ProcessIdentity;
-  readonly leaseMs: number;
-}
 
 /** The owner of a segment, as far as this process can tell. */
 export interface Judgement {
@@ -32,16 +21,16 @@ export interface Judgement {
 }
 
 /**
- * Judges owners. An owner is silent when its `.alive` file was unchanged for a lease by this process's own monotonic
- * clock: other clocks, and the times of files, are not to be trusted.
+ * Judges owners. An owner is silent when its `.alive` file was unchanged for its lease by a monotonic clock of this
+ * machine: other clocks, and the times of files, are not to be trusted.
  */
 export class OwnerLiveness {
   readonly #surroundings: Surroundings;
-  /** What was seen of an owner, and since when it has not changed. */
-  readonly #sightings = new Map<string, { readonly seen: string; readonly sinceMs: number }>();
+  readonly #sightings: OwnerSightings;
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
+    this.#sightings = new OwnerSightings(surroundings);
   }
 
   /** `undefined` when the segment is not there. */
@@ -58,13 +47,13 @@ export class OwnerLiveness {
     if (tail === undefined) return undefined;
     if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
     if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
-    const retryAfterMs = leaseMs - (await this.#unchangedForMs(folder, generation, claim));
+    const retryAfterMs = (claim?.leaseMs ?? leaseMs) - (await this.#unchangedForMs(folder, generation, claim));
     return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };
   }
 
   /** Forgets what was seen of the owners of an agent. */
   forget(agentId: string): void {
-    this.#sightings.delete(agentId);
+    this.#sightings.forget(agentId);
   }
 
   #isEnded(tail: Buffer): boolean {
@@ -79,11 +68,7 @@ export class OwnerLiveness {
   async #unchangedForMs(folder: AgentFolder, generation: number, claim: Claim | undefined): Promise<number> {
     const alive = await this.#surroundings.disk.readFile(folder.alive(generation), 0, endingBytes);
     const seen = `${generation} ${claim?.nonce ?? ""} ${alive?.toString("latin1") ?? ""}`;
-    const now = this.#surroundings.clock.monotonic();
-    const known = this.#sightings.get(folder.agentId);
-    if (known?.seen === seen) return now - known.sinceMs;
-    this.#sightings.set(folder.agentId, { seen, sinceMs: now });
-    return 0;
+    return this.#sightings.unchangedForMs(folder, generation, seen);
   }
 }
 

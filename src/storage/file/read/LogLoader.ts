@@ -2,7 +2,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { TornTail } from "../../RecordLog.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
-import { type AgentFolder, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";
+import { type AgentFolder, assertNoLinks, highestGeneration, segmentGenerations } from "../layout/AgentFolder.ts";
 import { lineNumberAt, type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
@@ -236,6 +236,9 @@ export async function listSegments(
   await assertNoLinks(disk, [folder.path, folder.checkpoints]);
   const list = async () => segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
   const listed = await list();
+  const [last = 0] = listed;
+  if (last >= highestGeneration)
+    throw new CorruptLogError(folder.agentId, { file: folder.segment(last) }, "no generation can follow it");
   const state = await readState(backend, folder);
   const highest = await knownGeneration(backend, folder, state?.generation, listed.length === 0);
   const known = state?.end;

@@ -52,9 +52,12 @@ function highestOf({ generations: [highest = 0] }: ListedSegments): number {
   return highest;
 }
 
-async function assertFree({ judge, identity }: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+async function assertFree(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+  const { judge, identity } = backend;
   const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
   if (judgement?.state !== "alive") return;
+  // Nobody can tell whose it is. If other files know more than the log has, it was cut, and there is nothing to wait for.
+  if (judgement.claim === undefined) await new LogLoader(folder, backend).load();
   const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
   throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
 }

@@ -57,9 +57,9 @@ function verify(world: World, protocol: Protocol, count: () => void): string | u
   return undefined;
 }
 
-function filesKey({ names, durable, files, acknowledged, seen }: World): string {
+function filesKey({ names, durable, files, acknowledged, stated, seen }: World): string {
   const written = files.map(({ lines, synced, stuckAt }) => `${lines.join()}/${synced}/${stuckAt ?? ""}`);
-  return [pairs(names), pairs(durable), written.join("|"), acknowledged.join(), pairs(seen)].join("~");
+  return [pairs(names), pairs(durable), written.join("|"), acknowledged.join(), stated.join(), pairs(seen)].join("~");
 }
 
 function pairs(record: Readonly<Record<string, unknown>>): string {

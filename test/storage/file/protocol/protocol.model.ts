@@ -1,7 +1,7 @@
 /**
  * The file protocol as a model: processes take one system call at a time, in any order; power may be cut and a process may
- * stop for ever at any moment. A line is a text: `claim`, `open <name>:<lines> …`, or the id of an append. Lengths count
- * lines. What is checked in every state is in `violation`.
+ * stop for ever at any moment. A line is a text: `claim`, `open <name>:<lines> …`, the id of an append, or `closed <id>`.
+ * Lengths count lines. What is checked in every state is in `violation`.
  */
 
 /** What may be varied. `design` is the protocol; each other value but those of the sizes must be caught. */
@@ -14,6 +14,10 @@ export interface Protocol {
   readonly checkBeforeRemoving: "always" | "not when carrying" | "not when compacting";
   readonly removing: "after the open is synced" | "before the open is synced";
   readonly compaction: "none" | "link" | "rename" | "in place";
+  /** Whether a process that is done writes the line that closes the log. */
+  readonly closing: boolean;
+  /** When `state.json` says that the log reaches an append. */
+  readonly summary: "after the sync" | "before the sync";
   /** The first sync of the first owner reports an error, loses the data, and every later one claims success. */
   readonly firstSyncLies: boolean;
   /** How many appends each process makes. */
@@ -31,6 +35,8 @@ export const design: Protocol = {
   checkBeforeRemoving: "always",
   removing: "after the open is synced",
   compaction: "none",
+  closing: true,
+  summary: "after the sync",
   firstSyncLies: false,
   appends: 1,
   smallSegment: 0,
@@ -63,6 +69,8 @@ export interface World {
   readonly durable: Names;
   readonly files: readonly File[];
   readonly acknowledged: readonly string[];
+  /** Appends that some `state.json` has named as the end of the log: after a power cut any of them may be there. */
+  readonly stated: readonly string[];
   /** For each append, the log that its writer had seen. */
   readonly seen: Readonly<Record<string, string>>;
   readonly processes: readonly Process[];
@@ -83,6 +91,7 @@ type Step =
   | "sync"
   | "check"
   | "acknowledge"
+  | "close"
   | "make compacted"
   | "publish compacted"
   | "sync folder compacted"
@@ -100,7 +109,7 @@ export const generationOf = (name: string) => Number.parseInt(name, 10);
 const byGeneration = (a: string, b: string) => generationOf(b) - generationOf(a) || (a < b ? 1 : -1);
 const segmentsOf = (names: Names) => Object.keys(names).sort(byGeneration);
 const highest = (names: Names) => generationOf(segmentsOf(names)[0] ?? "0");
-const isEntry = (line: string) => line !== "claim" && !line.startsWith("open");
+const isEntry = (line: string) => line !== "claim" && !line.startsWith("open") && !line.startsWith("closed");
 const openIndex = ({ lines }: File) => lines.findIndex((line) => line.startsWith("open"));
 const openLine = (base: readonly (readonly [string, number])[]) =>
   ["open", ...base.map(([name, length]) => `${name}:${length}`)].join(" ");
@@ -128,6 +137,7 @@ export function initialWorld(letters: string, existing: readonly string[]): Worl
     durable: { 1: 0 },
     files: [{ lines, synced: lines.length }],
     acknowledged: existing,
+    stated: existing,
     seen,
     processes,
   };
@@ -147,7 +157,11 @@ export function readLog(
       protocol.bases === "all"
         ? linesOfAll(names, files, baseOf(file.lines[openIndex(file)] ?? ""))
         : linesOfChain(names, files, file);
-    return typeof base === "string" ? base : [...base, ...file.lines.filter(isEntry)];
+    if (typeof base === "string") return base;
+    const log = [...base, ...file.lines.filter(isEntry)];
+    const last = file.lines.at(-1) ?? "";
+    const differs = last.startsWith("closed") && last !== `closed ${log.at(-1) ?? ""}`;
+    return differs ? `segment ${name} ends with ${last}` : log;
   }
   return [];
 }
@@ -195,9 +209,9 @@ function openingOf(world: World, generation: number, protocol: Protocol): readon
   const openAt = lines.findIndex((line) => line.startsWith("open"));
   const base = baseOf(lines[openAt] ?? "");
   if (protocol.lastLine !== "copied") return [openLine([...base, [newest, lines.length]])];
-  const last = lines.length - 1;
-  if (last === openAt) return carriedBySize(world, base, lines.filter(isEntry), protocol);
-  return carriedBySize(world, [...base, [newest, last]], lines.slice(last), protocol);
+  const last = lines.findLastIndex(isEntry);
+  if (last < openAt) return carriedBySize(world, base, lines.filter(isEntry), protocol);
+  return carriedBySize(world, [...base, [newest, last]], lines.slice(last, last + 1), protocol);
 }
 
 function carriedBySize(
@@ -221,6 +235,7 @@ const sync = (world: World, file: number) =>
     index === file && other.stuckAt === undefined ? { ...other, synced: other.lines.length } : other,
   );
 
+const lastStep = ({ closing }: Protocol): Step => (closing ? "close" : "end");
 const afterOpening = ({ folderSync }: Protocol): Step =>
   folderSync === "after the first line" ? "sync folder late" : "append";
 const lowerThan = (names: Names, generation: number) =>
@@ -301,10 +316,11 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
       protocol.removing === "before the open is synced" ? "sync opening" : afterOpening(protocol),
     ),
   "sync folder late": ({ names }) => [{ durable: names }, { step: "append" }],
-  append: (world, process) => {
+  append: (world, process, protocol) => {
     const id = `${process.letter}${process.made}`;
+    const stated = protocol.summary === "before the sync" ? [...world.stated, id] : world.stated;
     return [
-      { files: write(world, process, [id]), seen: { ...world.seen, [id]: process.log.join() } },
+      { stated, files: write(world, process, [id]), seen: { ...world.seen, [id]: process.log.join() } },
       { step: "sync" },
     ];
   },
@@ -328,13 +344,21 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
         : segmentsOf(names).some((other) => generationOf(other) === next);
     return [{}, { step: lost ? "end" : "acknowledge" }];
   },
-  acknowledge: ({ acknowledged }, { letter, made, log, compacted }, protocol) => {
+  acknowledge: ({ acknowledged, stated }, { letter, made, log, compacted }, protocol) => {
     const id = `${letter}${made}`;
-    const more = made + 1 < protocol.appends ? "append" : "end";
+    const more = made + 1 < protocol.appends ? "append" : lastStep(protocol);
     const compact = protocol.compaction === "in place" ? "begin in place" : "make compacted";
     const step = protocol.compaction !== "none" && !compacted && made === 0 ? compact : more;
-    return [{ acknowledged: [...acknowledged, id] }, { made: made + 1, log: [...log, id], step }];
+    const after = protocol.summary === "after the sync" ? [...stated, id] : stated;
+    return [
+      { acknowledged: [...acknowledged, id], stated: after },
+      { made: made + 1, log: [...log, id], step },
+    ];
   },
+  close: (world, process) => [
+    { files: write(world, process, [`closed ${process.log.at(-1) ?? ""}`]) },
+    { step: "end" },
+  ],
   "make compacted": ({ files }, { log }) => {
     const lines = ["claim", ...log, "open"];
     return [{ files: [...files, { lines, synced: lines.length }] }, { file: files.length, step: "publish compacted" }];
@@ -357,7 +381,7 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
     { step: highest(names) > generationOf(name) ? "end" : "remove compacted" },
   ],
   "remove compacted": (world, process, protocol) =>
-    removeNext(world, process, process.made < protocol.appends ? "append" : "end"),
+    removeNext(world, process, process.made < protocol.appends ? "append" : lastStep(protocol)),
   "begin in place": ({ names, files }, { name, log }) => {
     const next = `${generationOf(name) + 1}`;
     if (names[next] !== undefined) return [{}, { step: "end" }];
@@ -397,13 +421,15 @@ export function advance(world: World, index: number, protocol: Protocol): World 
 
 /** What is wrong with the files for everyone who was told that an append is durable. */
 export function violation(
-  { acknowledged, seen }: World,
+  { acknowledged, stated, seen }: World,
   names: Names,
   files: readonly File[],
   protocol: Protocol,
 ): string | undefined {
   const log = readLog(names, files, protocol);
   if (typeof log === "string") return log;
+  const unstated = stated.find((id) => !log.includes(id));
+  if (unstated !== undefined) return `state.json names ${unstated}, and the log does not have it`;
   for (const id of acknowledged) {
     const at = log.indexOf(id);
     if (at < 0) return `acknowledged ${id} is lost`;

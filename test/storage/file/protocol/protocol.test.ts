@@ -11,10 +11,10 @@ const sound: readonly (readonly [string, string, readonly string[], Partial<Prot
   ["take-over by two others, small segments carried", "ABC", one, { smallSegment: 3 }],
   ["take-over by two others, sizes in between", "ABC", four, { smallSegment: 3 }],
   ["the same when the first sync lies", "ABC", four, { smallSegment: 3, firstSyncLies: true }],
-  ["two appends each, large segments", "ABC", one, { appends: 2 }],
+  ["two appends each, large segments", "ABC", one, { appends: 2, closing: false }],
   ["compaction by all, two appends", "AB", four, { compaction: "link", appends: 2 }],
   ["compaction by all, two appends, small segments", "AB", one, { compaction: "link", appends: 2, smallSegment: 3 }],
-  ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3 }],
+  ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3, closing: false }],
 ];
 
 const large: typeof sound = [
@@ -23,7 +23,7 @@ const large: typeof sound = [
   ["two appends each, sizes in between", "ABC", four, { appends: 2, smallSegment: 3 }],
 ];
 
-const compacting: Partial<Protocol> = { compaction: "link" };
+const compacting: Partial<Protocol> = { compaction: "link", closing: false };
 const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
   ["no check before acknowledging", "AB", { checkBeforeAcknowledging: "none" }],
   ["a check for the next number only", "AB", { ...compacting, checkBeforeAcknowledging: "next number only" }],
@@ -31,6 +31,7 @@ const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
   ["the last line listed after a sync that lies", "AB", { lastLine: "listed after a sync", firstSyncLies: true }],
   ["the folder synced after the first line", "ABC", { folderSync: "after the first line" }],
   ["the folder never synced", "AB", { folderSync: "never" }],
+  ["state.json ahead of the log", "AB", { summary: "before the sync" }],
   ["compaction by rename", "AB", { compaction: "rename" }],
   ["compaction in place", "AB", { compaction: "in place" }],
   ["the time in the name", "AB", { ...compacting, names: "generation and time" }],

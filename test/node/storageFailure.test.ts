@@ -1,0 +1,33 @@
+import { constants } from "node:os";
+import { describe, expect, it } from "vitest";
+import { storageFailure, systemCode } from "../../src/node/storageFailure.ts";
+
+/** What Node makes of a number that its own library has no name for. */
+const unnamed = (number: number) =>
+  Object.assign(new Error(`Unknown system error -${number}`), {
+    code: `Unknown system error -${number}`,
+    errno: -number,
+  });
+
+describe.skipIf(process.platform === "win32")("an error of the system that Node has no name for", () => {
+  it.each([
+    ["EDQUOT", "full"],
+    ["ESTALE", "unavailable"],
+  ] as const)("%s is known by its number", (code, reason) => {
+    const error = unnamed(constants.errno[code]);
+    expect([systemCode(error), storageFailure(error)]).toEqual([code, reason]);
+  });
+
+  it("is otherwise one of the device", () => {
+    expect(storageFailure(unnamed(9_999))).toBe("io");
+  });
+});
+
+it.each([
+  ["EMFILE", "too_many_files"],
+  ["ENFILE", "too_many_files"],
+  ["ENOSPC", "full"],
+  ["EACCES", "permission"],
+])("%s is %s", (code, reason) => {
+  expect(storageFailure(Object.assign(new Error(code), { code }))).toBe(reason);
+});

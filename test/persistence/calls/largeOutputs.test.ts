@@ -1,0 +1,59 @@
+import { InMemoryPersistenceStorageProvider, persistence, strategy, tool } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { countParts, frozenCopyInTurns } from "../../../src/internal/frozenCopyInTurns.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+
+const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, text: "x", nested: { at } }));
+
+/** A run whose one tool returns a value, and how it ends. */
+async function outcomeOf(output: unknown) {
+  const give = tool({ name: "give", description: "gives", inputSchema: z.object({}), execute: () => output });
+  const steps = strategy<string, string>("s", (graph) => {
+    const node = graph.node("node", async (_input: string, context) => {
+      await context.tools.call(give, {});
+      return "done";
+    });
+    graph.edge(graph.start, node);
+    graph.edge(node, graph.finish);
+  });
+  const agent = durableAgent(steps, new InMemoryPersistenceStorageProvider(), { tools: [give] });
+  const result: unknown = await agent.run("in").catch((error: unknown) => error);
+  return { result, agent };
+}
+
+describe("a large output of a tool", () => {
+  it("is copied in turns, so that others get theirs", async () => {
+    let others = 0;
+    setImmediate(() => others++);
+    const value = rows(20_000);
+    const copy = await frozenCopyInTurns(value);
+    expect(others).toBe(1);
+    expect(copy).toEqual(value);
+    expect(copy).not.toBe(value);
+    expect([copy, copy[0], copy[0]?.nested].every(Object.isFrozen)).toBe(true);
+  });
+
+  it.each([
+    ["an object with too many fields", () => Object.fromEntries(rows(300_000).map(({ at }) => [`k${at}`, at]))],
+    ["too many dates", () => Array.from({ length: 300_000 }, () => new Date(0))],
+    ["an array of a billion holes", () => Object.assign([], { length: 1_000_000_000 })],
+  ])("is refused when it has too many parts: %s", async (_name, make) => {
+    const { result, agent } = await outcomeOf(make());
+    expect(result).toMatchObject({ code: "not_serializable" });
+    expect(await persistence(agent).agent().getLatestCheckpoint()).toBeDefined();
+  });
+
+  it("is kept when it is an array of many numbers", async () => {
+    const { result } = await outcomeOf(Array.from({ length: 300_000 }, (_, at) => at % 10));
+    expect(result).toMatchObject({ status: "completed" });
+  });
+});
+
+it("counts no further than it is asked to", () => {
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  expect(countParts(circle, 100)).toBe(101);
+  expect(countParts({ a: 1, b: [{ c: 2 }] }, 100)).toBe(7);
+  expect(countParts(new Uint8Array(1_000_000), 100)).toBe(0);
+});
