@@ -1,10 +1,9 @@
 import { callFacts } from "../data/toolCalls.ts";
-import type { StoredMessage } from "../messages/storedHistory.ts";
+import { applyEdit, type HistoryEdit, type StoredMessage } from "../messages/storedHistory.ts";
 import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 import type { Entry } from "../records/Entry.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { EditRecord } from "../records/lineRecords.ts";
 import { type AgentState, callsOf, emptyState, foldTo, type RecordedCall, visitAt } from "../state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
@@ -52,32 +51,28 @@ function isKept(record: AgentRecord, order: number, { latest }: LogProjection, n
 
 function deltasOf(index: LogProjection, kept: ReadonlySet<number>): ReadonlyMap<number, readonly AgentRecord[]> {
   const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []).sort((a, b) => a.order - b.order);
-  const lastOfLane = new Map<number, { readonly state: AgentState; readonly point: CheckpointPoint }>();
+  const lastOfLane = new Map<number, LaneState>();
   const deltas = new Map<number, readonly AgentRecord[]>();
   for (const point of points) {
     const { lane } = point.record;
-    const state = foldTo(index, point);
+    const state = laneStateAt(index, point);
     if (!state) throw new RangeError(`Checkpoint ${point.id} begins before what was read.`);
-    const before = lastOfLane.get(lane);
-    const start = before?.state ?? laneStart(index, lane);
-    deltas.set(point.version, stateDelta(start, state, lane, isTrim(index, point, before?.point.order ?? -1)));
-    lastOfLane.set(lane, { state, point });
+    deltas.set(point.version, stateDelta(lastOfLane.get(lane) ?? laneStart(index, lane), state, lane));
+    lastOfLane.set(lane, state);
   }
   return deltas;
 }
 
-function laneStart(index: LogProjection, lane: number) {
+function laneStart(index: LogProjection, lane: number): LaneState {
   const start = index.lanes.get(lane)?.record;
   const from = start?.from === undefined ? undefined : index.checkpoints.get(start.from);
-  return stateAtStart(from && foldTo(index, from), start?.keep ?? "nothing");
+  return stateAtStart(from && laneStateAt(index, from), start?.keep ?? "nothing");
 }
 
-/** Whether all edits since a checkpoint of the same lane were trims: then readers can still restore the originals. */
-function isTrim(index: LogProjection, { record, order }: CheckpointPoint, after: number): boolean {
-  const edits = (index.laneRecords.get(record.lane) ?? []).filter(
-    (found) => found.record.kind === "edit" && found.order > after && found.order < order,
-  );
-  return edits.length > 0 && edits.every(({ record: edit }) => edit.kind === "edit" && edit.trim);
+function laneStateAt(index: LogProjection, point: CheckpointPoint): LaneState | undefined {
+  const state = foldTo(index, point);
+  const untrimmed = foldTo(index, point, { originals: true });
+  return state && untrimmed && { ...state, originals: untrimmed.history };
 }
 
 /** Which recorded answers and calls are still needed. */
@@ -164,20 +159,25 @@ function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<strin
 }
 
 /** What of a state its lane's records make; calls and answers are records of their own. */
-export type LaneState = Pick<AgentState, "history" | "storage" | "settings" | "requirements" | "decisions">;
+export type LaneState = Pick<AgentState, "history" | "storage" | "settings" | "requirements" | "decisions"> & {
+  /** The history as it is without any trim. */
+  readonly originals: readonly StoredMessage[];
+};
+
+const emptyLane: LaneState = { ...emptyState, originals: [] };
 
 /** The state that a lane begins with, of that at the checkpoint it begins from. */
-export function stateAtStart(from: AgentState | undefined, keep: "all" | "history" | "nothing"): LaneState {
-  if (!from || keep === "nothing") return emptyState;
-  return keep === "all" ? from : { ...emptyState, history: from.history };
+export function stateAtStart(from: LaneState | undefined, keep: "all" | "history" | "nothing"): LaneState {
+  if (!from || keep === "nothing") return emptyLane;
+  return keep === "all" ? from : { ...emptyLane, history: from.history, originals: from.originals };
 }
 
-/** The fewest records that lead from one state of a lane to a later one. @param trim the change is nothing but a trim. */
-export function stateDelta(before: LaneState, after: LaneState, lane: number, trim: boolean): AgentRecord[] {
+/** The fewest records that lead from one state of a lane to a later one. */
+export function stateDelta(before: LaneState, after: LaneState, lane: number): AgentRecord[] {
   const { settings, requirements } = after;
   const known = new Set(before.decisions);
   return [
-    ...historyDelta(before.history, after.history, lane, trim),
+    ...historyDelta(before, after, lane),
     ...storageDelta(before.storage, after.storage, lane),
     ...(settings && settings !== before.settings ? [{ ...settings, lane }] : []),
     ...(requirements && requirements !== before.requirements ? [{ ...requirements, lane }] : []),
@@ -185,37 +185,49 @@ export function stateDelta(before: LaneState, after: LaneState, lane: number, tr
   ];
 }
 
+/** First what leads to the originals, which every reader takes in, then what trims them, which readers of originals skip. */
+function historyDelta(before: LaneState, after: LaneState, lane: number): AgentRecord[] {
+  const { edits, appended } = changesTo(after.originals, before.originals);
+  const grown = [...edits.reduce(applyEdit, before.history), ...appended];
+  const trims = changesTo(after.history, grown);
+  const records = [
+    ...edits.map((edit) => ({ kind: "edit", lane, ...edit }) as const),
+    ...appended.map((entry) => ({ kind: "message", lane, ...entry }) as const),
+  ];
+  const last = trims.appended.length > 0 ? [{ remove: [], insert: trims.appended }] : [];
+  return [
+    ...records,
+    ...[...trims.edits, ...last].map((edit) => ({ kind: "edit", lane, ...edit, trim: true }) as const),
+  ];
+}
+
+/** The edits, and the messages at the end, that lead from one history to another. */
+interface HistoryChanges {
+  readonly edits: readonly HistoryEdit<StoredMessage>[];
+  readonly appended: readonly StoredMessage[];
+}
+
 /** What stays never changes its place, since a message that is moved gets another number. */
-function historyDelta(
-  before: readonly StoredMessage[],
-  after: readonly StoredMessage[],
-  lane: number,
-  trim: boolean,
-): AgentRecord[] {
-  const had = new Set(before.map(({ number }) => number));
+function changesTo(after: readonly StoredMessage[], before: readonly StoredMessage[]): HistoryChanges {
   const has = new Set(after.map(({ number }) => number));
+  const staying = before.filter(({ number }) => has.has(number));
+  const had = new Set(staying.map(({ number }) => number));
+  // A reader of originals may have seen an edit in another place: then all of it is inserted anew.
+  const order = after.filter(({ number }) => had.has(number));
+  if (order.some(({ number }, at) => number !== staying[at]?.number))
+    return { edits: [{ remove: rangesOf(before), insert: after }], appended: [] };
   const removed = before.filter(({ number }) => !has.has(number));
-  const edits: EditRecord[] = [];
-  const edit = (remove: EditRecord["remove"], insert: readonly StoredMessage[], next: StoredMessage | undefined) =>
-    edits.push({
-      kind: "edit",
-      lane,
-      remove,
-      insert,
-      ...(next && { before: next.number }),
-      ...(trim && { trim: true }),
-    });
-  if (removed.length > 0) edit(rangesOf(removed), [], undefined);
+  const edits: HistoryEdit<StoredMessage>[] = removed.length > 0 ? [{ remove: rangesOf(removed), insert: [] }] : [];
   let end = after.length;
   while (end > 0 && !had.has(after[end - 1]?.number ?? 0)) end--;
   for (let at = 0; at < end;) {
     let to = at;
     while (to < end && !had.has(after[to]?.number ?? 0)) to++;
-    if (to > at) edit([], after.slice(at, to), after[to]);
+    const next = after[to];
+    if (to > at && next) edits.push({ remove: [], insert: after.slice(at, to), before: next.number });
     at = to + 1;
   }
-  const appended = after.slice(end).map(({ number, message }) => ({ kind: "message", lane, number, message }) as const);
-  return [...edits, ...appended];
+  return { edits, appended: after.slice(end).map(({ number, message }) => ({ number, message })) };
 }
 
 function rangesOf(messages: readonly StoredMessage[]): (readonly [number, number])[] {

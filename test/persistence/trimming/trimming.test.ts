@@ -105,6 +105,20 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect((await latestOf(agent)).messageHistory).toEqual(early?.messageHistory);
   });
 
+  it("the originals are exactly the same after pruning, over several runs, and after another pruning", async () => {
+    const { agent } = await agentOn(60, { toolOutputs: 3, messages: 10 });
+    const durable = persistence(agent).agent();
+    await agent.run("go");
+    for (const round of [1, 2]) {
+      const [originals, live] = [await durable.getMessages({ original: true }), await durable.getMessages()];
+      expect(originals.length).toBeGreaterThan(120);
+      await persistence(agent).prune({ policy: { maxCheckpoints: 5 } });
+      expect(await durable.getMessages({ original: true })).toEqual(originals);
+      expect(await durable.getMessages()).toEqual(live);
+      await agent.run(`again ${round}`, { history: "continue" });
+    }
+  });
+
   it("trimming keeps the originals that a kept checkpoint has when others are pruned", async () => {
     const { agent } = await agentOn(24, { toolOutputs: 2, messages: 8 });
     await agent.run("go");
