@@ -218,16 +218,24 @@ function changesTo(after: readonly StoredMessage[], before: readonly StoredMessa
     return { edits: [{ remove: rangesOf(before), insert: after }], appended: [] };
   const removed = before.filter(({ number }) => !has.has(number));
   const edits: HistoryEdit<StoredMessage>[] = removed.length > 0 ? [{ remove: rangesOf(removed), insert: [] }] : [];
-  let end = after.length;
-  while (end > 0 && !had.has(after[end - 1]?.number ?? 0)) end--;
-  for (let at = 0; at < end;) {
-    let to = at;
-    while (to < end && !had.has(after[to]?.number ?? 0)) to++;
-    const next = after[to];
-    if (to > at && next) edits.push({ remove: [], insert: after.slice(at, to), before: next.number });
-    at = to + 1;
+  const end = after.findLastIndex(({ number }) => had.has(number)) + 1;
+  const appended = after.slice(end).map(({ number, message }) => ({ number, message }));
+  return { edits: [...edits, ...insertionsIn(after.slice(0, end), had)], appended };
+}
+
+/** The new messages, those next to each other together, each group before the message that follows it. */
+function insertionsIn(after: readonly StoredMessage[], had: ReadonlySet<number>): HistoryEdit<StoredMessage>[] {
+  const edits: HistoryEdit<StoredMessage>[] = [];
+  let insert: StoredMessage[] = [];
+  for (const entry of after) {
+    if (!had.has(entry.number)) {
+      insert.push(entry);
+      continue;
+    }
+    if (insert.length > 0) edits.push({ remove: [], insert, before: entry.number });
+    insert = [];
   }
-  return { edits, appended: after.slice(end).map(({ number, message }) => ({ number, message })) };
+  return edits;
 }
 
 function rangesOf(messages: readonly StoredMessage[]): (readonly [number, number])[] {

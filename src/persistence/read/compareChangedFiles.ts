@@ -29,10 +29,13 @@ export async function compareChangedFiles(
 ): Promise<ChangedFiles> {
   if (setup.log.capabilities.keeps === "checkpoints") return none;
   const log = await readLastRun(setup, agentId);
-  const { latest } = log.index;
+  const { latest, rollback } = log.index;
   if (!latest) return none;
+  const notes = notesByKey(log.index, latest, setup);
+  if (rollback && notes.length > 0)
+    return { any: true, mismatches: [], notCompared: ["a rollback is unfinished, which may change files"] };
   const found: ChangedFiles[] = [];
-  for (const [key, records] of notesByKey(log.index, latest, setup)) {
+  for (const [key, records] of notes) {
     const participant = setup.participants.find((candidate) => candidate.key === key);
     const { workingDirectory } = recoveryInfo;
     const request = { agentId, compared, ...withoutUndefined({ workingDirectory }) };

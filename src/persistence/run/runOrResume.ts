@@ -117,7 +117,12 @@ async function finishOpenRollback({
   const abandons = "unfinished" in options && options.unfinished === "abandon";
   const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
   await journal.readHead();
-  return left.map(({ toolCallId, toolName, input, output }) => ({ toolCallId, toolName, input, output }));
+  return (abandons ? left : []).map(({ toolCallId, toolName, input, output }) => ({
+    toolCallId,
+    toolName,
+    input,
+    output,
+  }));
 }
 
 function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
