@@ -9,6 +9,7 @@ export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
+export type { TornTail } from "./checkpoint/format/TornTail.ts";
 export type {
   AgentSummary,
   LogAppend,
@@ -19,5 +20,4 @@ export type {
   OwnerState,
   ReadOptions,
   RecordLog,
-  TornTail,
 } from "./storage/RecordLog.ts";

@@ -17,7 +17,8 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog, withLastCheckpoint } from "../storage/AgentLog.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import { processOwner } from "../storage/processOwner.ts";
-import type { LogCapabilities, OwnedLog, RecordLog, TornTail } from "../storage/RecordLog.ts";
+import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { LogCapabilities, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 

@@ -1,3 +1,4 @@
+import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
@@ -22,18 +23,6 @@ export interface LogOwner {
 
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
-
-/**
- * The beginning of an append at the end of a log, which readers skip. A crash leaves it of an append that was never
- * acknowledged. Damage that cut the file looks the same.
- */
-export interface TornTail {
-  /** The file, or the part of the storage, that holds it. */
-  readonly file: string;
-  /** Counted from 1. */
-  readonly line: number;
-  readonly bytes: number;
-}
 
 /** How a log ends, as far as its bytes tell. */
 export interface LogEnd {

@@ -1,6 +1,6 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { TornTail } from "../../storage/RecordLog.ts";
+import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 import { toJSONSchema } from "zod";

@@ -1,4 +1,4 @@
-import type { TornTail } from "../../storage/RecordLog.ts";
+import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
 
 /** The result of one check. */

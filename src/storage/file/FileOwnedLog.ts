@@ -5,7 +5,8 @@ import { PositionConflictError } from "../../errors/storage/PositionConflictErro
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { AgentSummary, LogAppend, OwnedLog, TornTail } from "../RecordLog.ts";
+import type { TornTail } from "../../checkpoint/format/TornTail.ts";
+import type { AgentSummary, LogAppend, OwnedLog } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import type { TornTail } from "../../RecordLog.ts";
+import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, highestGeneration, segmentGenerations } from "../layout/AgentFolder.ts";
 import { lineNumberAt, type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
