@@ -39,6 +39,13 @@ export interface ResumeOptions {
    * rejects with StatusChangedError. Default: any status.
    */
   readonly ifStatus?: readonly TaskStatus[] | undefined;
+  /** The model for the rest of the run. Default: the one that the checkpoint names. */
+  readonly llmModel?: string | undefined;
+  /**
+   * The model parameters for the rest of the run, such as a higher `maxOutputTokens` after an answer that was cut off. They
+   * replace those of the checkpoint, which is the default.
+   */
+  readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Verifies the output before the run is recorded as completed. Its return value is stored with the status. If it
    * rejects, the run rejects, and a resume repeats the last node. Default: no verification.
@@ -64,6 +71,8 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   checkpointId: nonEmptyString.optional(),
   answers: z.record(z.string(), z.unknown()).optional(),
   ifStatus: z.array(z.enum(TaskStatus)).optional(),
+  llmModel: nonEmptyString.optional(),
+  modelParameters: z.record(z.string(), z.unknown()).optional(),
   verify: functionSchema<ResumeOptions["verify"]>().optional(),
   signal: abortSignalSchema.optional(),
 }).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {

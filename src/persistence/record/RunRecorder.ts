@@ -1,6 +1,6 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { RunState } from "../../agent/state/RunState.ts";
+import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
@@ -49,6 +49,8 @@ export class RunRecorder {
   readonly inFlight = new Map<string, IntentRecord>();
   readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
+  /** Settings of the model that a resume changes. Absent: those of the stored state stay. */
+  newSettings: Partial<RunSettings> | undefined;
   /** Resolves when every answer recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
   /** True once the run has moved to another lane: of what still ends on this one, only effects are recorded. */
@@ -98,10 +100,12 @@ export class RunRecorder {
     const { settings, requirements } = run.state;
     const saved = this.#restored && { settings, requirements, decisions: this.#restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
+    if (this.newSettings) run.state.configure(this.newSettings);
+    this.takeChanges(run);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.setup.automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });
-    } else if (this.#opening.length > 0) {
+    } else if (this.#opening.length > 0 || this.newSettings) {
       this.#append(this.#drainUnsaved(), {}, run.state);
       await journal.durable();
     }

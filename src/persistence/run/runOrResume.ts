@@ -1,5 +1,6 @@
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
+import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { BranchEffects, RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
@@ -15,6 +16,7 @@ import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
@@ -277,9 +279,16 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   journal.forgetHead();
   const verify = "verify" in options ? options.verify : undefined;
   journal.endFacts = completionData(setup, journal, recorder.run.run, verify);
+  recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
   return next({ ...request, options: { ...options, signal }, start: recorder.start });
+}
+
+/** What a resume changes of the model's settings; `undefined`: nothing. */
+function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
+  const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
+  return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
 }
 
 async function assertFits({ setup, journal }: DurableCall, { log, state }: StoredState): Promise<void> {
