@@ -5,6 +5,7 @@ export type {
   AiSdkFinishReason,
   AiSdkGeneration,
   AiSdkLanguageModel,
+  AiSdkStream,
 } from "./integrations/ai-sdk/AiSdkLanguageModel.ts";
 export { InvalidModelParametersError } from "./errors/model/InvalidModelParametersError.ts";
 export { UnusableModelAnswerError } from "./errors/model/UnusableModelAnswerError.ts";

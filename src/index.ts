@@ -11,6 +11,7 @@ export type { InputRequest } from "./agent/context/InputRequest.ts";
 export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
+export type { OnDelta, RunDelta } from "./agent/feature/RunDelta.ts";
 export type { ResumeOptions, RunOptions } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,
@@ -21,7 +22,7 @@ export type {
   RunResult,
 } from "./agent/feature/RunResult.ts";
 export type { ModelRetry } from "./agent/model/ModelRetry.ts";
-export type { PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
+export type { ModelDelta, PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
 export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
 export { strategy } from "./agent/strategy/Strategy.ts";
 export type { InputOf, Node, OutputOf, Graph, NodeOptions, Strategy } from "./agent/strategy/Strategy.ts";
@@ -52,6 +53,7 @@ export type {
 export type { TaskStatus, WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
+export { DefaultIdSharedError } from "./errors/agent/DefaultIdSharedError.ts";
 export { DuplicateNameError } from "./errors/agent/DuplicateNameError.ts";
 export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
 export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";
@@ -76,6 +78,7 @@ export { ModelTimeoutError } from "./errors/model/ModelTimeoutError.ts";
 export { RequestNotOpenError } from "./errors/request/RequestNotOpenError.ts";
 export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
 export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
+export { RunInputDiffersError } from "./errors/run/RunInputDiffersError.ts";
 export { RunNotOpenError } from "./errors/run/RunNotOpenError.ts";
 export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
 export { StatusChangedError } from "./errors/run/StatusChangedError.ts";

@@ -158,10 +158,11 @@ function defineAgent<Input, Output>(
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
   assertAgentId(agentId);
+  const identity = JSON.stringify([graph.name, config.systemPrompt ?? "", [...tools.keys()].toSorted()]);
   return {
     graph,
     tools,
-    pipeline: new Pipeline({ agentId, graph, tools }),
+    pipeline: new Pipeline({ agentId, hasDefaultId: config.id === undefined, identity, graph, tools }),
     promptExecutor: config.promptExecutor,
     settings: frozenCopy({
       model: config.llmModel,
@@ -191,7 +192,10 @@ function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
 
 /** The configuration of an agent. */
 export interface AIAgentConfig<Input, Output> {
-  /** The `agentId` of runs that are given none. Default: "agent", in every process. */
+  /**
+   * The `agentId` of runs that are given none. Default: "agent", in every process. Definitions that share a storage need
+   * ids of their own: a second one that would use the default is refused with DefaultIdSharedError.
+   */
   readonly id?: string | undefined;
   /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or your own. */
   readonly promptExecutor: PromptExecutor;

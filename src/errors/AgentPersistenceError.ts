@@ -1,3 +1,5 @@
+import type { ErrorCause } from "./ErrorCause.ts";
+
 const brand = Symbol.for("agent-persistence.error");
 
 /**
@@ -9,7 +11,7 @@ export abstract class AgentPersistenceError extends Error {
   abstract readonly code: string;
   readonly [brand] = true;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorCause) {
     super(message, options);
     this.name = new.target.name;
   }

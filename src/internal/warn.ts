@@ -7,3 +7,12 @@ export function warn(code: string, message: string): void {
   const { process } = globalThis as { readonly process?: WarningProcess };
   process?.emitWarning?.(message, { type: "AgentPersistenceWarning", code });
 }
+
+const given = new Set<string>();
+
+/** {@link warn}, once in this process for each code. */
+export function warnOnce(code: string, message: string): void {
+  if (given.has(code)) return;
+  given.add(code);
+  warn(code, message);
+}

@@ -86,6 +86,7 @@ export class Journal implements AsyncDisposable {
     this.maxCheckpointBytes = options.maxCheckpointBytes;
     this.head = head;
     this.#statusState = index.statusState;
+    this.usage = index.run && index.usageOf(index.run.run);
     this.runs = new Map(index.runs);
     this.cancelled = new Set(index.cancelled);
     this.named = new Map(index.named);

@@ -10,5 +10,6 @@ type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> &
 /** A checkpoint of this moment, with the next version. Fields are stored in the given order. */
 export function checkpointAt(journal: Journal, lane: number, fields: CheckpointFields): CheckpointRecord {
   const version = journal.nextVersion++;
-  return withoutUndefined({ kind: "checkpoint", lane, version, at: journal.clock.now(), ...fields });
+  const { clock, usage } = journal;
+  return withoutUndefined({ kind: "checkpoint", lane, version, at: clock.now(), usage, ...fields });
 }

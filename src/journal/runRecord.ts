@@ -1,3 +1,4 @@
+import { valueDigest } from "../checkpoint/values/valueDigest.ts";
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { Journal } from "./Journal.ts";
 
@@ -7,6 +8,7 @@ export function runRecord(journal: Journal, runId: string, input: unknown): RunR
     kind: "run",
     run: runId,
     input: journal.writer.value(input, "the input of the run"),
+    digest: valueDigest(input, journal.sha256),
     at: journal.clock.now(),
   };
 }

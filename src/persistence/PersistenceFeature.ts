@@ -80,8 +80,9 @@ export class PersistenceFeature {
     return new BoundPersistence(context, this.#setup, this.#recorders);
   }
 
-  /** One durable agent, from outside a run. @param agentId default: the agent's own id. */
+  /** One durable agent, from outside a run. @param agentId default: the agent's own id. @throws DefaultIdSharedError */
   agent(agentId: string = this.#setup.agentId): DurableAgent {
+    this.#setup.takeId(agentId);
     this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
   }

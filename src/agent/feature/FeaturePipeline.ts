@@ -64,6 +64,10 @@ export type PipelineWrappers = {
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   /** The agent's own id, used by runs that name none. */
   readonly agentId: string;
+  /** True if the agent was given no id of its own. */
+  readonly hasDefaultId: boolean;
+  /** Differs for definitions whose strategies differ in name, or which differ in the names of their tools or in their system prompt. */
+  readonly identity: string;
   readonly graph: StrategyGraph;
   /** The tools of the agent by name. */
   readonly tools: ReadonlyMap<string, AnyTool>;

@@ -51,7 +51,7 @@ export class Pipeline {
     inputRequest: [],
   };
 
-  constructor(agent: Pick<FeaturePipeline, "agentId" | "graph" | "tools">) {
+  constructor(agent: Pick<FeaturePipeline, "agentId" | "hasDefaultId" | "identity" | "graph" | "tools">) {
     this.hooks = {
       ...agent,
       // Each list is a list of the hooks that its method takes.

@@ -3,6 +3,7 @@ import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { OnDelta } from "./RunDelta.ts";
 import type { RunStateSeed } from "../state/RunState.ts";
 import { z } from "zod";
 
@@ -12,16 +13,20 @@ export interface RunOptions {
   readonly agentId?: string | undefined;
   /**
    * Identifies the run. If it names an unfinished run, that run is resumed; if it names a finished one, its recorded
-   * output is returned and nothing runs. Default: resumes an unfinished run of equal input, or begins a new run.
+   * output is returned and nothing runs; if it names one that this process is running, the call gets that run's result.
+   * With another input than that run's, the call is refused with RunInputDiffersError. Default: resumes an unfinished run of equal input, or begins a new run.
    */
   readonly runId?: string | undefined;
   /** Aborting it rejects the run with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Gets the answers of the model as they come; see {@link RunDelta}. Default: they are not streamed. */
+  readonly onDelta?: OnDelta | undefined;
   /** Whether a new run keeps the messages of the last one. Default: "fresh", without them. */
   readonly history?: "fresh" | "continue" | undefined;
   /**
    * What to do with another run that is unfinished: finish it first, or end it as cancelled without reverting its
-   * effects. Default: reject with UnfinishedRunError.
+   * effects. Default: reject with UnfinishedRunError. The same run, by its `runId` or by its input, is resumed instead; if it
+   * cannot be because its strategy has changed, "abandon" begins it anew.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
 }
@@ -53,6 +58,8 @@ export interface ResumeOptions {
   readonly verify?: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
   /** Aborting it rejects the run with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Gets the answers of the model as they come; see {@link RunDelta}. Default: they are not streamed. */
+  readonly onDelta?: OnDelta | undefined;
 }
 
 /** Validated by assertAgentId. */
@@ -62,6 +69,7 @@ export const runOptionsSchema: z.ZodType = strictOptions({
   agentId,
   runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
+  onDelta: functionSchema<OnDelta>().optional(),
   history: z.enum(["fresh", "continue"]).optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
 });
@@ -75,6 +83,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   modelParameters: z.record(z.string(), z.unknown()).optional(),
   verify: functionSchema<ResumeOptions["verify"]>().optional(),
   signal: abortSignalSchema.optional(),
+  onDelta: functionSchema<OnDelta>().optional(),
 }).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
   path: ["checkpointId"],
   error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",

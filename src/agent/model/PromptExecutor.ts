@@ -6,6 +6,17 @@ import type { AnyTool } from "../tool/Tool.ts";
 export interface PromptExecutor {
   /** Answers a message history. Return the provider's tool-call ids: the runtime issues its own. Reject when the signal aborts. */
   execute(request: PromptRequest): Promise<PromptAnswer>;
+  /**
+   * Like `execute`, and passes the parts of the answer on as they come. Called instead of `execute` in runs with `onDelta`.
+   * Absent: the answer is passed on whole.
+   */
+  stream?(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<PromptAnswer>;
+}
+
+/** A part of an answer: a piece of its text, or of its reasoning. */
+export interface ModelDelta {
+  readonly type: "text-delta" | "reasoning-delta";
+  readonly text: string;
 }
 
 /** A request to a model. */

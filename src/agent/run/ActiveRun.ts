@@ -10,6 +10,7 @@ import type { RunRequest, RunStart } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
+import { DeltaSender } from "../visit/DeltaSender.ts";
 import { NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
 
 /** What a move replaces as a whole. */
@@ -27,6 +28,7 @@ export class ActiveRun implements VisitedRun {
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly pipeline: Pipeline;
+  readonly deltas: DeltaSender | undefined;
   #place: Place;
   #isFresh: boolean;
   #visits = 0;
@@ -46,6 +48,8 @@ export class ActiveRun implements VisitedRun {
       throw new TypeError("A resume needs a start. The feature that claims it has to set request.start.");
     this.agentId = request.agentId;
     this.signal = request.options.signal ?? new AbortController().signal;
+    const { onDelta } = request.options;
+    this.deltas = onDelta && new DeltaSender(onDelta);
     this.graph = definition.graph;
     this.tools = definition.tools;
     this.pipeline = definition.pipeline;

@@ -9,6 +9,7 @@ import type { Pipeline } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
+import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
 
 /** A run as the execution of a node needs it, beyond what features see. */
@@ -18,6 +19,8 @@ export interface VisitedRun extends AgentRun {
   readonly sha256: Sha256;
   /** Where the run began, or continued after the last move. */
   readonly position: RunStart;
+  /** Absent: the answers of the model are not streamed. */
+  readonly deltas: DeltaSender | undefined;
   /** Adds the tokens of a model request to those of the run. */
   addUsage(usage: unknown): void;
 }

@@ -12,9 +12,11 @@ import { textOf } from "../model/nodes.ts";
 import { type FailedTry, retried } from "../model/retried.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import type { PromptAnswer } from "../model/PromptExecutor.ts";
+import type { ModelDelta, PromptAnswer, PromptRequest } from "../model/PromptExecutor.ts";
 import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
+import { answerKey } from "../../checkpoint/records/Visit.ts";
+import type { RunDelta } from "../feature/RunDelta.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/Tool.ts";
@@ -114,6 +116,7 @@ export class NodeLlm implements AgentLlm {
       throw error;
     }
     const message = this.#scope.withIds(answer.message, "model", event.ordinal);
+    visit.run.deltas?.end(this.#placeOf(event), message);
     await visit.emit("modelRequestCompleted", { ...event, ...answer, message, replayed: asked.answer === undefined });
     return message;
   }
@@ -133,15 +136,16 @@ export class NodeLlm implements AgentLlm {
 
   async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
-    const { definition, pipeline } = this.#scope.visit.run;
+    const { definition, pipeline, deltas } = this.#scope.visit.run;
     const { timeoutMs: ms, acceptCutAnswers } = definition.modelLimits;
     const { clock } = pipeline.abortGrace;
+    deltas?.begin(this.#placeOf(event));
     try {
       const request = { messages, tools, model, ...(parameters && { parameters }) };
       const answer = await withinTime(
         { ms, clock, late: () => new ModelTimeoutError(model, ms) },
         abortSignal,
-        (signal) => definition.promptExecutor.execute({ ...request, abortSignal: signal }),
+        (signal) => this.#execute({ ...request, abortSignal: signal }, event),
       );
       this.#addUsage(answer);
       const { message, usage, finishReason } = checkedAnswer(answer);
@@ -153,6 +157,27 @@ export class NodeLlm implements AgentLlm {
       asked.refusals.add(error);
       throw error;
     }
+  }
+
+  async #execute(request: PromptRequest, event: ModelRequestEvent): Promise<PromptAnswer> {
+    const { definition, deltas } = this.#scope.visit.run;
+    const { promptExecutor } = definition;
+    if (!deltas || !promptExecutor.stream) return promptExecutor.execute(request);
+    const place = this.#placeOf(event);
+    let isOpen = true;
+    const onDelta = ({ type, text }: ModelDelta) => {
+      if (isOpen && !request.abortSignal.aborted) deltas.piece({ type, text, ...place });
+    };
+    try {
+      return await promptExecutor.stream(request, onDelta);
+    } finally {
+      isOpen = false;
+    }
+  }
+
+  #placeOf({ visit: { base, ordinal: visit }, ordinal }: ModelRequestEvent): Pick<RunDelta, "nodeId" | "requestId"> {
+    const { visit: execution, call } = this.#scope;
+    return { nodeId: execution.nodeId, requestId: answerKey([base, visit], ordinal, call?.toolCallId) };
   }
 
   /** An answer that is refused has used tokens, too: its error may name them. */

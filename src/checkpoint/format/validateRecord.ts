@@ -42,7 +42,7 @@ const like = (shape: Shape): Test => {
 
 const lane = { lane: count };
 const usage = optional(object);
-const run = { run: text, at: time };
+const run = { run: text, at: time, digest: optional(text) };
 const settings = { model: text, tools: listOf(text) };
 const requirements = {
   files: listOf(text),
@@ -64,6 +64,7 @@ const checkpoint = {
   progress: optional(fraction),
   summary: optional(text),
   status: optional(oneOf("completed", "cancelled")),
+  digest: optional(text),
   standing: optional(listOf(text)),
 };
 const call = { visit: pair, call: text };

@@ -25,6 +25,8 @@ export interface CheckpointRecord {
   readonly summary?: string;
   /** The end of a run: `input` is its output. */
   readonly status?: "completed" | "cancelled";
+  /** The digest of the input of the completed run. Absent: unknown. */
+  readonly digest?: string;
   /** Why it was cancelled. */
   readonly reason?: string;
   /** The result of the output's verification. Absent: it was not verified. */

@@ -20,6 +20,8 @@ export interface RunRecord {
   readonly run: string;
   readonly input: StoredValue;
   readonly at: number;
+  /** The digest of the input. Absent: unknown. */
+  readonly digest?: string;
   /** The input is unknown: this is the input of its first checkpoint. */
   readonly assumed?: true;
 }

@@ -9,9 +9,12 @@ export class StrategyChangedError extends AgentPersistenceError {
     /** One text for each difference, such as `node "check" is gone`. */
     readonly differences: readonly string[],
   ) {
+    const id = JSON.stringify(agentId);
     super(
-      `Agent ${JSON.stringify(agentId)} was stored with another strategy: ${differences.join("; ")}. ` +
-        `Resume it with the strategy that it started with, or end its run with unfinished: "abandon".`,
+      `Agent ${id} was stored with another strategy: ${differences.join("; ")}. ` +
+        `Resume it with the strategy that it started with. Or continue it at a node of this one: ` +
+        `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
+        `Or begin its run anew, and keep the effects that it had: run(input, { unfinished: "abandon" }).`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A prompt executor has no model of the requested name. Nothing was sent. */
 export class ModelNotAvailableError extends AgentPersistenceError {
@@ -8,7 +9,7 @@ export class ModelNotAvailableError extends AgentPersistenceError {
     readonly model: string,
     /** Why it is not available, as a clause without a period. */
     readonly reason: string,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     super(`Model ${JSON.stringify(model)} is not available: ${reason}. Check llmModel.`, options);
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** The bytes of a blob do not match its reference. */
 export class CorruptBlobError extends AgentPersistenceError {
@@ -9,7 +10,7 @@ export class CorruptBlobError extends AgentPersistenceError {
     /** The reference of the blob, such as `blob://<SHA-256>-<n>`. */
     readonly reference: string,
     found = "does not have the hash in its reference",
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     super(
       `The content of ${reference} of agent ${JSON.stringify(agentId)} ${found}. Restore the file from a backup.`,

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** Why a storage failed, as far as you can act on it. */
 export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "unavailable";
@@ -8,7 +9,7 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
   io: "Check the device and open the agent again.",
   permission: "Give this process access and open the agent again.",
   too_many_files: "Raise the limit of open files, or close agents, and try again.",
-  unavailable: "Check that the storage can be reached and open the agent again.",
+  unavailable: "Check that the path is right and that the storage can be reached, and open the agent again.",
 };
 
 /** The system under a storage failed. Acknowledged writes are intact; whether the failed call took effect is unknown. */
@@ -21,8 +22,14 @@ export class StorageError extends AgentPersistenceError {
     readonly operation: string,
     /** The file, folder or agent that the operation was for; never any content. */
     readonly path: string,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
-    super(`${operation} failed on ${path} (${reason}). ${nextSteps[reason]}`, options);
+    super(`${operation} failed on ${path} (${reason}${systemCode(options)}). ${nextSteps[reason]}`, options);
   }
+}
+
+/** What the system calls it, such as `ENOTDIR`. */
+function systemCode(options: ErrorCause | undefined): string {
+  const { code } = Object(options?.cause) as { readonly code?: unknown };
+  return typeof code === "string" ? `, ${code}` : "";
 }

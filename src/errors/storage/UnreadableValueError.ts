@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A stored value cannot be read: it is damaged, or this process lacks something that it was written with. */
 export class UnreadableValueError extends AgentPersistenceError {
@@ -6,7 +7,7 @@ export class UnreadableValueError extends AgentPersistenceError {
   /** The reference of the missing blob; `undefined` when the reason is another. */
   readonly blob: string | undefined;
 
-  constructor(reason: string, { blob, ...options }: ErrorOptions & { readonly blob?: string } = {}) {
+  constructor(reason: string, { blob, ...options }: ErrorCause & { readonly blob?: string } = {}) {
     super(`A stored value cannot be read: ${reason}.`, options);
     this.blob = blob;
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A storage does not do what its contract requires. Only the conformance suites throw it. */
 export class ConformanceError extends AgentPersistenceError {
@@ -11,7 +12,7 @@ export class ConformanceError extends AgentPersistenceError {
     readonly subject: string,
     readonly expected: string,
     readonly found: string,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     super(
       `The storage fails "${requirement}": expected ${subject} to be ${expected}, found ${found}. Correct the storage.`,

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A tool call began before a crash, and whether it took effect is unknown. It was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
@@ -17,7 +18,7 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
       Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">>,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     const { agentId, toolName, toolCallId, nodeId, reverts } = call;
     const declaration = call.declaration ?? `tool({ name: ${JSON.stringify(toolName)}, effect: "idempotent", … })`;

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A tool threw. `cause` is what it threw; absent when the failure was read back from a log. */
 export class ToolFailedError extends AgentPersistenceError {
@@ -9,7 +10,7 @@ export class ToolFailedError extends AgentPersistenceError {
     readonly toolCallId: string,
     /** The message of what the tool threw; this is what the model sees. */
     readonly reason: string,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     super(`The tool "${toolName}" failed: ${reason}`, options);
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import type { ErrorCause } from "../ErrorCause.ts";
 
 /** A file of a workspace could not be read or written. */
 export class FileAccessError extends AgentPersistenceError {
@@ -9,7 +10,7 @@ export class FileAccessError extends AgentPersistenceError {
     readonly path: string,
     /** What is wrong, to be read after the name of the file, such as `is a folder`. */
     readonly reason: string,
-    options?: ErrorOptions,
+    options?: ErrorCause,
   ) {
     super(`The file ${JSON.stringify(path)} ${reason}.`, options);
   }

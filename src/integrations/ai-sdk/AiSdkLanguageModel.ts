@@ -10,6 +10,13 @@ export interface AiSdkLanguageModel {
   readonly modelId: string;
   /** Takes the call options of its specification version. */
   doGenerate(options: never): PromiseLike<AiSdkGeneration>;
+  /** The same, as a stream. Absent: its answers come whole. */
+  doStream?(options: never): PromiseLike<AiSdkStream>;
+}
+
+/** What a model streams: the parts of an answer. */
+export interface AiSdkStream {
+  readonly stream: ReadableStream<{ readonly type: string }>;
 }
 
 /** What a model gives back, as far as the versions of the specification agree. */

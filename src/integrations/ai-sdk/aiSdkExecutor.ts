@@ -1,4 +1,5 @@
-import type { PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
+import isNetworkError from "is-network-error";
+import type { ModelDelta, PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import { ModelNotAvailableError } from "../../errors/model/ModelNotAvailableError.ts";
 import { ModelRequestError } from "../../errors/model/ModelRequestError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -7,6 +8,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
+import { streamedGeneration } from "./streamedGeneration.ts";
 
 /** Options of {@link aiSdkExecutor}. */
 export interface AiSdkExecutorOptions {
@@ -20,9 +22,10 @@ const modelsSchema = customSchema(
 );
 const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
 
-/** A prompt executor that also says why the model stopped. */
+/** A prompt executor that can stream, and always says why the model stopped. */
 export interface AiSdkExecutor extends PromptExecutor {
   execute(request: PromptRequest): Promise<AiSdkAnswer>;
+  stream(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<AiSdkAnswer>;
 }
 
 /**
@@ -50,22 +53,33 @@ export interface AiSdkExecutor extends PromptExecutor {
 export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions = {}): AiSdkExecutor {
   checkSchema(modelsSchema, models, "model of aiSdkExecutor");
   checkSchema(optionsSchema, options, "options of aiSdkExecutor");
+  const answer = async (request: PromptRequest, generate: Generate): Promise<AiSdkAnswer> => {
+    request.abortSignal.throwIfAborted();
+    const model = await modelNamed(models, request.model);
+    const generation = await generated(model, request, generate);
+    for (const warning of generation.warnings ?? []) options.onWarning?.(warning, request.model);
+    return answerOf(model, generation);
+  };
   return {
-    async execute(request) {
-      request.abortSignal.throwIfAborted();
-      const model = await modelNamed(models, request.model);
-      const generation = await generate(model, request);
-      for (const warning of generation.warnings ?? []) options.onWarning?.(warning, request.model);
-      return answerOf(model, generation);
-    },
+    execute: (request) => answer(request, (model, callOptions) => model.doGenerate(callOptions)),
+    stream: (request, onDelta) =>
+      answer(request, async (model, callOptions) =>
+        model.doStream ? streamedGeneration(await model.doStream(callOptions), onDelta) : model.doGenerate(callOptions),
+      ),
   };
 }
 
-async function generate(model: AiSdkLanguageModel, request: PromptRequest): Promise<AiSdkGeneration> {
+type Generate = (model: AiSdkLanguageModel, callOptions: never) => PromiseLike<AiSdkGeneration>;
+
+async function generated(
+  model: AiSdkLanguageModel,
+  request: PromptRequest,
+  generate: Generate,
+): Promise<AiSdkGeneration> {
   const callOptions = callOptionsOf(model.specificationVersion, request);
   try {
     // callOptionsOf made the call options of the model's own version, which the types cannot say.
-    return await model.doGenerate(callOptions as never);
+    return await generate(model, callOptions as never);
   } catch (cause) {
     request.abortSignal.throwIfAborted();
     throw requestErrorOf(model, cause);
@@ -86,7 +100,8 @@ export function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): Model
   return new ModelRequestError({
     model: model.modelId,
     provider: model.provider,
-    retryable: failure.isRetryable === true,
+    // A connection that breaks off in the middle of an answer is no error of the AI SDK's.
+    retryable: failure.isRetryable === true || isNetworkError(cause),
     ...(typeof failure.statusCode === "number" && { statusCode: failure.statusCode }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     cause,

@@ -2,12 +2,13 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
+import { DefaultIdSharedError } from "../../errors/agent/DefaultIdSharedError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { PruningNotSupportedError } from "../../errors/storage/PruningNotSupportedError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import { warn } from "../../internal/warn.ts";
+import { warn, warnOnce } from "../../internal/warn.ts";
 import { Journal } from "../../journal/Journal.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -27,6 +28,14 @@ import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
 
+const noStorage =
+  "Persistence was installed without a storage, so it stores nothing. Give it one, such as " +
+  'new FilePersistenceStorageProvider() of "agent-persistence/file". If nothing is to be stored, ' +
+  "give it new NoPersistenceStorageProvider().";
+
+/** For each storage, the first definition that has used the default id on it. */
+const defaultIdentities = new WeakMap<object, string>();
+
 const defaults = {
   enableAutomaticPersistence: true,
   triggers: [triggers.afterNode()],
@@ -41,6 +50,8 @@ const defaults = {
 export class PersistenceSetup {
   readonly storage: LogStorage;
   readonly log: RecordLog;
+  /** The storage as it was given: agents that share it have the same. */
+  readonly storageKey: object;
   readonly automatic: boolean;
   readonly triggers: readonly CheckpointTrigger[];
   readonly environment: Environment | undefined;
@@ -63,13 +74,17 @@ export class PersistenceSetup {
   /** Gives an event to the listener; without one, failures become warnings of the process. */
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
+  /** What tells the definition from others that have no id of their own either; `undefined`: it has one. */
+  readonly #defaultIdentity: string | undefined;
   /** The agent that was asked for or run last. */
   lastAgentId: string;
 
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
     const given = { ...defaults, ...withoutUndefined(config) };
+    if (!config.storage) warnOnce("no_storage", noStorage);
     this.storage = logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
+    this.storageKey = config.storage ?? this.storage;
     this.log = this.storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
@@ -86,12 +101,22 @@ export class PersistenceSetup {
     this.clock = given.clock;
     this.time = new CappedClock(this.clock);
     this.agentId = pipeline.agentId;
+    this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
     this.tell = this.#emit ?? warnOfFailure;
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
+  }
+
+  /** Refuses the default id where another definition uses it on the same storage. @throws DefaultIdSharedError */
+  takeId(agentId: string): void {
+    const identity = this.#defaultIdentity;
+    if (identity === undefined || agentId !== this.agentId) return;
+    const first = defaultIdentities.get(this.storageKey) ?? identity;
+    if (first !== identity) throw new DefaultIdSharedError(agentId);
+    defaultIdentities.set(this.storageKey, first);
   }
 
   async openJournal(agentId: string): Promise<Journal> {

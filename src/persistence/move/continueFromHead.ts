@@ -3,19 +3,23 @@ import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { foldTo, visitAt } from "../../checkpoint/state/AgentState.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { type AgentState, foldTo, visitAt } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { checkpointAt } from "../../journal/checkpointAt.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
 
 /** How the agent is to continue: an {@link ExecutionPoint}, or other messages for the node that runs next anyway. */
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
+  /** The strategy that the node belongs to. Absent: the stored one. */
+  readonly graph?: StrategyGraph;
 };
 
 /**
@@ -50,10 +54,23 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
     move: point.move,
   });
   const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-  journal.append([...(reopens ? [run] : []), laneFrom(head.version, lane), ...changes, checkpoint]);
+  const structure = changedStructure(point.graph, state, lane, journal);
+  journal.append([...(reopens ? [run] : []), laneFrom(head.version, lane), ...structure, ...changes, checkpoint]);
   // In the same turn of the event loop, so in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
+}
+
+/** Who sets a node of another strategy wants the run to continue with it. */
+function changedStructure(
+  graph: StrategyGraph | undefined,
+  state: AgentState,
+  lane: number,
+  journal: Journal,
+): readonly AgentRecord[] {
+  if (!graph) return [];
+  const structure = structureRecord(graph, lane, journal);
+  return structure.fingerprint === state.structure?.fingerprint ? [] : [structureReference(structure, journal)];
 }
 
 /** A lane that begins at a checkpoint, with a checkpoint of its own, so that the latest checkpoint is always the head. */

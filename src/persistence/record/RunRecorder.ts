@@ -12,6 +12,7 @@ import type { FailedRequest, IntentRecord } from "../../checkpoint/records/callR
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -287,9 +288,9 @@ export class RunRecorder {
     return snapshotOf(record, { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input });
   }
 
-  #record(run: AgentRun, plan: CheckpointPlan, input: unknown): CheckpointRecord {
+  #record(run: AgentRun, plan: CheckpointPlan, input: StoredValue): CheckpointRecord {
     const { journal, lane } = this;
-    const record = checkpointRecord(run, plan, { journal, lane, runId: this.run.run, input });
+    const record = checkpointRecord(run, plan, { journal, lane, run: this.run, input });
     if (plan.id !== undefined) this.named.add(plan.id);
     this.head = { version: record.version, id: plan.id ?? `${journal.generation}-${record.version}` };
     return record;

@@ -2,6 +2,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -10,7 +11,7 @@ import type { Journal } from "../../journal/Journal.ts";
 export function checkpointRecord(
   { state: { history, iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
   { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
-  { journal, lane, runId, input }: { journal: Journal; lane: number; runId: string; input: unknown },
+  { journal, lane, run: { run: runId, digest }, input }: Recording,
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
   journal.nextVersion = version + 1;
@@ -33,9 +34,18 @@ export function checkpointRecord(
     ...(progress !== undefined && { progress }),
     ...(progressSummary !== undefined && { summary: progressSummary }),
     ...(status && { status }),
+    ...(status && digest !== undefined && { digest }),
     ...end,
     ...(trigger !== undefined && { trigger }),
   };
+}
+
+/** Where a checkpoint is recorded, and its stored input. */
+interface Recording {
+  readonly journal: Journal;
+  readonly lane: number;
+  readonly run: RunRecord;
+  readonly input: StoredValue;
 }
 
 /** What is recorded with the end of a run beside its output. */

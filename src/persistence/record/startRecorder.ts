@@ -49,6 +49,7 @@ export function newRun(
   before: StoredState | undefined,
 ): RunRecorder {
   const lane = journal.nextLane++;
+  journal.usage = undefined;
   const from = before?.state.checkpoint?.version;
   const laneRecord: LaneRecord =
     from === undefined ? { kind: "lane", lane, keep: "nothing" } : { kind: "lane", lane, from, keep };

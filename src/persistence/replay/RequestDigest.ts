@@ -1,5 +1,6 @@
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
+import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -24,7 +25,7 @@ export class RequestDigest {
   of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): string {
     const { fresh = [], left } = history?.changedSinceMark ?? {};
     const asked = [model, parameters ?? null, tools.map(({ name }) => name), left ?? null, this.#chained(fresh)];
-    return this.#digest(canonicalText(asked) ?? "");
+    return valueDigest(asked, this.#sha256);
   }
 
   #chained(messages: readonly Message[]): string {

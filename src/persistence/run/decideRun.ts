@@ -1,11 +1,15 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 
+/** How the input of a run compares with a given one. */
+export type RunInput = "same" | "other" | "unknown";
+
 /** What a log says about an agent, as far as it matters for the next run. */
 export interface RunFacts {
   /** The run that has not ended. */
   readonly unfinished?: {
     readonly runId: string;
-    readonly sameInput: boolean;
+    /** How its input compares with the given one. */
+    readonly input: RunInput;
     /** True while it waits and no request is answered: it cannot continue. */
     readonly waits: boolean;
   };
@@ -18,7 +22,10 @@ export interface RunFacts {
 /** What a call of `run` or `resume` does. */
 export type RunDecision =
   | { readonly kind: "resume" | "refuse_nothing" }
-  | { readonly kind: "recorded" | "waiting" | "refuse_unfinished" | "refuse_cancelled"; readonly runId: string }
+  | {
+      readonly kind: "recorded" | "waiting" | "refuse_unfinished" | "refuse_cancelled" | "refuse_input";
+      readonly runId: string;
+    }
   | { readonly kind: "branch"; readonly checkpointId: string }
   | { readonly kind: "new" | "finish_first" | "abandon"; readonly keep: "history" | "nothing" };
 
@@ -28,8 +35,9 @@ export function decideRun(options: RunOptions, { unfinished, asked }: RunFacts):
     return { kind: asked === "completed" ? "recorded" : "refuse_cancelled", runId: options.runId };
   }
   if (!unfinished) return { kind: "new", keep };
-  const same = options.runId === undefined ? unfinished.sameInput : options.runId === unfinished.runId;
-  if (same) return continued(unfinished);
+  const { runId, input } = unfinished;
+  if (options.runId === runId && input === "other") return { kind: "refuse_input", runId };
+  if (options.runId === undefined ? input === "same" : options.runId === runId) return continued(unfinished);
   return options.unfinished === undefined || (options.unfinished === "finish_first" && unfinished.waits)
     ? { kind: "refuse_unfinished", runId: unfinished.runId }
     : { kind: options.unfinished, keep };

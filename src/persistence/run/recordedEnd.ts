@@ -7,6 +7,7 @@ import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Place } from "../../checkpoint/records/SnapshotRecord.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -19,6 +20,8 @@ interface RecordedEnd {
   readonly output: unknown;
   /** Absent: unknown. */
   readonly usage?: ModelUsage;
+  /** The digest of the run's input. Absent: unknown. */
+  readonly digest?: string;
 }
 
 /** The end of a finished run. Reads only that end, or the whole log when the output is a message. */
@@ -28,7 +31,8 @@ export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId:
   if (!place || !end) throw new UnreadableValueError(`the end of run ${runId} is not in the log`);
   const isAlone = selfContained.has(envelopeKeyOf(end.input));
   const output = isAlone ? readAlone(recordLog, journal.agentId, end) : readInLane(recordLog, journal.agentId, end);
-  return { output: await output, ...(end.usage && { usage: end.usage }) };
+  const { usage, digest } = end;
+  return withoutUndefined({ output: await output, usage, digest });
 }
 
 /** The position is that of the append or of one shortly before it: several may have been in flight. */

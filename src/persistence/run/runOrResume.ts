@@ -10,6 +10,9 @@ import { foldTo } from "../../checkpoint/state/AgentState.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
+import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
@@ -39,7 +42,8 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingInputs } from "../waiting/pendingInputs.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts, type RunInput } from "./decideRun.ts";
+import { type Announce, joinOrRun } from "./joinOrRun.ts";
 import { recordedEnd } from "./recordedEnd.ts";
 import { z } from "zod";
 
@@ -52,29 +56,36 @@ interface DurableCall {
   readonly journal: Journal;
   readonly request: RunRequest;
   readonly next: Next;
+  readonly announce: Announce;
 }
 
-/** Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. */
-export async function runOrResume(
+/**
+ * Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. A `run` whose `runId` this process
+ * is running gets the result of that run.
+ */
+export function runOrResume(
   setup: PersistenceSetup,
   recorders: RunRecorders,
   request: RunRequest,
   next: Next,
 ): Promise<RunResult<unknown>> {
-  const journal = await setup.openJournal(request.agentId);
-  try {
-    const call = { setup, recorders, journal, request, next };
-    assertStatus(call);
-    const left = await finishOpenRollback(call);
-    const result = withEffects(await execute(call), left);
-    if (result.status === "completed") await pruneAfterRun(setup, journal);
-    return journal.tornTail ? { ...result, tornTail: journal.tornTail } : result;
-  } catch (error) {
-    if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
-    throw error;
-  } finally {
-    await journal[Symbol.asyncDispose]();
-  }
+  setup.takeId(request.agentId);
+  return joinOrRun(setup.storageKey, request, async (announce) => {
+    const journal = await setup.openJournal(request.agentId);
+    try {
+      const call = { setup, recorders, journal, request, next, announce };
+      assertStatus(call);
+      const left = await finishOpenRollback(call);
+      const result = withEffects(await execute(call), left);
+      if (result.status === "completed") await pruneAfterRun(setup, journal);
+      return journal.tornTail ? { ...result, tornTail: journal.tornTail } : result;
+    } catch (error) {
+      if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
+      throw error;
+    } finally {
+      await journal[Symbol.asyncDispose]();
+    }
+  });
 }
 
 async function execute(call: DurableCall): Promise<RunResult<unknown>> {
@@ -84,12 +95,10 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const stored = storedState(journal);
   const decision = decide(request, journal, stored);
   switch (decision.kind) {
-    case "recorded": {
-      const { runId } = decision;
-      return { status: "completed", runId, ...(await recordedEnd(setup.log, journal, runId)) };
-    }
+    case "recorded":
+      return recorded(call, decision.runId, stored);
     case "resume":
-      return start(call, await resumed(call, stored));
+      return resume(call, stored);
     case "waiting":
       return waitingResult(decision.runId, stored);
     case "branch":
@@ -132,6 +141,42 @@ function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleC
   return { ...result, effects: { missing: [], remaining } };
 }
 
+/** @throws RunInputDiffersError when the run was asked for with another input. */
+async function recorded(
+  { setup, journal, request }: DurableCall,
+  runId: string,
+  stored: StoredState | undefined,
+): Promise<RunResult<unknown>> {
+  const { digest, ...end } = await recordedEnd(setup.log, journal, runId);
+  const { input, agentId, kind } = request;
+  const isOther =
+    digest === undefined
+      ? comparedInput(stored, stored?.log.index.runRecords.get(runId), input) === "other"
+      : digest !== valueDigest(input, journal.sha256);
+  if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
+  return { status: "completed", runId, ...end };
+}
+
+/** How the input of a stored run compares with a given one. */
+function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): RunInput {
+  if (!stored || !run || run.assumed) return "unknown";
+  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
+}
+
+/** Resumes the unfinished run, or begins it anew if its strategy has changed and it may be abandoned. */
+async function resume(call: DurableCall, stored: StoredState | undefined): Promise<RunResult<unknown>> {
+  const options = call.request.options as RunOptions;
+  let recorder: RunRecorder;
+  try {
+    recorder = await resumed(call, stored);
+  } catch (error) {
+    if (!(error instanceof StrategyChangedError) || options.unfinished !== "abandon") throw error;
+    abandon(call.journal, stored);
+    return beginAfterOther(call, options.history === "continue" ? "history" : "nothing");
+  }
+  return start(call, recorder);
+}
+
 function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
   const usage = stored?.log.index.usageOf(runId);
   return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingInputs(stored) : [] };
@@ -144,8 +189,11 @@ function abandon(journal: Journal, stored: StoredState | undefined): void {
 function refusal(decision: RunDecision, agentId: string): Error {
   const runId = "runId" in decision ? decision.runId : "";
   if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId);
+  if (decision.kind === "refuse_input") return new RunInputDiffersError(agentId, runId);
   const isCancelled = decision.kind === "refuse_cancelled";
-  const reason = isCancelled ? `run ${JSON.stringify(runId)} was canceled` : "nothing is stored for it";
+  const reason = isCancelled
+    ? `run ${JSON.stringify(runId)} was canceled, and its runId cannot be used again`
+    : "nothing is stored for it";
   return new RunNotOpenError("nothing_to_resume", agentId, reason);
 }
 
@@ -192,7 +240,7 @@ function factsOf(
       last && {
         unfinished: {
           runId: last.run,
-          sameInput: kind === "run" && stored !== undefined && isSameValue(stored.log.readValue(last.input), input),
+          input: kind === "run" ? comparedInput(stored, last, input) : "unknown",
           waits: stored !== undefined && waits(index, stored.state),
         },
       }),
@@ -270,15 +318,21 @@ async function begin(
   const { setup, journal, request } = call;
   const { options, input } = request;
   const run = runRecord(journal, ("runId" in options ? options.runId : undefined) ?? randomId(), input);
+  // One that was abandoned a moment ago begins anew.
+  journal.runs.delete(run.run);
+  journal.cancelled.delete(run.run);
   return start(call, newRun(setup, journal, { run, input, keep, opening: [run] }, before));
 }
 
 async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResult<unknown>> {
-  const { setup, recorders, journal, request, next } = call;
-  const { options } = request;
+  const { setup, recorders, journal, request, next, announce } = call;
+  const { options, kind } = request;
+  const { run: runId, digest } = recorder.run;
+  if (kind === "resume")
+    announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
   const verify = "verify" in options ? options.verify : undefined;
-  journal.endFacts = completionData(setup, journal, recorder.run.run, verify);
+  journal.endFacts = completionData(setup, journal, runId, verify);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;

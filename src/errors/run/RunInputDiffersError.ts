@@ -1,0 +1,16 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** A `runId` was given again with another input: the run of that id does not answer it. Nothing has changed. */
+export class RunInputDiffersError extends AgentPersistenceError {
+  override readonly code = "run_input_differs";
+
+  constructor(
+    readonly agentId: string,
+    readonly runId: string,
+  ) {
+    super(
+      `Run ${JSON.stringify(runId)} of agent ${JSON.stringify(agentId)} was started with another input. ` +
+        `Give each request a runId of its own. To continue that run, use resume({ agentId }), or its own input.`,
+    );
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { AIAgent, type AIAgentConfig } from "../../src/agent/AIAgent.ts";
+import type { RunDelta } from "../../src/agent/feature/RunDelta.ts";
+import type { ModelDelta, PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
+import { strategy } from "../../src/agent/strategy/Strategy.ts";
+import type { ContentPart } from "../../src/checkpoint/messages/Message.ts";
+import { ModelRequestError } from "../../src/errors/model/ModelRequestError.ts";
+import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
+import { Persistence } from "../../src/persistence/Persistence.ts";
+import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { Fault } from "../persistence/support/durableAgent.ts";
+
+const piece = (text: string, type: ModelDelta["type"] = "text-delta"): ModelDelta => ({ type, text });
+const broken = () => new ModelRequestError({ model: "m", provider: "p", retryable: true, cause: new Error("cut") });
+
+/** A model that streams these pieces, one list a request; `fails` breaks off after them. */
+function streaming(...answers: readonly { readonly pieces: readonly ModelDelta[]; readonly fails?: boolean }[]) {
+  let asked = 0;
+  const promptExecutor: PromptExecutor = {
+    execute: () => Promise.reject(new Error("It was to stream.")),
+    async stream(_request, onDelta) {
+      const { pieces, fails } = answers[asked++] ?? { pieces: [] };
+      for (const delta of pieces) onDelta(delta);
+      if (fails) throw broken();
+      const content = pieces.map(({ type, text }): ContentPart => ({
+        type: type === "text-delta" ? "text" : "reasoning",
+        text,
+      }));
+      return { message: { role: "assistant", content } };
+    },
+  };
+  return { promptExecutor, asked: () => asked };
+}
+
+async function deltasOf(
+  config: Partial<AIAgentConfig<string, string>> & Pick<AIAgentConfig<string, string>, "promptExecutor">,
+) {
+  const deltas: RunDelta[] = [];
+  const agent = new AIAgent({ llmModel: "m", modelRetry: { delayMs: 0 }, ...config });
+  const result = await agent.run("x", { onDelta: (delta) => void deltas.push(delta) });
+  return { deltas, result };
+}
+
+describe("run(…, { onDelta })", () => {
+  it("passes the pieces of an answer on as they come, with their node and one id for each request", async () => {
+    const { promptExecutor } = streaming({ pieces: [piece("hm", "reasoning-delta"), piece("Hel"), piece("lo")] });
+    const { deltas, result } = await deltasOf({ promptExecutor });
+    expect(result).toMatchObject({ output: "Hello" });
+    const { requestId } = deltas[0] ?? {};
+    expect(requestId).toEqual(expect.any(String));
+    const place = { nodeId: "callModel", requestId };
+    expect(deltas).toEqual([
+      { type: "reasoning-delta", text: "hm", ...place },
+      { type: "text-delta", text: "Hel", ...place },
+      { type: "text-delta", text: "lo", ...place },
+    ]);
+  });
+
+  it("says restart before the pieces of a second try, and the last try makes up the answer", async () => {
+    const { promptExecutor, asked } = streaming(
+      { pieces: [piece("Hel"), piece("l")], fails: true },
+      { pieces: [], fails: true },
+      { pieces: [piece("Hi")] },
+    );
+    const { deltas, result } = await deltasOf({ promptExecutor });
+    expect(result).toMatchObject({ output: "Hi" });
+    expect(asked()).toBe(3);
+    expect(deltas.map((delta) => ("text" in delta ? delta.text : delta.type))).toEqual(["Hel", "l", "restart", "Hi"]);
+    expect(new Set(deltas.map(({ requestId }) => requestId)).size).toBe(1);
+  });
+
+  it("says restart when a node repeats a failed request itself", async () => {
+    const { promptExecutor } = streaming({ pieces: [piece("Hel")], fails: true }, { pieces: [piece("Hi")] });
+    const graph = strategy<string, string>("s", (g) => {
+      const node = g.node("node", async (_input: string, { llm }) => {
+        await llm.request().catch(() => llm.request());
+        return "end";
+      });
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    const { deltas } = await deltasOf({ promptExecutor, strategy: graph, modelRetry: false });
+    expect(deltas.map((delta) => ("text" in delta ? delta.text : delta.type))).toEqual(["Hel", "restart", "Hi"]);
+  });
+
+  it("gets the answers of an executor that cannot stream whole", async () => {
+    const { deltas } = await deltasOf({ promptExecutor: scriptedModel(["Hello"]) });
+    expect(deltas).toMatchObject([{ type: "text-delta", text: "Hello", nodeId: "callModel" }]);
+  });
+
+  it("gets a recorded answer whole, under the id that it had, and the model is not asked", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const { promptExecutor, asked } = streaming({ pieces: [piece("Hel"), piece("lo")] });
+    const fault = new Fault();
+    const graph = strategy<string, string>("s", (g) => {
+      const node = g.node("node", async (_input: string, { llm }) => {
+        await llm.request();
+        fault.strike();
+        return "end";
+      });
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    const agent = () =>
+      new AIAgent({ promptExecutor, llmModel: "m", strategy: graph }).install(Persistence, { storage });
+    const first: RunDelta[] = [];
+    await expect(agent().run("x", { onDelta: (delta) => void first.push(delta) })).rejects.toThrow("stopped");
+    fault.repair();
+    const second: RunDelta[] = [];
+    expect(await agent().resume({ onDelta: (delta) => void second.push(delta) })).toMatchObject({ output: "end" });
+    expect(first).toHaveLength(2);
+    expect(second).toEqual(
+      ["Hel", "lo"].map((text) => ({ type: "text-delta", text, nodeId: "node", requestId: first[0]?.requestId })),
+    );
+    expect(asked()).toBe(1);
+  });
+
+  it("is not called again once it has thrown, and the run goes on", async () => {
+    const { promptExecutor } = streaming({ pieces: [piece("Hel"), piece("lo")] });
+    let calls = 0;
+    const agent = new AIAgent({ promptExecutor, llmModel: "m" });
+    const onDelta = () => {
+      calls++;
+      throw new Error("The socket is closed.");
+    };
+    expect(await agent.run("x", { onDelta })).toMatchObject({ output: "Hello" });
+    expect(calls).toBe(1);
+  });
+
+  it("gets nothing from a request that was given up", async () => {
+    let late: ((delta: ModelDelta) => void) | undefined;
+    const promptExecutor: PromptExecutor = {
+      execute: () => Promise.reject(new Error("It was to stream.")),
+      async stream(_request, onDelta) {
+        late = onDelta;
+        throw new RangeError("no");
+      },
+    };
+    const deltas: RunDelta[] = [];
+    const agent = new AIAgent({ promptExecutor, llmModel: "m" });
+    await expect(agent.run("x", { onDelta: (delta) => void deltas.push(delta) })).rejects.toThrow("no");
+    late?.(piece("late"));
+    expect(deltas).toEqual([]);
+  });
+
+  it("leaves a run without it on execute()", async () => {
+    const { promptExecutor } = streaming();
+    await expect(new AIAgent({ promptExecutor, llmModel: "m" }).run("x")).rejects.toThrow("It was to stream.");
+  });
+});

@@ -1,0 +1,68 @@
+import { execFile } from "node:child_process";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { World } from "../support/World.ts";
+
+const source = fileURLToPath(new URL("../../../src/index.ts", import.meta.url));
+
+describe("definitions that share a storage", () => {
+  const world = new World();
+  const agentOn = (
+    storage: InMemoryPersistenceStorageProvider,
+    config: Partial<ConstructorParameters<typeof AIAgent<string, string>>[0]> = {},
+  ) =>
+    new AIAgent({ promptExecutor: scriptedModel(["done"]), llmModel: "m", ...config }).install(Persistence, {
+      storage,
+    });
+
+  it.each([
+    { what: "their system prompt", other: { systemPrompt: "You do billing." } },
+    { what: "their tools", other: { tools: [world.adder("refund")] } },
+  ])("are refused with the reason when both have no id, and they differ in $what", async ({ other }) => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await agentOn(storage).run("hello");
+    const second = agentOn(storage, other);
+    const refused = { code: "default_id_shared", agentId: "agent" };
+    await expect(second.run("hello")).rejects.toMatchObject(refused);
+    await expect(second.resume()).rejects.toMatchObject(refused);
+    expect(() => persistence(second).agent()).toThrow(expect.objectContaining(refused));
+  });
+
+  it("are fine with ids of their own, with an agentId in each call, as objects of one definition, and on two storages", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await agentOn(storage).run("hello");
+    const billing = { systemPrompt: "You do billing." };
+    expect(await agentOn(storage).run("again")).toMatchObject({ status: "completed" });
+    expect(await agentOn(storage, { ...billing, id: "billing" }).run("hello")).toMatchObject({ status: "completed" });
+    expect(await agentOn(storage, billing).run("hello", { agentId: "b" })).toMatchObject({ status: "completed" });
+    expect(await agentOn(new InMemoryPersistenceStorageProvider(), billing).run("hello")).toMatchObject({
+      status: "completed",
+    });
+  });
+});
+
+/** Installs Persistence as each of these configurations says, in a process of its own; what that process warns of. */
+async function warningsOf(...configurations: readonly string[]): Promise<readonly string[]> {
+  const program = `
+    const { AIAgent, NoPersistenceStorageProvider, Persistence } = await import(${JSON.stringify(source)});
+    process.on("warning", ({ name, code, message }) => console.log(name, code, message));
+    const promptExecutor = { execute: () => Promise.reject(new Error("unused")) };
+    for (const config of [${configurations.join(", ")}])
+      new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, config);`;
+  const args = ["--import", "tsx", "--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dirname(source) });
+  return stdout.split("\n").filter((line) => line.startsWith("AgentPersistenceWarning"));
+}
+
+describe("Persistence without a storage", () => {
+  it("warns once in a process, and not where no storage is meant", async () => {
+    expect(await warningsOf("{ storage: new NoPersistenceStorageProvider() }")).toEqual([]);
+    expect(await warningsOf("undefined", "{}", "{ storage: undefined }")).toEqual([
+      expect.stringMatching(/^AgentPersistenceWarning no_storage .*stores nothing/),
+    ]);
+  });
+});

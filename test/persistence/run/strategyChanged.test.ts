@@ -1,0 +1,96 @@
+import { persistence, strategy } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+describe.each(logStorages)("$name: a run that another strategy has begun", (storage) => {
+  /** The first deployment books a room, and its process ends; the second has a node more. */
+  async function deployed() {
+    const opened = await storage.open();
+    const world = new World();
+    const book = world.adder("book");
+    const fault = new Fault();
+    const before = strategy<string, string>("s", (g) => {
+      const first = g.node("first", async (input: string, { tools }) => {
+        await tools.call(book, { item: input });
+        return input;
+      });
+      const second = g.node("second", (input: string) => (fault.strike(), `${input}: old`));
+      g.edge(g.start, first);
+      g.edge(first, second);
+      g.edge(second, g.finish);
+    });
+    const after = strategy<string, string>("s", (g) => {
+      const first = g.node("first", async (input: string, { tools }) => {
+        await tools.call(book, { item: input });
+        return input;
+      });
+      const check = g.node("check", (input: string, { llm }) => `${input}: new, ${llm.messages.length} messages`);
+      g.edge(g.start, first);
+      g.edge(first, check);
+      g.edge(check, g.finish);
+    });
+    const options = { tools: [book], systemPrompt: "Be brief." };
+    await expect(durableAgent(before, opened(), options).run("room", { runId: "r" })).rejects.toThrow("stopped");
+    return { agent: () => durableAgent(after, opened(), options), world };
+  }
+
+  it.each([
+    { what: "the same runId", options: { runId: "r" } },
+    { what: "an equal input", options: {} },
+  ])("is refused for $what with advice that works: abandon begins it anew", async ({ options }) => {
+    const { agent, world } = await deployed();
+    const refused = await agent()
+      .run("room", options)
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "strategy_changed",
+      message: expect.stringMatching(/setExecutionPoint\(\{ nodeId, input \}\).*unfinished: "abandon"/) as string,
+    });
+    const result = { status: "completed", output: "room: new, 1 messages" };
+    expect(await agent().run("room", { ...options, unfinished: "abandon" })).toMatchObject(result);
+    expect(world.done).toEqual(["book room", "book room"]);
+    if ("runId" in options) expect(await agent().run("room", options)).toMatchObject({ runId: "r", ...result });
+    expect(await agent().resume()).toMatchObject(result);
+  });
+
+  it("continues at a node of the new strategy that setExecutionPoint names, with its history and its runId", async () => {
+    const { agent, world } = await deployed();
+    await persistence(agent()).agent().setExecutionPoint({ nodeId: "check", input: "room" });
+    expect(await agent().resume()).toMatchObject({ runId: "r", output: "room: new, 1 messages" });
+    expect(await agent().run("room", { runId: "r" })).toMatchObject({ output: "room: new, 1 messages" });
+    expect(world.done).toEqual(["book room"]);
+  });
+
+  it("is resumed and not begun anew with abandon where its strategy has not changed", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const fault = new Fault();
+    const book = world.adder("book");
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", async (input: string, { tools }) => {
+        await tools.call(book, { item: input });
+        fault.strike();
+        return input;
+      });
+      g.edge(g.start, first);
+      g.edge(first, g.finish);
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [book] });
+    await expect(agent().run("room", { runId: "r" })).rejects.toThrow("stopped");
+    fault.repair();
+    expect(await agent().run("room", { runId: "r", unfinished: "abandon" })).toMatchObject({ output: "room" });
+    expect(world.done).toEqual(["book room"]);
+  });
+
+  it("says of a canceled run that its runId cannot be used again", async () => {
+    const { agent } = await deployed();
+    await persistence(agent()).agent().cancel();
+    await expect(agent().run("room", { runId: "r" })).rejects.toMatchObject({
+      code: "nothing_to_resume",
+      message: expect.stringContaining("cannot be used again") as string,
+    });
+    expect(await agent().run("room", { runId: "r2" })).toMatchObject({ status: "completed" });
+  });
+});
