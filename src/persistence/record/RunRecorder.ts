@@ -102,7 +102,7 @@ export class RunRecorder {
     const saved = this.#restored && { settings, requirements, decisions: this.#restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (this.newSettings) run.state.configure(this.newSettings);
-    this.takeChanges(run);
+    this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.setup.automatic && (!this.head || this.start.unresolved)) {
       await this.save(run, { node: next.nodeId, input: next.input });

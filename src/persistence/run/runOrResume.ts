@@ -89,7 +89,7 @@ export function runOrResume(
 }
 
 async function execute(call: DurableCall): Promise<RunResult<unknown>> {
-  const { setup, journal, request } = call;
+  const { journal, request } = call;
   const { agentId } = request;
   await settleRequests(call);
   const stored = storedState(journal);
