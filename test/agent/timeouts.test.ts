@@ -128,7 +128,12 @@ describe("the timeout of tools", () => {
       { toolCalls: [{ toolName: "slow", input: "x" }] },
       (messages) => (told.push(messages.at(-1)), "sorry"),
     ]);
-    const { agent, waits } = agentWith({ tools: [slow], promptExecutor, toolTimeoutMs: 2_000 });
+    const { agent, waits } = agentWith({
+      tools: [slow],
+      promptExecutor,
+      toolTimeoutMs: 2_000,
+      modelTimeoutMs: Number.POSITIVE_INFINITY,
+    });
     expect(await agent.run("x")).toMatchObject({ output: "sorry" });
     expect(told).toMatchObject([{ content: [{ isError: true, output: "it did not end within 2000 ms" }] }]);
     expect(waits).toContain(2_000);

@@ -4,6 +4,7 @@ import {
   Persistence,
   persistence,
   strategy,
+  textOf,
   type AgentContext,
   type PromptExecutor,
 } from "agent-persistence";
@@ -69,10 +70,10 @@ describe.each(logStorages)("$name: an answer that was cut off at its length", (s
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (_input: string, { llm, tools }: AgentContext) => {
-        const { content } = await llm.request();
+        const answer = await llm.request();
         await tools.call(book, { item: "room" });
         fault.strike();
-        return String(content);
+        return textOf(answer);
       });
       g.edge(g.start, only);
       g.edge(only, g.finish);
@@ -99,11 +100,11 @@ describe("an answer that was cut off at its length", () => {
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (_input: string, { llm }) => {
         try {
-          return String((await llm.request()).content);
+          return textOf(await llm.request());
         } catch (error) {
           if (!(error instanceof ModelAnswerCutError)) throw error;
           llm.configure({ parameters: { maxOutputTokens: 20 } });
-          return `${error.text}: ${String((await llm.request()).content)}`;
+          return `${error.text}: ${textOf(await llm.request())}`;
         }
       });
       g.edge(g.start, only);

@@ -57,7 +57,7 @@ describe.each(storages)("$name: random crashes and rollbacks", (storage) => {
         const random = await live(run, opened);
         const agent = random.agent(opened());
         const latest = await latestOf(agent);
-        expect(await agent.run("other", { runId: latest.runId })).toMatchObject({ output: latest.lastInput });
+        expect(await agent.resume()).toMatchObject({ output: latest.lastInput });
         const versions = (await checkpointsOf(agent)).map(({ version }) => version);
         expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
         expect(random.differences).toEqual([]);

@@ -92,7 +92,8 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     const waiting = await agent.run("shirt", { runId: "r-1" });
     const before = await recordsOf(opened());
     expect(await agent.run("shirt")).toEqual(waiting);
-    expect(await agent.run("other", { runId: "r-1" })).toEqual(waiting);
+    expect(await agent.run("shirt", { runId: "r-1" })).toEqual(waiting);
+    await expect(agent.run("other", { runId: "r-1" })).rejects.toMatchObject({ code: "run_input_differs" });
     expect(await durableAgent(graph, opened(), options).resume()).toEqual(waiting);
     expect(await recordsOf(opened())).toEqual(before);
     expect(world.nodes).toEqual(["ask"]);
