@@ -5,7 +5,7 @@ import type { BlobStore } from "./BlobStore.ts";
 export interface LogCapabilities {
   /** True when an acknowledged append survives the end of the process; false for a storage in memory. */
   readonly durable: boolean;
-  /** `"many"` when two processes may use the storage at once and are told apart; `"one"` leaves that to the caller. */
+  /** `"many"` when the storage distinguishes two processes that use it at once; `"one"` leaves that to the caller. */
   readonly processes: "one" | "many";
   /** `"many"` when processes on several machines may use it at once. */
   readonly machines: "one" | "many";

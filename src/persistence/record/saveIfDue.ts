@@ -9,7 +9,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * The trigger that a checkpoint is due by; `undefined` when none is. What the others come to is told as events.
+ * The trigger that a checkpoint is due by; `undefined` when none is. The other triggers' outcomes are emitted as events.
  *
  * @param run between two nodes, where what is new in its state counts as growth; absent within a node.
  */
@@ -18,7 +18,7 @@ export function dueTrigger(recorder: RunRecorder, happened: Happened, run?: Agen
   if (setup.triggers.length === 0) return undefined;
   if (run) recorder.takeChanges(run);
   const since = { elapsedMs: setup.clock.monotonic() - recorder.savedAt, grownBytes: recorder.grownBytes };
-  // What happened, and what went on since: the compiler does not add them up for each kind.
+  // The compiler does not see that each kind of moment gets both parts.
   const moment = Object.assign({}, happened, since) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
