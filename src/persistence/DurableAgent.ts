@@ -12,7 +12,7 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
-import type { CheckpointValidation } from "./read/CheckpointValidation.ts";
+import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheckpoint.ts";

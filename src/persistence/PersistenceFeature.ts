@@ -9,7 +9,7 @@ import { functionSchema, abortSignalSchema } from "../internal/options/optionSch
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { DurableAgent } from "./DurableAgent.ts";
-import type { EventBody } from "./events/PersistenceEvent.ts";
+import type { EventBody } from "../events/PersistenceEvent.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";

@@ -10,8 +10,8 @@ import {
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
-import type { Environment } from "../environment/Environment.ts";
-import type { ListenerErrorHandler, PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { Environment } from "../../environment/Environment.ts";
+import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";

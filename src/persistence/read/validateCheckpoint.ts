@@ -7,10 +7,10 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { Environment } from "../environment/Environment.ts";
-import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
-import { compareEnvironment, readEnvironment } from "../environment/compareEnvironment.ts";
-import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
+import type { Environment } from "../../environment/Environment.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
+import { compareEnvironment, readEnvironment } from "../../environment/compareEnvironment.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;

@@ -2,7 +2,7 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../../persistence/events/eventEmitter.ts";
+import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";

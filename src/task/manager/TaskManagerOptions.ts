@@ -10,7 +10,7 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
-import type { ListenerErrorHandler, PersistenceListener } from "../../persistence/events/PersistenceEvent.ts";
+import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 
 /** Where a `TaskManager` keeps its tasks, and who hears of their changes. */

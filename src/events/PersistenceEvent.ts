@@ -1,4 +1,4 @@
-import type { TornTail } from "../../storage/RecordLog.ts";
+import type { TornTail } from "../storage/RecordLog.ts";
 
 /** What an event shows of a checkpoint. */
 export interface EventCheckpoint {

@@ -1,8 +1,8 @@
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { Clock } from "../../internal/Clock.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { warn } from "../../internal/warn.ts";
-import type { JournalOptions } from "../../journal/Journal.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { Clock } from "../internal/Clock.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
+import { warn } from "../internal/warn.ts";
+import type { JournalOptions } from "../journal/Journal.ts";
 import type {
   EventBody,
   EventCheckpoint,

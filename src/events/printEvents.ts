@@ -1,4 +1,4 @@
-import { reasonOf } from "../../internal/reasonOf.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
+import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 /** The result of one check. */
 export type ValidationCheck =
