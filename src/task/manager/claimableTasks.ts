@@ -26,7 +26,10 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
       const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
       if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
       if (await isOwned(logs, taskId)) continue;
-      const reserves = status === "queued" ? reservesOf(summary) : await recordedReserves(logs, taskId);
+      const life = status === "queued" ? undefined : await ifReadable(() => logs.life(taskId));
+      // The owner may have ended the task between the listing and the look at the owner.
+      if (life && life.status !== status) continue;
+      const reserves = status === "queued" ? reservesOf(summary) : life?.task?.reserves;
       yield { taskId, taskName, status, updatedAt, reserves: reserves ?? [], asks: requestIds.length > 0 };
     }
   }
@@ -34,10 +37,6 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
 
 function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
   return ifReadable(async () => (await log.owner(taskId))?.state === "alive");
-}
-
-function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly FileReservation[] | undefined> {
-  return ifReadable(async () => (await logs.life(taskId)).task?.reserves);
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
