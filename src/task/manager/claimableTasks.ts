@@ -28,7 +28,7 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
       if (await isOwned(logs, taskId)) continue;
       const life = status === "queued" ? undefined : await ifReadable(() => logs.life(taskId));
       // The owner may have ended the task between the listing and the look at the owner.
-      if (life && life.status !== status) continue;
+      if (life && life.current?.status !== status) continue;
       const reserves = status === "queued" ? reservesOf(summary) : life?.task?.reserves;
       yield { taskId, taskName, status, updatedAt, reserves: reserves ?? [], asks: requestIds.length > 0 };
     }
