@@ -23,16 +23,22 @@ export interface ClaimableTask {
 export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
   for (const status of ["in_progress", "waiting", "queued"] as const) {
     for await (const summary of logs.log.list({ status })) {
-      const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
-      if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
-      if (await isOwned(logs, taskId)) continue;
-      const life = status === "queued" ? undefined : await ifReadable(() => logs.life(taskId));
-      // The owner may have ended the task between the listing and the look at the owner.
-      if (life && life.current?.status !== status) continue;
-      const reserves = status === "queued" ? reservesOf(summary) : life?.task?.reserves;
-      yield { taskId, taskName, status, updatedAt, reserves: reserves ?? [], asks: requestIds.length > 0 };
+      const task = await claimable(logs, summary, status);
+      if (task) yield task;
     }
   }
+}
+
+async function claimable(logs: TaskLogs, summary: AgentSummary, status: ClaimableTask["status"]) {
+  const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
+  if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) return undefined;
+  if (await isOwned(logs, taskId)) return undefined;
+  const task = { taskId, taskName, status, updatedAt, asks: requestIds.length > 0 };
+  if (status === "queued") return { ...task, reserves: reservesOf(summary) ?? [] };
+  const life = await ifReadable(() => logs.life(taskId));
+  // The owner may have ended the task between the listing and the look at the owner.
+  if (life && life.current?.status !== status) return undefined;
+  return { ...task, reserves: life?.task?.reserves ?? [] };
 }
 
 function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
