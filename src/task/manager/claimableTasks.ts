@@ -31,8 +31,7 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, status: ClaimableTask["status"]) {
   const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
-  if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) return undefined;
-  if (await isOwned(logs, taskId)) return undefined;
+  if (taskName === undefined || !isDue(summary, logs.clock) || (await isOwned(logs, taskId))) return undefined;
   const task = { taskId, taskName, status, updatedAt, asks: requestIds.length > 0 };
   if (status === "queued") return { ...task, reserves: reservesOf(summary) ?? [] };
   const life = await ifReadable(() => logs.life(taskId));
@@ -55,7 +54,8 @@ async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | u
   }
 }
 
-function isOverdue({ dueAt }: AgentSummary, clock: Clock): boolean {
+function isDue({ status, dueAt }: AgentSummary, clock: Clock): boolean {
+  if (status !== "waiting") return true;
   return dueAt !== undefined && Date.parse(dueAt) <= clock.now();
 }
 
