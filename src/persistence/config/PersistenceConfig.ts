@@ -5,10 +5,9 @@ import {
   clockSchema,
   functionSchema,
   nonEmptyString,
-  objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
@@ -102,7 +101,7 @@ const trigger = z
   })
   .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
     path: ["name"],
-    error: `Invalid input: expected another name than ${takenNames.join(", ")}, which events use for other things`,
+    error: `expected another name than ${takenNames.join(", ")}, which events use for other things`,
   });
 
 const participant = z.object({
@@ -121,11 +120,7 @@ const environment = z.object({
 
 /** What `install(Persistence)` may be given. */
 export const persistenceConfigSchema: z.ZodType = strictOptions({
-  storage: objectWithMethods<PersistenceStorageProvider>(
-    "getCheckpoints",
-    "saveCheckpoint",
-    "getLatestCheckpoint",
-  ).optional(),
+  storage: providerSchema.optional(),
   enableAutomaticPersistence: z.boolean().optional(),
   triggers: z.array(trigger).optional(),
   rollbackToolRegistry: customSchema(

@@ -15,9 +15,9 @@ export class TaskLogs {
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
-  /** @throws StorageNotListableError for a provider of three methods. */
+  /** @throws StorageNotListableError for a provider of three methods, or one that keeps nothing. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
-    if (!offersLog(storage)) throw new StorageNotListableError();
+    if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
     this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;

@@ -68,7 +68,7 @@ const handlers = {
 export function handlerOptions(shape: z.ZodRawShape): z.ZodType {
   return strictOptions({ ...handlers, ...shape }).refine(
     ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
-    { path: ["onConfirm"], error: 'Invalid input: expected a function, since confirm is "always"' },
+    { path: ["onConfirm"], error: 'expected a function, since confirm is "always"' },
   );
 }
 

@@ -7,6 +7,7 @@ import {
   integerFrom,
   numberFrom,
   objectWithMethods,
+  plainObject,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { TaskManager } from "../manager/TaskManager.ts";
@@ -64,7 +65,8 @@ export const workSchema: z.ZodType = strictOptions({
 
 function isAgents(value: unknown): boolean {
   if (value instanceof AIAgent) return true;
-  return Object(value) === value && Object.values(value as object).every((agent) => agent instanceof AIAgent);
+  const agents = plainObject.safeParse(value).data;
+  return agents !== undefined && Object.values(agents).every((agent) => agent instanceof AIAgent);
 }
 
 /** How a worker left a task that it found. */

@@ -78,7 +78,7 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
 const harnessSchema = strictOptions({ provider: providerSchema, reopen: functionSchema().optional() });
 
 function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
-  const harness = made && "saveCheckpoint" in made ? { provider: made } : made;
+  const harness = (made as Partial<PersistenceStorageProvider> | undefined)?.saveCheckpoint ? { provider: made } : made;
   checkSchema(harnessSchema, harness, "harness of a provider");
   return harness as ProviderHarness;
 }

@@ -164,13 +164,7 @@ export class DriftWatch {
   async #look(known: VersionTracker | undefined, signal: AbortSignal, left?: LeftFiles): Promise<DriftReport> {
     const { upstream, fetch } = this.#config;
     await fetch?.(signal);
-    return checkDrift({
-      files: this.#files,
-      upstream,
-      knownUpstreamHead: knownHeadOf(known),
-      left,
-      signal,
-    });
+    return checkDrift({ files: this.#files, upstream, knownUpstreamHead: knownHeadOf(known), left, signal });
   }
 
   #now(): string {
