@@ -73,6 +73,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
 
   /** The instance of an installed feature. @throws FeatureNotInstalledError if it is not installed. */
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
+    checkSchema(featureSchema, feature, "feature");
     const installed = this.#features.get(feature.key);
     if (installed?.feature !== feature) throw new FeatureNotInstalledError(feature.key);
     // This feature returned this instance.

@@ -172,6 +172,7 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
     (context) => context.requestInput(wrong({ ...asked, expireAt: new Date() })),
   ],
   ["settings that are none", "", "expected a plain object", ({ llm }) => llm.configure(wrong(undefined))],
+  ["no feature", "", "received undefined", (context) => context.feature(wrong(undefined))],
   ["the name of a tool", "", 'expected a tool, received string "t"; pass the tool itself', call("t")],
   ["no tool", "", "expected a tool, received undefined; pass the tool itself", call(undefined)],
   ["an object that is no tool", "", "expected a tool, received object", call({ name: "t" })],

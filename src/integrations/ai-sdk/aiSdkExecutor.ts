@@ -14,10 +14,9 @@ export interface AiSdkExecutorOptions {
   readonly onWarning?: ((warning: unknown, model: string) => void) | undefined;
 }
 
-const modelSchema = objectWithMethods<AiSdkLanguageModel>("doGenerate");
 const modelsSchema = customSchema(
   "a language model of the AI SDK, or a function from a name to one",
-  (models) => typeof models === "function" || modelSchema.safeParse(models).success,
+  (models) => typeof models === "function" || objectWithMethods("doGenerate").safeParse(models).success,
 );
 const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
 

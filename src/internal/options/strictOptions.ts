@@ -10,13 +10,10 @@ export function strictOptions<Shape extends z.ZodRawShape>(
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   const names = Object.keys(shape);
   const options = z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? unknownOptions(issue.keys, names) : undefined),
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? issue.keys.map((key) => unknownOption(key, names)).join(", ") : undefined,
   });
   return plainObject.pipe(options as z.ZodType<z.output<typeof options>, object>);
-}
-
-function unknownOptions(unknown: readonly string[], names: readonly string[]): string {
-  return unknown.map((key) => unknownOption(key, names)).join(", ");
 }
 
 function unknownOption(key: string, names: readonly string[]): string {
