@@ -105,14 +105,13 @@ export interface RecordLog {
     readonly limit?: number;
   }): AsyncIterable<AgentSummary>;
   /**
-   * How many bytes of appends that a durable `pruned` record names are there all the same: more than 0 when a crash or a
-   * failure came before they were removed. Writes nothing. Absent: the storage cannot tell, and such bytes go with the
-   * next pruning.
+   * How many bytes still exist of appends that a durable `pruned` record names. More than 0 if a crash or a failure
+   * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.
    */
   unremovedBytes?(agentId: string): Promise<number>;
-  /** The owner and its state; `undefined` when the log is free. Takes nothing. */
+  /** The owner and its state; `undefined` when the log is free. Does not take ownership. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
-  /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */
+  /** Asks the owner to stop, in whichever process it runs. `OwnedLog.lost` aborts, at the latest at the owner's next renewal. */
   requestStop(agentId: string, reason: string): Promise<void>;
   /** Releases everything held. Further calls reject with `StorageClosedError`. */
   close(): Promise<void>;
