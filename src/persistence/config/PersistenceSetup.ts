@@ -115,7 +115,7 @@ export class PersistenceSetup {
   }
 }
 
-/** A provider of three methods keeps no notes, so participants could not roll back. */
+/** A three-method provider keeps no notes, so participants could not roll back. */
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);

@@ -15,7 +15,7 @@ export class TaskLogs {
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
-  /** @throws StorageNotListableError for a provider of three methods, or one that keeps nothing. */
+  /** @throws StorageNotListableError for a three-method provider, or one that keeps nothing. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
     if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
     this.#storage = storage;

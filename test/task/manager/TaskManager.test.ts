@@ -344,7 +344,7 @@ describe("a task that runs", () => {
   );
 });
 
-describe("a storage of three methods", () => {
+describe("a three-method storage", () => {
   it("is refused, and the error says what would do", () => {
     expect(() => new TaskManager({ storage: new RowsProvider() })).toThrow(StorageNotListableError);
     expect(() => new TaskManager({ storage: new NoPersistenceStorageProvider() })).toThrow(StorageNotListableError);
