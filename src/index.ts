@@ -113,18 +113,14 @@ export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.t
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
 export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts";
-export type { Environment, EnvironmentAnswer } from "./persistence/environment/Environment.ts";
-export type { EnvironmentMismatch } from "./persistence/environment/EnvironmentMismatch.ts";
-export type {
-  PersistenceEvent,
-  PersistenceListener,
-  ListenerErrorHandler,
-} from "./persistence/events/PersistenceEvent.ts";
-export { printEvents } from "./persistence/events/printEvents.ts";
+export type { Environment, EnvironmentAnswer } from "./environment/Environment.ts";
+export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
+export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./events/PersistenceEvent.ts";
+export { printEvents } from "./events/printEvents.ts";
 export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
 export { RollbackToolRegistry } from "./persistence/inverse/RollbackToolRegistry.ts";
 export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inverse/RollbackToolRegistry.ts";
-export type { CheckpointValidation, ValidationCheck } from "./persistence/read/CheckpointValidation.ts";
+export type { CheckpointValidation, ValidationCheck } from "./environment/CheckpointValidation.ts";
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";

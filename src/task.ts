@@ -38,5 +38,5 @@ export type {
   RecoveryReport,
   RecoveryStep,
 } from "./task/recovery/RecoverOptions.ts";
-export { recoveryOptions } from "./persistence/environment/RecoveryParticipant.ts";
-export type { RecoveryOption, RecoveryParticipant } from "./persistence/environment/RecoveryParticipant.ts";
+export { recoveryOptions } from "./environment/RecoveryParticipant.ts";
+export type { RecoveryOption, RecoveryParticipant } from "./environment/RecoveryParticipant.ts";

@@ -68,13 +68,14 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
       );
     if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
     // Absent only where its type allows an empty configuration.
-    const given = (config[0] ?? {}) as Config;
+    const [given = {} as Config] = config;
     this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline.hooks, given) });
     return this;
   }
 
   /** The instance of an installed feature. @throws FeatureNotInstalledError if it is not installed. */
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
+    checkSchema(featureSchema, feature, "feature");
     const installed = this.#features.get(feature.key);
     if (installed?.feature !== feature) throw new FeatureNotInstalledError(feature.key);
     // This feature returned this instance.

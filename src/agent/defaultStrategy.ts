@@ -3,10 +3,9 @@ import type { AssistantMessage, ToolMessage } from "../checkpoint/messages/Messa
 import { callModel, callTools, hasToolCalls, textOf } from "./model/nodes.ts";
 import { strategy, type Strategy } from "./strategy/Strategy.ts";
 
-const question = z.custom<string | ToolMessage>(
-  (value) => typeof value === "string" || hasRole(value, "tool"),
-  "expected a text or a tool message",
-);
+const question = z.custom<string | ToolMessage>((value) => typeof value === "string" || hasRole(value, "tool"), {
+  error: ({ input }) => `expected a text or a tool message, received ${typeof input}`,
+});
 const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
 
 /** The default loop of an agent: call the model and run its tool calls until it makes none. */

@@ -17,7 +17,7 @@ import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
-import { noteEnvironment } from "./environment/Environment.ts";
+import { noteEnvironment } from "../environment/Environment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { rollBack } from "./rollback/rollBack.ts";

@@ -12,7 +12,7 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
-import type { CheckpointValidation } from "./read/CheckpointValidation.ts";
+import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheckpoint.ts";
@@ -167,6 +167,7 @@ export class DurableAgent {
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
    */
   async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
+    checkSchema(z.string(), toolCallId, "tool call id");
     const checked = checkSettlement(settlement, toolCallId);
     await using journal = await this.#setup.openJournal(this.agentId);
     await resolveManually(journal, toolCallId, checked);
@@ -190,9 +191,9 @@ export class DurableAgent {
     answer: unknown,
     options: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<void> {
+    checkSchema(z.string(), requestId, "request id");
     checkSchema(timeoutSchema, options, "options of answer()");
-    const { timeoutMs = defaultAnswerTimeoutMs } = options;
-    await using journal = await openWithRetry(this.#setup, this.agentId, timeoutMs);
+    await using journal = await openWithRetry(this.#setup, this.agentId, options.timeoutMs ?? defaultAnswerTimeoutMs);
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
     await answerRequests(this.#setup, journal, stored, { [requestId]: answer });

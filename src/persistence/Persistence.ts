@@ -10,7 +10,7 @@ import { assertReplayComplete } from "./calls/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { journalToolCall } from "./calls/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
-import { noteEnvironment } from "./environment/Environment.ts";
+import { noteEnvironment } from "../environment/Environment.ts";
 import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";

@@ -9,8 +9,8 @@ import { functionSchema, abortSignalSchema } from "../internal/options/optionSch
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { DurableAgent } from "./DurableAgent.ts";
-import type { RecoveryParticipant } from "./environment/RecoveryParticipant.ts";
-import type { EventBody } from "./events/PersistenceEvent.ts";
+import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
+import type { EventBody } from "../events/PersistenceEvent.ts";
 import { makingRoom } from "./retention/makingRoom.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -96,7 +96,7 @@ export class PersistenceFeature {
    * Deletes what the retention policy does not keep: surplus checkpoints, and finished agents after their time. Agents with
    * an owner are skipped and reported.
    *
-   * @throws PruningNotSupportedError for a provider of three methods.
+   * @throws PruningNotSupportedError for a three-method provider.
    */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
     assertPrunable(this.#setup.log, "prune()");
@@ -107,7 +107,7 @@ export class PersistenceFeature {
    * Deletes an agent and all its data. Its id is free again; an earlier owner cannot bring the agent back.
    *
    * @throws AgentBusyError while the agent runs.
-   * @throws PruningNotSupportedError for a provider of three methods.
+   * @throws PruningNotSupportedError for a three-method provider.
    */
   async deleteAgent(agentId: string): Promise<void> {
     assertPrunable(this.#setup.log, "deleteAgent()");
@@ -117,7 +117,7 @@ export class PersistenceFeature {
 
   /**
    * Lists the unfinished runs, by status, then by creation of their agents: resume them after a restart. Agents that cannot
-   * be read come last, each with the reason. A provider of three methods cannot list its agents, so it yields nothing.
+   * be read come last, each with the reason. A three-method provider cannot list its agents, so it yields nothing.
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");

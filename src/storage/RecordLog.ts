@@ -6,7 +6,7 @@ import type { BlobStore } from "./BlobStore.ts";
 export interface LogCapabilities {
   /** True when an acknowledged append survives the end of the process; false for a storage in memory. */
   readonly durable: boolean;
-  /** `"many"` when two processes may use the storage at once and are told apart; `"one"` leaves that to the caller. */
+  /** `"many"` when the storage distinguishes two processes that use it at once; `"one"` leaves that to the caller. */
   readonly processes: "one" | "many";
   /** `"many"` when processes on several machines may use it at once. */
   readonly machines: "one" | "many";
@@ -108,16 +108,15 @@ export interface RecordLog {
     readonly limit?: number;
   }): AsyncIterable<AgentSummary>;
   /**
-   * How many bytes of appends that a durable `pruned` record names are there all the same: more than 0 when a crash or a
-   * failure came before they were removed. Writes nothing. Absent: the storage cannot tell, and such bytes go with the
-   * next pruning.
+   * How many bytes still exist of appends that a durable `pruned` record names. More than 0 if a crash or a failure
+   * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.
    */
   unremovedBytes?(agentId: string): Promise<number>;
   /** How the log of an agent ends. Writes nothing. Absent: the storage cannot tell. @throws CorruptLogError */
   end?(agentId: string): Promise<LogEnd>;
-  /** The owner and its state; `undefined` when the log is free. Takes nothing. */
+  /** The owner and its state; `undefined` when the log is free. Does not take ownership. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
-  /** Asks the owner, wherever it runs, to stop; it learns of it with its next renewal through `OwnedLog.lost`. */
+  /** Asks the owner to stop, in whichever process it runs. `OwnedLog.lost` aborts, at the latest at the owner's next renewal. */
   requestStop(agentId: string, reason: string): Promise<void>;
   /**
    * Gives up a small reserve of space, for a caller that is about to delete something on a full device. False: there is

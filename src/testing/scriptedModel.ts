@@ -27,6 +27,8 @@ export interface ScriptedModelOptions {
   readonly toolCallIds?: "repeating" | "unique" | undefined;
 }
 
+const toolCallSchema = strictOptions({ toolName: z.string(), input: z.unknown() });
+const callsSchema = strictOptions({ text: z.string().optional(), toolCalls: z.array(toolCallSchema) });
 const turnsSchema = z.array(
   customSchema("a turn: text, tool calls, or a function that returns one", (turn) => {
     if (typeof turn === "string" || typeof turn === "function") return true;
@@ -47,6 +49,8 @@ export function scriptedModel(
 ): PromptExecutor {
   checkSchema(turnsSchema, turns, "turns of a scripted model");
   checkSchema(optionsSchema, options, "options of a scripted model");
+  for (const [at, turn] of turns.entries())
+    if (typeof turn === "object") checkSchema(callsSchema, turn, `turn ${at} of a scripted model`);
   return {
     async execute({ messages, abortSignal }) {
       abortSignal.throwIfAborted();

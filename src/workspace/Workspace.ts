@@ -23,7 +23,7 @@ import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
 import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
-import type { RecoveryParticipant } from "../persistence/environment/RecoveryParticipant.ts";
+import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import { compareFiles } from "./restore/compareFiles.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { type ConflictHandler, describeRestoreStep, FileRestore, restoreStepOf } from "./restore/FileRestore.ts";

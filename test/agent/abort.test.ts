@@ -8,8 +8,10 @@ import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import { ToolNotStartedError } from "../../src/errors/toolCall/ToolNotStartedError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { WatchedClock } from "../internal/WatchedClock.ts";
 import { gate } from "./gate.ts";
 import { manualClock } from "./manualClock.ts";
+import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";
 
 const reason = new RangeError("enough");
@@ -84,7 +86,7 @@ describe("abort", () => {
   });
 
   it("an aborted run aborts its tool calls and waits for them; the tools do not count as failed", async () => {
-    const begun = gate();
+    const [begun, clock] = [gate(), new WatchedClock()];
     const steps: string[] = [];
     const slow = tool({
       name: "slow",
@@ -94,7 +96,9 @@ describe("abort", () => {
         const aborted = new Promise((resolve) => abortSignal.addEventListener("abort", resolve));
         begun.open();
         await aborted;
-        await new Promise((resolve) => setImmediate(resolve));
+        // The run waits, for so long at the most.
+        expect(await clock.timer()).toBe(7);
+        await otherRun();
         steps.push(`ended, ${context.signal.aborted}`);
         throw new TypeError("cut short");
       },
@@ -108,7 +112,7 @@ describe("abort", () => {
         expect(context.signal.aborted).toBe(true);
         await executed;
       },
-      { tools: [slow], promptExecutor },
+      { tools: [slow], promptExecutor, grace: { ms: 7, clock } },
     );
     await expect(result).rejects.toBe(reason);
     expect(steps).toEqual(["ended, true"]);
@@ -130,7 +134,7 @@ describe("abort", () => {
     async (deaf) => {
       const clock = manualClock();
       const [begun, later] = [gate(), gate()];
-      const seen: unknown[] = [];
+      const seen = gate<unknown>();
       const work = tool({
         name: "work",
         description: "",
@@ -138,14 +142,14 @@ describe("abort", () => {
         execute: async (_input, { context }) => {
           begun.open();
           await later.opened;
-          seen.push(thrownBy(() => context.llm));
+          seen.open(thrownBy(() => context.llm));
         },
       });
       const body = async (context: AgentContext): Promise<unknown> => {
         if (deaf === "tool") return context.tools.call(work, {});
         begun.open();
         await later.opened;
-        return seen.push(thrownBy(() => context.llm));
+        return seen.open(thrownBy(() => context.llm));
       };
       const { controller, events, result } = runNode(body, { tools: [work], grace: { ms: 7, clock } });
       await begun.opened;
@@ -154,9 +158,9 @@ describe("abort", () => {
       clock.fire();
       await expect(result).rejects.toBe(reason);
       later.open();
-      await new Promise((resolve) => setImmediate(resolve));
       // What it left behind can do nothing more with the context.
-      expect(seen).toEqual([reason]);
+      expect(await seen.opened).toBe(reason);
+      await otherRun();
       expect(events).toEqual(["node starting", "node failed"]);
     },
   );

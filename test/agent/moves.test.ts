@@ -13,8 +13,10 @@ import { tool } from "../../src/agent/tool/Tool.ts";
 import { ExecutionMovedError } from "../../src/errors/agent/ExecutionMovedError.ts";
 import { IterationLimitError } from "../../src/errors/agent/IterationLimitError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { WatchedClock } from "../internal/WatchedClock.ts";
 import { gate } from "./gate.ts";
 import { manualClock } from "./manualClock.ts";
+import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";
 
 const key = storageKey("key", z.string());
@@ -186,9 +188,10 @@ describe("moves", () => {
     });
     const { output } = await moving(async (_input, context) => {
       const run = runOf(context);
+      const interrupted = context.tools.call(wait, {});
       const move = run.move({}, async () => (await prepared.opened, startOn(run, "second", "there")));
-      queueMicrotask(() => setImmediate(prepared.open));
-      await Promise.all([move, context.tools.call(wait, {})]);
+      void interrupted.catch(() => otherRun().then(prepared.open));
+      await Promise.all([move, interrupted]);
     });
     expect(output).toBe("there");
   });
@@ -255,7 +258,7 @@ describe("moves and calls in flight", () => {
   const begun = () => gate<string>();
 
   it("a move aborts the calls in flight and waits until they end", async () => {
-    const [steps, started] = [[] as string[], begun()];
+    const [steps, started, clock] = [[] as string[], begun(), new WatchedClock()];
     const slow = tool({
       name: "slow",
       description: "",
@@ -265,23 +268,29 @@ describe("moves and calls in flight", () => {
         started.open(toolCallId);
         await aborted;
         steps.push("aborted");
-        await new Promise((resolve) => setImmediate(resolve));
+        // The move waits, for so long at the most.
+        expect(await clock.timer()).toBe(5_000);
+        await otherRun();
         steps.push("ended");
       },
     });
-    const { output } = await moving(async (_input, context) => {
-      const call = context.tools.call(slow, {});
-      await started.opened;
-      const run = runOf(context);
-      const signal = context.signal;
-      const move = run.move(
-        {},
-        async (unended) => (steps.push(`left ${unended.length}`), startOn(run, "second", "there")),
-      );
-      expect(signal.aborted).toBe(true);
-      await expect(call).rejects.toThrow(ExecutionMovedError);
-      await move;
-    });
+    const { output } = await moving(
+      async (_input, context) => {
+        const call = context.tools.call(slow, {});
+        await started.opened;
+        const run = runOf(context);
+        const signal = context.signal;
+        const move = run.move(
+          {},
+          async (unended) => (steps.push(`left ${unended.length}`), startOn(run, "second", "there")),
+        );
+        expect(signal.aborted).toBe(true);
+        await expect(call).rejects.toThrow(ExecutionMovedError);
+        await move;
+      },
+      undefined,
+      (pipeline) => pipeline.limitAborts({ ms: 5_000, clock }),
+    );
     expect(output).toBe("there");
     expect(steps).toEqual(["aborted", "ended", "left 0"]);
   });
@@ -325,7 +334,7 @@ describe("moves and calls in flight", () => {
         await jump(context, "second", "there");
         steps.push(abortSignal.aborted);
         expect(() => context.llm).toThrow(ExecutionMovedError);
-        await new Promise((resolve) => setImmediate(resolve));
+        await otherRun();
         steps.push("tool ended");
         return "lost";
       },
@@ -368,7 +377,7 @@ describe("moves and calls in flight", () => {
       inputSchema: z.object({}),
       execute: (_input, { context, toolCallId }) =>
         runOf(context).move({ except: toolCallId }, async () => {
-          await new Promise((resolve) => setImmediate(resolve));
+          await otherRun();
           throw new RangeError("storage");
         }),
     });

@@ -8,6 +8,7 @@ import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";
 
 const echo = tool({ name: "echo", description: "", inputSchema: z.string(), execute: (text) => text });
@@ -117,7 +118,7 @@ describe("pipeline events", () => {
       .install(
         testFeature((pipeline) => {
           pipeline.onNodeCompleted(async ({ nodeId, next }) => {
-            await new Promise((resolve) => setImmediate(resolve));
+            await otherRun();
             heard.push(`${nodeId} saved, next ${next.nodeId}`);
           });
           pipeline.onNodeStarting(({ nodeId }) => void heard.push(nodeId));

@@ -12,6 +12,7 @@ import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
 import { ToolFailedError } from "../../src/errors/toolCall/ToolFailedError.ts";
 import { scriptedModel, type ScriptedTurn } from "../../src/testing/scriptedModel.ts";
 import { gate } from "./gate.ts";
+import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";
 
 const double = tool({
@@ -431,9 +432,9 @@ describe("tools.call", () => {
     await inNode(
       async (context) => {
         void context.tools.call(wait, "first");
-        setImmediate(() => {
+        void otherRun().then(() => {
           void context.tools.call(wait, "second");
-          setImmediate(second.open);
+          return otherRun().then(second.open);
         });
       },
       { tools: [wait] },
@@ -453,7 +454,7 @@ describe("tools.call", () => {
     const run = inNode(
       async (context) => {
         void context.tools.call(late, {});
-        queueMicrotask(slow.open);
+        void otherRun().then(slow.open);
       },
       { tools: [late] },
     );

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { Persistence } from "../../src/persistence/Persistence.ts";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { RunState } from "../../src/agent/state/RunState.ts";
@@ -52,7 +53,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ],
   [
     "a node whose options are null",
-    "expected object, received null",
+    "expected a plain object, received null",
     () => build((graph) => graph.node("n", null, () => 1)),
   ],
   [
@@ -62,7 +63,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ],
   [
     "an edge whose options are null",
-    "expected object, received null",
+    "expected a plain object, received null",
     () => build((graph) => graph.edge(graph.start, graph.finish, null)),
   ],
   [
@@ -70,7 +71,11 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     'unknown option "inputs"; did you mean "input"',
     () => strategy("s", wrong({ inputs: schema, output: schema }), () => undefined),
   ],
-  ["a strategy whose schemas are null", "expected object, received null", () => strategy("s", wrong(null), () => 1)],
+  [
+    "a strategy whose schemas are null",
+    "expected a plain object, received null",
+    () => strategy("s", wrong(null), () => 1),
+  ],
   [
     "a strategy without a name",
     "expected string",
@@ -90,6 +95,23 @@ it.each(definitions)("wrong options are refused, and the error says what is mean
       code: "invalid_input",
       problems: [expect.objectContaining({ expected: expect.stringContaining(problem) as unknown })],
     }),
+  );
+});
+
+const install = (options: unknown) => () => new AIAgent(config).install(Persistence, wrong(options));
+
+/** What counts as options, and was once taken for none. */
+it.each<readonly [string, string, () => unknown]>([
+  ["a Promise for Persistence", "received a Promise (did you forget `await`?)", install(Promise.resolve({}))],
+  ["null for Persistence", "received null", install(null)],
+  ["a storage in place of options", "received an instance of Inherited", install(new (class Inherited {})())],
+  ["an array for an agent", "received array", () => new AIAgent(wrong([]))],
+  ["an instance of a class for a tool", "received an instance of Own", () => tool(new (class Own {})() as never)],
+  ["a Map for a node", "received a Map", () => build((graph) => graph.node("n", new Map(), () => 1))],
+  ["a Date for an edge", "received a Date", () => build((graph) => graph.edge(graph.start, graph.finish, new Date()))],
+])("options that are no plain object are refused: %s", (_name, problem, given) => {
+  expect(given).toThrow(
+    expect.objectContaining({ problems: [{ path: "", expected: `expected a plain object, ${problem}` }] }),
   );
 });
 
@@ -138,6 +160,9 @@ it.each(verbs)("wrong options are refused before the run begins: %s", async (_na
 
 const asked = { prompt: "p", schema };
 
+const call = (called: unknown) => (context: AgentContext) => context.tools.call<unknown, unknown>(wrong(called), {});
+const notMade = "expected what storageKey(name, schema) returned, received string";
+
 /** What is wrong, where, and a part of the problem. */
 const uses: readonly (readonly [string, string, string, (context: AgentContext) => unknown])[] = [
   [
@@ -146,20 +171,29 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
     'unknown option "expireAt"; did you mean "expiresAt"',
     (context) => context.requestInput(wrong({ ...asked, expireAt: new Date() })),
   ],
-  ["settings that are none", "", "expected object", ({ llm }) => llm.configure(wrong(undefined))],
+  ["settings that are none", "", "expected a plain object", ({ llm }) => llm.configure(wrong(undefined))],
+  ["no feature", "", "received undefined", (context) => context.feature(wrong(undefined))],
+  ["the name of a tool", "", 'expected a tool, received string "t"; pass the tool itself', call("t")],
+  ["no tool", "", "expected a tool, received undefined; pass the tool itself", call(undefined)],
+  ["an object that is no tool", "", "expected a tool, received object", call({ name: "t" })],
+  ["a tool that is awaited too late", "", "expected a tool, received a Promise", call(Promise.resolve(plain))],
+  ["a value read by text", "", notMade, ({ storage }) => storage.get(wrong("cart"))],
+  ["a value set by text", "", notMade, ({ storage }) => storage.set(wrong("cart"), wrong(1))],
+  ["a value deleted by text", "", notMade, ({ storage }) => storage.delete(wrong("cart"))],
+  ["a value of no key", "", "received undefined", ({ storage }) => storage.get(wrong(undefined))],
   ["a misspelled setting", "", 'did you mean "model"', ({ llm }) => llm.configure(wrong({ modell: "n" }))],
   ["a model without a name", "model", "", ({ llm }) => llm.configure({ model: "" })],
   ["parameters that are text", "parameters", "", ({ llm }) => llm.configure({ parameters: wrong("hot") })],
   ["tools that are no list", "tools", "expected array", ({ llm }) => llm.configure({ tools: wrong(plain) })],
   ["a tool that is a name", "tools.0", "expected object", ({ llm }) => llm.configure({ tools: [wrong("t")] })],
-  ["options of a request that are text", "", "expected object", ({ llm }) => llm.request(wrong("fast"))],
+  ["options of a request that are text", "", "expected a plain object", ({ llm }) => llm.request(wrong("fast"))],
   ["a misspelled option of a request", "", 'did you mean "tools"', ({ llm }) => llm.request(wrong({ tool: [] }))],
   ["a model of a request that is none", "model", "expected string", ({ llm }) => llm.request({ model: wrong(5) })],
   ["progress that is text", "percent", "from 0 to 100", (context) => context.setProgress(wrong("5"))],
   ["progress that is no number", "percent", "from 0 to 100", (context) => context.setProgress(Number.NaN)],
   ["progress beyond the end", "percent", "from 0 to 100", (context) => context.setProgress(101)],
   ["a summary that is no text", "summary", "expected string", (context) => context.setProgress(5, wrong(5))],
-  ["no decision", "", "expected object", (context) => context.recordDecision(wrong(undefined))],
+  ["no decision", "", "expected a plain object", (context) => context.recordDecision(wrong(undefined))],
   ["a decision without text", "decision", "expected string", (context) => context.recordDecision(wrong({}))],
   [
     "a misspelled member of a decision",
@@ -167,7 +201,7 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
     'unknown option "reasons"; did you mean "reason"',
     (context) => context.recordDecision(wrong({ decision: "d", reasons: "r" })),
   ],
-  ["needs that are none", "", "expected object", (context) => context.require(wrong(undefined))],
+  ["needs that are none", "", "expected a plain object", (context) => context.require(wrong(undefined))],
   ["a misspelled need", "", 'did you mean "files"', (context) => context.require(wrong({ file: ["f"] }))],
   ["a file that is text", "files", "expected array", (context) => context.require({ files: wrong("f") })],
   ["a file that is no path", "files.0", "expected string", (context) => context.require({ files: [wrong(5)] })],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { circlesIn } from "./circlesIn.ts";
 import { imports, roomOf } from "./imports.ts";
-import { floors, strangers } from "./rooms.ts";
+import { enteredByFaces, floors, strangers } from "./rooms.ts";
 
 const mostFiles = 18;
 const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
@@ -25,6 +25,13 @@ describe("the rooms of src", () => {
       Object.entries(strangers).some(([room, unknown]) => isIn(from, room) && unknown.some((other) => isIn(to, other))),
     );
     expect(forbidden.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+  });
+
+  it("import only the faces of persistence, task, workspace and testing", () => {
+    const inner = steps.filter(({ from, to }) =>
+      enteredByFaces.some((room) => from !== "" && !isIn(from, room) && isIn(to, room) && to !== room),
+    );
+    expect(inner.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
   });
 
   it(`hold at most ${mostFiles} files each`, () => {

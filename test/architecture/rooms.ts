@@ -40,7 +40,8 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/visit"],
   ["agent/run"],
   ["agent"],
-  ["persistence/events", "persistence/environment", "persistence/triggers", "persistence/replay"],
+  ["environment", "events"],
+  ["persistence/triggers", "persistence/replay"],
   ["persistence/inverse"],
   ["persistence/doubt"],
   ["persistence/config"],
@@ -82,3 +83,9 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   testing: ["persistence", "task", "workspace", "coding"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };
+
+/**
+ * Rooms whose own rooms nobody else enters: a file of another room imports only their faces, which are the files that stand
+ * in the room itself. The entries in `src` may import every room.
+ */
+export const enteredByFaces: readonly string[] = ["persistence", "task", "workspace", "testing"];

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { checkSchema } from "../../src/internal/options/checkSchema.ts";
@@ -43,5 +44,36 @@ describe("strictOptions", () => {
   it("takes the options that it knows, present or absent", () => {
     expect(refusal({ storage: "memory" })).toEqual({ nested: { storage: "memory" } });
     expect(refusal({})).toEqual({ nested: {} });
+  });
+
+  class Settings {
+    readonly storage = "memory";
+  }
+  const received: readonly (readonly [string, unknown])[] = [
+    ["a Promise (did you forget `await`?)", Promise.resolve({ storage: "memory" })],
+    ["a Map", new Map([["storage", "memory"]])],
+    ["a Date", new Date()],
+    ["an Error", new Error("x")],
+    ["an instance of Settings", new Settings()],
+    ["an instance of Object", Object.create({ storage: "memory" })],
+    ["an instance of an unnamed class", Object.create(Object.create(null))],
+    ["array", []],
+    ["function", () => undefined],
+    ["null", null],
+    ["undefined", undefined],
+    ["string", "memory"],
+  ];
+
+  it.each(received)("refuses what is no plain object: %s", (kind, options) => {
+    expect(refusal(options)).toMatchObject({
+      problems: [{ path: "nested", expected: `expected a plain object, received ${kind}` }],
+    });
+  });
+
+  it("takes a plain object without a prototype, frozen, or of another realm", () => {
+    const foreign: unknown = runInNewContext('({ storage: "memory" })');
+    const bare = Object.assign(Object.create(null) as object, { storage: "memory" });
+    for (const options of [foreign, bare, Object.freeze({ storage: "memory" })])
+      expect(refusal(options)).toEqual({ nested: { storage: "memory" } });
   });
 });

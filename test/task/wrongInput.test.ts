@@ -34,6 +34,12 @@ const move = { to: "cancelled", at: cancelled.cancelledAt, data: cancelled } as 
 
 it.each<readonly [string, string, () => unknown]>([
   ["a manager without options", "", () => new TaskManager(wrong(undefined))],
+  ["a manager without a storage", "storage", () => new TaskManager(wrong({}))],
+  ["a manager with the name of a storage", "storage", () => new TaskManager({ storage: wrong("./data") })],
+  ["agents in a Map", "agents", worker({ agents: new Map([["import", agent]]) })],
+  ["agents in an array", "agents", worker({ agents: [agent] })],
+  ["agents that are still awaited", "agents", worker({ agents: Promise.resolve(agent) })],
+  ["agents that an object inherits", "agents", worker({ agents: Object.create({ import: agent }) as object })],
   ["a clock that is none", "clock", () => new TaskManager({ storage, clock: wrong({}) })],
   ["a transition of no task", "task", () => transitionTask(wrong(undefined), move)],
   ["a transition of something else", "task.taskId", () => transitionTask(wrong({ status: "queued", data: {} }), move)],

@@ -22,11 +22,18 @@ const crashes = (after: unknown, options?: unknown) => () =>
   new SimulatedFileSystem().crashStates(wrong(after), wrong(options));
 const executor = (models: unknown, options?: unknown) => () => aiSdkExecutor(wrong(models), wrong(options));
 
+const calls = { toolCalls: [{ toolName: "t" }] };
+const misspelled = { toolName: "t", input: 1, inputs: 1 };
+
 /** The call, the path of the problem, and what is said of it. */
 const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
   ["scriptedModel: a turn in place of the list", "", /array/, model("hello")],
   ["scriptedModel: a turn that is a number", "0", /turn/, model([5])],
   ["scriptedModel: a turn without tool calls", "1", /turn/, model(["ok", { text: "hm" }])],
+  ["scriptedModel: tool calls that are text", "toolCalls.0", /plain object/, model([{ toolCalls: ["t"] }])],
+  ["scriptedModel: a misspelled input", "toolCalls.0", /did you mean "input"/, model([{ toolCalls: [misspelled] }])],
+  ["scriptedModel: a call without input", "toolCalls.0.input", /^expected a value$/, model([calls])],
+  ["scriptedModel: a misspelled turn", "", /did you mean "text"/, model([{ toolCalls: [], txt: "hi" }])],
   ["scriptedModel: a misspelled option", "", /did you mean "toolCallIds"/, model([], { toolCallIDs: "unique" })],
   ["scriptedModel: unknown ids", "toolCallIds", /./, model([], { toolCallIds: "random" })],
   ["crashAfter: no storage", "", /object with/, crash({}, 1)],
@@ -49,6 +56,9 @@ const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
   ["SimulatedFileSystem: an unknown crash model", "models.0", /./, crashes(0, { models: ["kil"] })],
   ["aiSdkExecutor: no model", "", /model/, executor(undefined)],
   ["aiSdkExecutor: the name of a model", "", /model/, executor("gpt-5-mini")],
+  ["aiSdkExecutor: a list of models", "", /model.*received array/, executor([])],
+  ["aiSdkExecutor: a provider that is no function", "", /model/, executor({ languageModel: () => undefined })],
+  ["aiSdkExecutor: a model that is awaited too late", "", /received a Promise/, executor(Promise.resolve({}))],
   [
     "aiSdkExecutor: a misspelled option",
     "",
@@ -88,6 +98,8 @@ const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void>
     /function/,
     () => providerTest?.run(() => wrong({ provider: storage, reopen: storage })),
   ],
+  ["text for a log", "", /plain object, received string/, () => logTest?.run(() => wrong("log"))],
+  ["text for a provider", "", /plain object, received string/, () => providerTest?.run(() => wrong("memory"))],
   ["a make that is no function", "", /function/, () => providerTest?.run(wrong(storage))],
 ];
 

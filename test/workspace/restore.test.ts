@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LogPersistenceStorageProvider, type Entry } from "agent-persistence/storage";
@@ -413,11 +414,9 @@ describe("a link that is planted", () => {
     let racing = true;
     const race = (async () => {
       while (racing) {
-        renameSync(dir, aside);
-        putInstead(dir, () => symlinkSync(outside, dir));
-        await new Promise((resolve) => setImmediate(resolve));
-        putInstead(dir, () => renameSync(aside, dir));
-        await new Promise((resolve) => setImmediate(resolve));
+        await rename(dir, aside);
+        await putInstead(dir, () => symlink(outside, dir));
+        await putInstead(dir, () => rename(aside, dir));
       }
     })();
     const outputs = await coder.run();
@@ -456,11 +455,11 @@ describe("preview", () => {
 });
 
 /** Takes away what is at a path and puts something else there, however often the tool makes the folder anew meanwhile. */
-function putInstead(path: string, put: () => void): void {
+async function putInstead(path: string, put: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
-      rmSync(path, { recursive: true, force: true });
-      return put();
+      await rm(path, { recursive: true, force: true });
+      return await put();
     } catch (error) {
       if (!["EEXIST", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { customSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 
 /** The name and type of a value in the storage of a run. */
 export interface StorageKey<in out Value> {
@@ -9,9 +9,17 @@ export interface StorageKey<in out Value> {
 }
 
 const keySchema = z.object({ name: nonEmptyString, schema: zodSchema });
+const named = keySchema.partial({ schema: true });
+const usedKeySchema = customSchema("what storageKey(name, schema) returned", (key) => named.safeParse(key).success);
 
 /** Defines a storage key. Its schema validates a value when it is set, and a restored one when it is first read. @throws InvalidInputError */
 export function storageKey<Value>(name: string, schema: z.ZodType<Value>): StorageKey<Value> {
   checkSchema(keySchema, { name, schema }, "storage key");
   return Object.freeze({ name, schema });
+}
+
+/** A key that reaches a storage; to delete a value, its name is enough. @throws InvalidInputError */
+export function checkedKey<Key>(key: Key): Key {
+  checkSchema(usedKeySchema, key, "storage key");
+  return key;
 }

@@ -86,7 +86,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   onDelta: functionSchema<OnDelta>().optional(),
 }).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
   path: ["checkpointId"],
-  error: "Invalid input: answers go with the latest state, so expected none beside a checkpointId",
+  error: "answers go with the latest state, so expected none beside a checkpointId",
 });
 
 /** The event of `aroundRun`. */

@@ -12,8 +12,8 @@ type Schemas = Pick<GraphPlan, "input" | "output">;
 type EdgeOptions = Omit<EdgePlan, "to">;
 
 // The graph checks the values, so that its errors name the node or the edge.
-const schemasSchema = strictOptions({ input: z.unknown(), output: z.unknown() }).partial();
-const edgeSchema = strictOptions({ when: z.unknown(), map: z.unknown() }).partial();
+const schemasSchema = strictOptions({ input: z.unknown().optional(), output: z.unknown().optional() });
+const edgeSchema = strictOptions({ when: z.unknown().optional(), map: z.unknown().optional() });
 
 /** Implements `Graph`: the same methods without their types. */
 export class GraphBuilder {

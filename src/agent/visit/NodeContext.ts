@@ -2,6 +2,7 @@ import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
+import { checkedKey } from "../context/StorageKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
@@ -55,9 +56,9 @@ export class NodeContext implements AgentContext {
   get storage(): AgentStorage {
     this.#visit.assertOpen();
     return (this.#storage ??= {
-      get: (key) => this.#open.state.storage.get(key),
-      set: (key, value) => this.#open.state.storage.set(key, value),
-      delete: (key) => this.#open.state.storage.delete(key),
+      get: (key) => this.#open.state.storage.get(checkedKey(key)),
+      set: (key, value) => this.#open.state.storage.set(checkedKey(key), value),
+      delete: (key) => this.#open.state.storage.delete(checkedKey(key)),
     });
   }
 

@@ -3,14 +3,16 @@ import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import { type AnyTool, isToolFailure, type Tool } from "../tool/Tool.ts";
+import { type AnyTool, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
+import { z } from "zod";
 import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
@@ -19,6 +21,11 @@ type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
 /** How a call that did not fail ended. A refused input has reached neither the tool nor any feature. */
 type CallOutcome = { readonly refused: InvalidInputError } | { readonly refused?: never; readonly output: unknown };
+
+const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
+  error: ({ input }) =>
+    `expected a tool, received ${kindOf(input)}${typeof input === "string" ? ` ${JSON.stringify(input)}` : ""}; pass the tool itself`,
+});
 
 /** The tool calls of one context. */
 export class NodeTools implements AgentTools {
@@ -33,6 +40,7 @@ export class NodeTools implements AgentTools {
 
   async call<Arguments, Output>(tool: Tool<Arguments, Output, never>, input: NoInfer<Arguments>): Promise<Output> {
     this.#scope.visit.assertOpen();
+    checkSchema(calledSchema, tool, "call of a tool");
     const ordinal = this.#scope.nextOrdinal("call");
     const toolCallId = this.#scope.idAt("call", ordinal, 0);
     const origin = { kind: "node", ordinal } as const;

@@ -23,5 +23,5 @@ export class InvalidInputError extends AgentPersistenceError {
 }
 
 function describe({ path, expected }: InputProblem): string {
-  return `at ${path === "" ? "the value itself" : `"${path}"`}: ${expected}`;
+  return path === "" ? expected : `at "${path}": ${expected}`;
 }

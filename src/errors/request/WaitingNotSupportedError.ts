@@ -10,7 +10,7 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
     readonly nodeId: string,
   ) {
     super(
-      `Node "${nodeId}" of agent ${JSON.stringify(agentId)} asked for input, but the agent's storage keeps no requests: it is a storage of three methods, or stores nothing. Use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `Node "${nodeId}" of agent ${JSON.stringify(agentId)} asked for input, but the agent's storage keeps no requests: it is a three-method storage, or stores nothing. Use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

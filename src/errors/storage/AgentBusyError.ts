@@ -22,7 +22,7 @@ export class AgentBusyError extends AgentPersistenceError {
   ) {
     super(
       `Agent ${JSON.stringify(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
-        `Try again in ${retryAfterMs} ms, or ask that owner to stop.`,
+        `If that is this process, await that run. Otherwise, try again in ${retryAfterMs} ms, or ask that owner to stop.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Tasks need a storage that lists its agents, and a storage of three methods cannot. */
+/** Tasks need a storage that lists its agents, and a three-method storage cannot. */
 export class StorageNotListableError extends AgentPersistenceError {
   override readonly code = "storage_not_listable";
 

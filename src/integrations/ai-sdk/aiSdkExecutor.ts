@@ -3,7 +3,7 @@ import type { ModelDelta, PromptExecutor, PromptRequest } from "../../agent/mode
 import { ModelNotAvailableError } from "../../errors/model/ModelNotAvailableError.ts";
 import { ModelRequestError } from "../../errors/model/ModelRequestError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
+import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
@@ -18,7 +18,7 @@ export interface AiSdkExecutorOptions {
 
 const modelsSchema = customSchema(
   "a language model of the AI SDK, or a function from a name to one",
-  (models) => typeof models === "function" || (typeof models === "object" && models !== null),
+  (models) => typeof models === "function" || objectWithMethods("doGenerate").safeParse(models).success,
 );
 const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
 

@@ -37,7 +37,7 @@ export function functionToolOf({ name, description, inputSchema }: AnyTool): AiS
 }
 
 const toolChoice = z.union([
-  z.strictObject({ type: z.enum(["auto", "none", "required"]) }),
+  z.strictObject({ type: z.enum(["auto", "none", "required"]), toolName: z.undefined().optional() }),
   z.strictObject({ type: z.literal("tool"), toolName: z.string() }),
 ]);
 
@@ -45,11 +45,16 @@ const responseFormat = z.union([
   z.strictObject({ type: z.literal("text") }),
   z.strictObject({
     type: z.literal("json"),
-    schema: z.record(z.string(), z.unknown()).optional(),
+    schema: z.union([z.boolean(), z.record(z.string(), z.unknown())]).optional(),
     name: z.string().optional(),
     description: z.string().optional(),
   }),
 ]);
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null(), z.undefined()]);
+
+/** JSON in which members may be `undefined`, as in the settings of the AI SDK. */
+const json: z.ZodType = z.lazy(() => z.union([scalar, z.array(json), z.record(z.string(), json)]));
 
 // No headers: parameters are stored with every checkpoint that changes them, and headers hold keys.
 const callParameters = z.strictObject({
@@ -64,7 +69,7 @@ const callParameters = z.strictObject({
   reasoning: z.string().optional(),
   toolChoice: toolChoice.optional(),
   responseFormat: responseFormat.optional(),
-  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
+  providerOptions: z.record(z.string(), z.record(z.string(), json)).optional(),
 });
 
 /** The parameters of an agent as call options of the AI SDK, which have the same names. */

@@ -26,5 +26,8 @@ export async function checkSchemaAsync(
 }
 
 function problemsOf(error: z.ZodError): readonly InputProblem[] {
-  return error.issues.map(({ path, message }) => ({ path: path.map(String).join("."), expected: message }));
+  return error.issues.map(({ path, message }) => ({
+    path: path.map(String).join("."),
+    expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),
+  }));
 }

@@ -5,9 +5,12 @@ import type { Sha256 } from "../sha256/Sha256.ts";
 /** For what zod has no schema; a refusal says that `what` was expected. */
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
   return z.custom<Value>(isRight, {
-    error: ({ input }) => `Invalid input: expected ${what}, received ${kindOf(input)}`,
+    error: ({ input }) => `expected ${what}, received ${kindOf(input)}`,
   });
 }
+
+/** An object that is no instance of a class: what such an object inherits would pass the checks and then be ignored. */
+export const plainObject: z.ZodType<object> = customSchema("a plain object", isPlain);
 
 /** An object with these methods. */
 export function objectWithMethods<Value>(...names: readonly (keyof Value & string)[]): z.ZodType<Value> {
@@ -44,8 +47,21 @@ export const sha256Schema: z.ZodType<Sha256> = objectWithMethods("base64url", "h
 /** A schema of zod, whichever copy of it made it. */
 export const zodSchema: z.ZodType<z.ZodType> = objectWithMethods<z.ZodType>("safeParse", "safeParseAsync");
 
-function kindOf(value: unknown): string {
+/** What a value is, as error messages say it: "array", "a Map", "an instance of Settings". */
+export function kindOf(value: unknown): string {
   if (typeof value === "number") return String(value);
   if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
+  if (typeof value !== "object" || isPlain(value)) return typeof value;
+  if (Array.isArray(value)) return "array";
+  if (value instanceof Promise) return "a Promise (did you forget `await`?)";
+  const builtIn = Object.prototype.toString.call(value).slice(8, -1);
+  if (builtIn !== "Object") return `${/^[AEIOU]/.test(builtIn) ? "an" : "a"} ${builtIn}`;
+  return `an instance of ${value.constructor?.name ?? "an unnamed class"}`;
+}
+
+/** Whether an object is no instance of a class: only `Object.prototype`, of any realm, has `isPrototypeOf` of its own. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
 }

@@ -1,18 +1,19 @@
 import { z } from "zod";
+import { plainObject } from "./optionSchemas.ts";
 
 /**
- * The schema of an object of options. It refuses a key that it does not know, and names the option that was probably
- * meant, so that a misspelled option never counts as an absent one.
+ * The schema of an object of options, which must be a plain one. It refuses a key that it does not know, and names the
+ * option that was probably meant, so that a misspelled option never counts as an absent one.
  */
-export function strictOptions<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+export function strictOptions<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   const names = Object.keys(shape);
-  return z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? unknownOptions(issue.keys, names) : undefined),
+  const options = z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? issue.keys.map((key) => unknownOption(key, names)).join(", ") : undefined,
   });
-}
-
-function unknownOptions(unknown: readonly string[], names: readonly string[]): string {
-  return unknown.map((key) => unknownOption(key, names)).join(", ");
+  return plainObject.pipe(options as z.ZodType<z.output<typeof options>, object>);
 }
 
 function unknownOption(key: string, names: readonly string[]): string {

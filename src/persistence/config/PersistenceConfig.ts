@@ -1,18 +1,18 @@
 import type { Clock } from "../../internal/Clock.ts";
 import {
-  numberFrom,
-  customSchema,
   clockSchema,
+  customSchema,
   functionSchema,
   nonEmptyString,
+  numberFrom,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
-import type { Environment } from "../environment/Environment.ts";
-import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
-import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { Environment } from "../../environment/Environment.ts";
+import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
+import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
@@ -128,7 +128,7 @@ const trigger = z
   })
   .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
     path: ["name"],
-    error: `Invalid input: expected another name than ${takenNames.join(", ")}, which events use for other things`,
+    error: `expected another name than ${takenNames.join(", ")}, which events use for other things`,
   });
 
 const participant = z.object({
@@ -148,11 +148,7 @@ const environment = z.object({
 
 /** What `install(Persistence)` may be given. */
 export const persistenceConfigSchema: z.ZodType = strictOptions({
-  storage: objectWithMethods<PersistenceStorageProvider>(
-    "getCheckpoints",
-    "saveCheckpoint",
-    "getLatestCheckpoint",
-  ).optional(),
+  storage: providerSchema.optional(),
   enableAutomaticPersistence: z.boolean().optional(),
   triggers: z.array(trigger).optional(),
   rollbackToolRegistry: customSchema(

@@ -16,9 +16,9 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
-import type { Environment } from "../environment/Environment.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../events/eventEmitter.ts";
-import type { EventBody } from "../events/PersistenceEvent.ts";
+import type { Environment } from "../../environment/Environment.ts";
+import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
+import type { EventBody } from "../../events/PersistenceEvent.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
@@ -140,7 +140,7 @@ export class PersistenceSetup {
   }
 }
 
-/** A provider of three methods keeps no notes, so participants could not roll back. */
+/** A three-method provider keeps no notes, so participants could not roll back. */
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
 /** What to delete, and when. Agents that are queued, in progress, paused or waiting are never deleted. */
@@ -40,11 +41,6 @@ export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
 /** The policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
   checkSchema(retentionPolicySchema, policy, "retention policy");
-  const {
-    completedDays = defaultRetention.completedDays,
-    failedDays = defaultRetention.failedDays,
-    maxCheckpoints = defaultRetention.maxCheckpoints,
-    maxCheckpointsPaused = maxCheckpoints,
-  } = policy;
-  return { completedDays, failedDays, maxCheckpoints, maxCheckpointsPaused };
+  const { maxCheckpointsPaused, ...chosen } = { ...defaultRetention, ...withoutUndefined(policy) };
+  return { ...chosen, maxCheckpointsPaused: maxCheckpointsPaused ?? chosen.maxCheckpoints };
 }

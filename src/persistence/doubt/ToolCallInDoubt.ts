@@ -34,7 +34,7 @@ export type OnToolCallInDoubt =
 /**
  * How a tool call in doubt is resolved. `"retry"`: it is made again under its id. `{ output }`: it had its effect and
  * returned this. `{ error }`: it failed without effect, with this message. `"unknown"`: the run continues without knowing;
- * the model is told so, and node code gets ToolOutcomeUnknownError.
+ * the model gets a result that says so, and node code gets ToolOutcomeUnknownError.
  */
 export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
 

@@ -8,7 +8,7 @@ import { noteOf, notesOfRun } from "../../journal/notesAround.ts";
 import type { ChangedFile, Comparison, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
+import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 
 /** How the files that the agent changed in its last run differ from what it left. */
 export interface ChangedFiles {

@@ -1,5 +1,5 @@
 import type { LogEnd } from "../../storage/RecordLog.ts";
-import type { ValidationCheck } from "./CheckpointValidation.ts";
+import type { ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 /** @param end how the log ends, or why that was not looked at. `undefined`: the storage cannot tell. */
 export function logComplete(end: LogEnd | string | undefined): ValidationCheck {

@@ -9,11 +9,11 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { describeMismatch, type EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
-import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../environment/compareEnvironment.ts";
-import type { CheckpointValidation, ValidationCheck } from "./CheckpointValidation.ts";
-import { logComplete } from "./logComplete.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
+import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../../environment/compareEnvironment.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
+import { logComplete } from "./logComplete.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;

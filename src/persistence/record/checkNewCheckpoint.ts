@@ -20,7 +20,7 @@ export function checkNewCheckpoint(
     throw conflict("this run already has a checkpoint with this id. In a loop, number the ids");
   if (checkpointId !== undefined && keeps === "checkpoints" && journal.named.has(checkpointId))
     throw conflict(
-      "the agent already has a checkpoint with this id, and a storage of three methods keeps it permanently. Include the run's id in the new id",
+      "the agent already has a checkpoint with this id, and a three-method storage keeps it permanently. Include the run's id in the new id",
     );
   if (version !== 0 && version < nextVersion)
     throw conflict(

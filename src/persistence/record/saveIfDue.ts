@@ -11,7 +11,7 @@ import { sinceCheckpoint } from "./sinceCheckpoint.ts";
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * The trigger that a checkpoint is due by; `undefined` when none is. What the others come to is told as events.
+ * The trigger that a checkpoint is due by; `undefined` when none is. The other triggers' outcomes are emitted as events.
  *
  * @param next between two nodes: what comes next; absent within a node.
  */
@@ -23,7 +23,7 @@ export function dueTrigger(
 ): CheckpointTrigger | undefined {
   const { setup } = recorder;
   if (setup.triggers.length === 0) return undefined;
-  // What happened, and what went on since: the compiler does not add them up for each kind.
+  // The compiler does not see that each kind of moment gets both parts.
   const moment = Object.assign(sinceCheckpoint(recorder, run, next), happened) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;

@@ -14,7 +14,7 @@ function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/** When {@link afterNode} is due: by this it is told from a trigger that has only its name. */
+/** When {@link afterNode} is due: this distinguishes it from a trigger that has only its name. */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }

@@ -28,7 +28,7 @@ import type {
 const retryAfterMs = 1_000;
 
 /**
- * A log over a provider of three methods: each checkpoint is handed to it whole, and the log is made from its checkpoints
+ * A log over a three-method provider: each checkpoint is handed to it whole, and the log is made from its checkpoints
  * when an agent is opened. What lies between two checkpoints is forgotten with the process, owners of other processes are
  * not seen, and agents cannot be listed.
  */
@@ -105,7 +105,7 @@ export class CheckpointRecordLog implements RecordLog {
   }
 }
 
-/** An agent of a provider of three methods while this process runs it: appends are kept here, checkpoints go to the provider. */
+/** An agent of a three-method provider while this process runs it: appends are kept here, checkpoints go to the provider. */
 export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;
@@ -170,7 +170,7 @@ export interface StoredCheckpoints {
   readonly generation: number;
 }
 
-/** Reads all checkpoints of an agent from a provider of three methods and makes a log of them. */
+/** Reads all checkpoints of an agent from a three-method provider and makes a log of them. */
 export async function readProviderCheckpoints(
   provider: PersistenceStorageProvider,
   agentId: string,

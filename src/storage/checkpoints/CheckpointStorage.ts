@@ -11,7 +11,7 @@ import {
 } from "../PersistenceStorageProvider.ts";
 import { askProvider, CheckpointRecordLog } from "./CheckpointRecordLog.ts";
 
-/** A provider of three methods as a storage with a log. */
+/** A three-method provider as a storage with a log. */
 class CheckpointStorage implements LogStorage {
   readonly log: CheckpointRecordLog;
   readonly inlineThresholdBytes = Infinity;

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { Environment, EnvironmentAnswer } from "../../persistence/environment/Environment.ts";
+import type { Environment, EnvironmentAnswer } from "../../environment/Environment.ts";
 
 const run = promisify(execFile);
 const gitTimeoutMs = 10_000;

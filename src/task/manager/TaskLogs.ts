@@ -2,7 +2,7 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../../persistence/events/eventEmitter.ts";
+import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -15,9 +15,9 @@ export class TaskLogs {
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
-  /** @throws StorageNotListableError for a provider of three methods. */
+  /** @throws StorageNotListableError for a three-method provider, or one that keeps nothing. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
-    if (!offersLog(storage)) throw new StorageNotListableError();
+    if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
     this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;

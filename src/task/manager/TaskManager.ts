@@ -41,7 +41,7 @@ type StopOptions = Parameters<typeof stopAndOpen>[2];
 export class TaskManager {
   readonly #logs: TaskLogs;
 
-  /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`. */
+  /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`, or one that keeps nothing. */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options);

@@ -10,8 +10,8 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
-import type { ListenerErrorHandler, PersistenceListener } from "../../persistence/events/PersistenceEvent.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 
 /** Where a `TaskManager` keeps its tasks, and who hears of their changes. */
 export interface TaskManagerOptions {
@@ -57,7 +57,7 @@ const isCursor = (value: unknown) => typeof value === "string" && isSummaryOrder
 
 export const taskManagerSchemas = {
   options: strictOptions({
-    storage: z.unknown().optional(),
+    storage: providerSchema,
     clock: clockSchema.optional(),
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),
@@ -80,10 +80,7 @@ export const taskManagerSchemas = {
     promptShownToUser: z.string(),
     timeoutAt: z.iso.datetime({ offset: true }).optional(),
   }) as z.ZodType,
-  complete: strictOptions({
-    output: z.unknown(),
-    verificationResults: z.array(z.unknown()).optional(),
-  }) as z.ZodType,
+  complete: strictOptions({ output: z.unknown(), verificationResults: z.array(z.unknown()).optional() }) as z.ZodType,
   fail: strictOptions({ recoverable: z.boolean().optional() }) as z.ZodType,
   cancel: z.object({ reason: z.string().optional(), options: strictOptions({ timeoutMs }) }) as z.ZodType,
 } as const;

@@ -23,21 +23,25 @@ export interface ClaimableTask {
 export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
   for (const status of ["in_progress", "waiting", "queued"] as const) {
     for await (const summary of logs.log.list({ status })) {
-      const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
-      if (taskName === undefined || (status === "waiting" && !isOverdue(summary, logs.clock))) continue;
-      if (await isOwned(logs, taskId)) continue;
-      const reserves = status === "queued" ? reservesOf(summary) : await recordedReserves(logs, taskId);
-      yield { taskId, taskName, status, updatedAt, reserves: reserves ?? [], asks: requestIds.length > 0 };
+      const task = await claimable(logs, summary, status);
+      if (task) yield task;
     }
   }
 }
 
-function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
-  return ifReadable(async () => (await log.owner(taskId))?.state === "alive");
+async function claimable(logs: TaskLogs, summary: AgentSummary, status: ClaimableTask["status"]) {
+  const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
+  if (taskName === undefined || !isDue(summary, logs.clock) || (await isOwned(logs, taskId))) return undefined;
+  const task = { taskId, taskName, status, updatedAt, asks: requestIds.length > 0 };
+  if (status === "queued") return { ...task, reserves: reservesOf(summary) ?? [] };
+  const life = await ifReadable(() => logs.life(taskId));
+  // The owner may have ended the task between the listing and the look at the owner.
+  if (life && life.current?.status !== status) return undefined;
+  return { ...task, reserves: life?.task?.reserves ?? [] };
 }
 
-function recordedReserves(logs: TaskLogs, taskId: string): Promise<readonly FileReservation[] | undefined> {
-  return ifReadable(async () => (await logs.life(taskId)).task?.reserves);
+function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
+  return ifReadable(async () => (await log.owner(taskId))?.state === "alive");
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
@@ -50,7 +54,8 @@ async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | u
   }
 }
 
-function isOverdue({ dueAt }: AgentSummary, clock: Clock): boolean {
+function isDue({ status, dueAt }: AgentSummary, clock: Clock): boolean {
+  if (status !== "waiting") return true;
   return dueAt !== undefined && Date.parse(dueAt) <= clock.now();
 }
 

@@ -4,10 +4,10 @@ import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointD
 import { abortSignalSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
-import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
-import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
-import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
-import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
+import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
+import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
+import type { RecoveryStepName } from "../../events/PersistenceEvent.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 /** What `onConfirm` gets. */
 export interface RecoveryProposal {
@@ -71,7 +71,7 @@ const handlers = {
 export function handlerOptions(shape: z.ZodRawShape): z.ZodType {
   return strictOptions({ ...handlers, ...shape }).refine(
     ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
-    { path: ["onConfirm"], error: 'Invalid input: expected a function, since confirm is "always"' },
+    { path: ["onConfirm"], error: 'expected a function, since confirm is "always"' },
   );
 }
 

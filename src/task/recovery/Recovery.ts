@@ -7,15 +7,15 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
-import { describeMismatch, type EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
+import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import {
   needsNobody,
   type RecoveryOption,
   recoveryOptions,
   type RecoveryParticipant,
-} from "../../persistence/environment/RecoveryParticipant.ts";
-import type { RecoveryStepName } from "../../persistence/events/PersistenceEvent.ts";
-import type { CheckpointValidation, ValidationCheck } from "../../persistence/read/CheckpointValidation.ts";
+} from "../../environment/RecoveryParticipant.ts";
+import type { RecoveryStepName } from "../../events/PersistenceEvent.ts";
+import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 import {
   type RecoverAllOptions,
   recoverAllSchema,

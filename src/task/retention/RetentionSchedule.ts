@@ -130,7 +130,7 @@ export class RetentionSchedule implements AsyncDisposable {
     try {
       if (isDue || (await this.#hasFilled())) await this.#prune();
     } catch (error) {
-      this.#tell(this.#agents.agentId, error);
+      this.#report(this.#agents.agentId, error);
     }
   }
 
@@ -144,11 +144,11 @@ export class RetentionSchedule implements AsyncDisposable {
 
   async #prune(): Promise<void> {
     const { failed, pruned } = await this.#agents.prune();
-    for (const { agentId, error } of failed) this.#tell(agentId, error);
-    for (const { agentId, outstanding } of pruned) if (outstanding !== undefined) this.#tell(agentId, outstanding);
+    for (const { agentId, error } of failed) this.#report(agentId, error);
+    for (const { agentId, outstanding } of pruned) if (outstanding !== undefined) this.#report(agentId, outstanding);
   }
 
-  #tell(agentId: string, error: unknown): void {
+  #report(agentId: string, error: unknown): void {
     this.#agents.tell({ kind: "pruning_failed", agentId, error });
   }
 

@@ -108,20 +108,14 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
     recoverable: z.boolean(),
     retryCount: count,
   }),
-  cancelled: z.strictObject({
-    cancelledAt: time,
-    reason: z.string().exactOptional(),
-  }),
+  cancelled: z.strictObject({ cancelledAt: time, reason: z.string().exactOptional() }),
 };
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
-const questionSchema = z.object({
-  task: taskStatusSchema,
-  owner: z.enum(["alive", "gone", "silent"]).optional(),
-});
+const questionSchema = z.object({ task: taskStatusSchema, owner: z.enum(["alive", "gone", "silent"]).optional() });
 
 /**
  * Whether a stopped task can be resumed: it is paused, or failed and recoverable, or in progress without a living owner.

@@ -143,7 +143,7 @@ export class TaskWorker implements AsyncDisposable {
       const now = await this.#options.tasks.get(taskId).catch(() => undefined);
       left.add(taskId, outcome.error, [updatedAt, now?.updatedAt ?? updatedAt]);
     }
-    await this.#tell(outcome);
+    await this.#report(outcome);
   }
 
   /** The agent does not know the task, because it was deleted. @throws OtherStorageError when the task still exists. */
@@ -155,7 +155,7 @@ export class TaskWorker implements AsyncDisposable {
   async #skip(task: ClaimableTask): Promise<void> {
     if (this.#skipped.has(task.taskId)) return;
     this.#skipped.add(task.taskId);
-    await this.#tell({ ...claimedTask(task), outcome: "skipped" });
+    await this.#report({ ...claimedTask(task), outcome: "skipped" });
   }
 
   /** `undefined` while another task holds one of the files. */
@@ -179,7 +179,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  async #tell(outcome: TaskOutcome): Promise<void> {
+  async #report(outcome: TaskOutcome): Promise<void> {
     try {
       await this.#options.onOutcome?.(outcome);
     } catch (error) {

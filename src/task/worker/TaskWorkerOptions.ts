@@ -7,6 +7,7 @@ import {
   integerFrom,
   numberFrom,
   objectWithMethods,
+  plainObject,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { TaskManager } from "../manager/TaskManager.ts";
@@ -15,8 +16,8 @@ import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOption
 import type { FileReservations } from "./FileReservations.ts";
 
 /**
- * The tasks of a worker, its agents and its handlers. A task with a checkpoint is recovered: without an
- * `onEnvironmentMismatch`, a task whose environment differs is paused, with the mismatches as its reason.
+ * The tasks of a worker, its agents and its handlers. The worker recovers a task that has a checkpoint. Without
+ * `onEnvironmentMismatch`, it pauses a task whose environment differs; the pause reason lists the mismatches.
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
@@ -64,14 +65,15 @@ export const workSchema: z.ZodType = strictOptions({
 
 function isAgents(value: unknown): boolean {
   if (value instanceof AIAgent) return true;
-  return Object(value) === value && Object.values(value as object).every((agent) => agent instanceof AIAgent);
+  const agents = plainObject.safeParse(value).data;
+  return agents !== undefined && Object.values(agents).every((agent) => agent instanceof AIAgent);
 }
 
 /** How a worker left a task that it found. */
 export type TaskOutcome = {
   readonly taskId: string;
   readonly taskName: string;
-  /** Whether the task was in progress when the worker claimed it: interrupted in another process. */
+  /** Whether the task was already in progress when the worker claimed it, for example because a process crashed. */
   readonly recovered: boolean;
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }

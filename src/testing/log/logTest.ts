@@ -111,7 +111,7 @@ const harnessSchema = strictOptions({
 });
 
 function harnessOf(made: RecordLog | RecordLogHarness | undefined): RecordLogHarness {
-  const harness = made && "capabilities" in made ? { log: made } : made;
+  const harness = (made as Partial<RecordLog> | undefined)?.capabilities ? { log: made } : made;
   checkSchema(harnessSchema, harness, "harness of a log");
   return harness as RecordLogHarness;
 }

@@ -2,7 +2,7 @@ import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { LogOwner, OwnedLog } from "../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
-/** That a log has one owner at a time, and that owners are told apart. */
+/** That a log has one owner at a time, and that the log distinguishes owners. */
 export const ownershipTests: readonly RecordLogTest[] = [
   logTest("knows nothing of an agent never seen", async (storage, expect) => {
     expect.equal("what read gives", await storage.entries("unseen"), []);

@@ -5,7 +5,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 
-/** A test of a provider of three methods, which is given by itself or in a harness. */
+/** A test of a three-method provider, which is given by itself or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
 
 /** One test of a provider; a fresh one is made for it. */
@@ -78,7 +78,7 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
 const harnessSchema = strictOptions({ provider: providerSchema, reopen: functionSchema().optional() });
 
 function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
-  const harness = made && "saveCheckpoint" in made ? { provider: made } : made;
+  const harness = (made as Partial<PersistenceStorageProvider> | undefined)?.saveCheckpoint ? { provider: made } : made;
   checkSchema(harnessSchema, harness, "harness of a provider");
   return harness as ProviderHarness;
 }

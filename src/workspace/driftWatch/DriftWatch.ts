@@ -6,7 +6,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { numberFrom, clockSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { authorSchema } from "../git/commitFiles.ts";
 import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
@@ -164,13 +164,7 @@ export class DriftWatch {
   async #look(known: VersionTracker | undefined, signal: AbortSignal, left?: LeftFiles): Promise<DriftReport> {
     const { upstream, fetch } = this.#config;
     await fetch?.(signal);
-    return checkDrift({
-      files: this.#files,
-      upstream,
-      knownUpstreamHead: knownHeadOf(known),
-      left,
-      signal,
-    });
+    return checkDrift({ files: this.#files, upstream, knownUpstreamHead: knownHeadOf(known), left, signal });
   }
 
   #now(): string {

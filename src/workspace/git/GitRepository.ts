@@ -49,7 +49,7 @@ export class GitRepository {
     action: (repository: GitRepository) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const real = await realpath(root);
+    const real = await realpath(root).catch(() => root);
     const folders = await foldersOf(real);
     const own = await mkdtemp(join(tmpdir(), "agent-git-"));
     try {

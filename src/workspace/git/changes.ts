@@ -40,10 +40,7 @@ export async function changedFiles(
  * again, byte for byte; the index and settings of the repository are not used.
  */
 export async function changedInWorkTree(repository: GitRepository, commit: string): Promise<readonly string[]> {
-  const environment = {
-    GIT_INDEX_FILE: join(repository.scratch, "index"),
-    GIT_WORK_TREE: repository.root,
-  };
+  const environment = { GIT_INDEX_FILE: join(repository.scratch, "index"), GIT_WORK_TREE: repository.root };
   const paths = async (args: readonly string[]): Promise<string[]> =>
     (await repository.objects(args, { environment })).output
       .toString()

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
-import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
-import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
+import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { knownHeadOf, versionTrackerKey } from "../drift/VersionTracker.ts";

@@ -158,11 +158,7 @@ export async function rebaseInRun(
 ): Promise<RebaseResult> {
   checkSchema(rebaseInRunSchema, options, "options of the rebase");
   const known = context.storage.get(versionTrackerKey);
-  const result = await rebaseIfSafe({
-    ...options,
-    knownUpstreamHead: knownHeadOf(known),
-    signal: context.signal,
-  });
+  const result = await rebaseIfSafe({ ...options, knownUpstreamHead: knownHeadOf(known), signal: context.signal });
   if (known && result.rebased)
     context.storage.set(versionTrackerKey, { ...settleAll(known, "rebased"), current_head: result.head });
   return result;

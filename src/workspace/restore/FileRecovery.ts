@@ -4,8 +4,8 @@ import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedErr
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
-import type { EnvironmentMismatch } from "../../persistence/environment/EnvironmentMismatch.ts";
-import type { RecoveryOption, RecoveryParticipant } from "../../persistence/environment/RecoveryParticipant.ts";
+import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
+import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import { type FoundFile, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";

@@ -66,7 +66,7 @@ export type FileConflict =
 /**
  * How to settle a conflict.
  *
- * - `use_current` (for a deleted file: `skip`): keeps the file as it is.
+ * - `use_current` (for a deleted file: `skip`): keeps the current file.
  * - `use_checkpoint` (for a deleted file: `restore`): restores the file to its state at the checkpoint. The replaced content
  *   is kept in the agent's log.
  * - `merge`: removes the agent's changes from the current file; refused unless the merge is clean or a `conflictResolver`

@@ -41,7 +41,7 @@ export type CommitResult =
       readonly originalVersion: FileVersion;
       /** The hash of `currentVersion`. */
       readonly currentHash: string;
-      /** The file as it is now. */
+      /** The current file. */
       readonly currentVersion: FileVersion;
     };
 

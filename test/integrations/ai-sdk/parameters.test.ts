@@ -44,6 +44,18 @@ describe("model parameters", () => {
   });
 
   it.each([
+    {
+      providerOptions: { openai: { effort: undefined, deep: { none: undefined, list: [1, null, { a: undefined }] } } },
+    },
+    { toolChoice: { type: "auto", toolName: undefined } },
+    { responseFormat: { type: "json", schema: true } },
+  ])("like %j are passed on", async (parameters) => {
+    const model = fakeModel("v3", { content: said });
+    await ask(aiSdkExecutor(model), { parameters });
+    expect(model.calls).toMatchObject([parameters]);
+  });
+
+  it.each([
     [{ maxTokens: 100 }, /maxTokens/],
     [{ headers: { authorization: "Bearer x" } }, /headers/],
     [{ temperature: "0.2" }, /temperature: .*number/],

@@ -24,7 +24,7 @@ export const WorkerOptions = z.object({
   haltAt: HaltAt.optional(),
   /** The tool without a declared effect is declared idempotent: what a person does who settled a call in doubt. */
   settled: z.boolean().default(false),
-  /** `checkpoints`: a storage of three methods, which records no tool call. */
+  /** `checkpoints`: a three-method storage, which records no tool call. */
   storage: z.enum(["file", "checkpoints"]).default("file"),
   /** Absent: the default of the storage. */
   leaseMs: z.int().min(1).optional(),

@@ -14,7 +14,7 @@ it.each<[string, (agent: ReturnType<typeof durableAgent>) => Promise<unknown>]>(
   ["prune()", (agent) => persistence(agent).prune({ dryRun: true })],
   ["prune()", (agent) => persistence(agent).prune({ agentId: "a" })],
   ["deleteAgent()", (agent) => persistence(agent).deleteAgent("a")],
-])("a storage of three methods refuses %s, and nothing changes", async (operation, action) => {
+])("a three-method storage refuses %s, and nothing changes", async (operation, action) => {
   const provider = new RowsProvider();
   const agent = durableAgent(echo, provider);
   await agent.run("go", { runId: "r" });
@@ -26,7 +26,7 @@ it.each<[string, (agent: ReturnType<typeof durableAgent>) => Promise<unknown>]>(
   expect(await agent.run("go", { runId: "r" })).toMatchObject({ output: "go" });
 });
 
-it("retention on a storage of three methods is refused at install", () => {
+it("retention on a three-method storage is refused at install", () => {
   expect(() => durableAgent(echo, new RowsProvider(), { retention: {} })).toThrow(PruningNotSupportedError);
 });
 

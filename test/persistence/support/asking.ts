@@ -9,7 +9,6 @@ import {
   type UnfinishedRun,
 } from "agent-persistence";
 import type { AgentSummary, LogPersistenceStorageProvider } from "agent-persistence/storage";
-import type { SimulatedClock } from "agent-persistence/testing";
 
 /** A strategy of one node, and one after it that gives back what it got. */
 export function asking(body: (input: string, context: AgentContext) => Promise<string>): Strategy<string, string> {
@@ -46,16 +45,4 @@ export async function unfinishedOf(agent: AIAgent<string, string>): Promise<read
   const statuses: UnfinishedRun["status"][] = [];
   for await (const { status } of persistence(agent).unfinished()) statuses.push(status);
   return statuses;
-}
-
-/** Lets a clock run for as long as something takes. */
-export async function advanceUntil(clock: SimulatedClock, settles: Promise<unknown>): Promise<void> {
-  let done = false;
-  const end = settles.finally(() => (done = true));
-  end.catch(() => undefined);
-  while (!done) {
-    clock.advance(10);
-    await new Promise(setImmediate);
-  }
-  await end;
 }

@@ -2,11 +2,12 @@ import { InMemoryPersistenceStorageProvider, persistence, type AgentContext } fr
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { advanceUntil, asking, idOf, idsOf, requestsOf, summaryOf, unfinishedOf } from "../support/asking.ts";
+import { asking, idOf, idsOf, requestsOf, summaryOf, unfinishedOf } from "../support/asking.ts";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { nodesOf, recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { WatchedClock } from "../../internal/WatchedClock.ts";
 
 const size = z.object({ size: z.enum(["S", "M", "L"]) });
 
@@ -233,7 +234,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
 
   it("answers wait for an agent that has an owner, up to a time limit by the clock", async () => {
     const opened = await storage.open();
-    const clock = new SimulatedClock();
+    const clock = new WatchedClock();
     const graph = asking(async (_input, context) =>
       String(await context.requestInput({ prompt: "?", schema: z.number() })),
     );
@@ -241,10 +242,10 @@ describe.each(logStorages)("$name: answers", (storage) => {
     const owner = await opened().log.open("a", { host: "here", processId: 1, nonce: "n" });
     const outside = persistence(durableAgent(graph, opened(), { clock })).agent();
     const refused = outside.answer(request, 1, { timeoutMs: 50 });
-    await expect(advanceUntil(clock, refused)).rejects.toMatchObject({ code: "agent_busy" });
+    await expect(clock.runUntil(refused)).rejects.toMatchObject({ code: "agent_busy" });
     const taken = outside.answer(request, 2, { timeoutMs: 60_000 });
     await owner.release();
-    await advanceUntil(clock, taken);
+    await clock.runUntil(taken);
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "2" });
   });
 });
@@ -544,7 +545,7 @@ describe.each(logStorages)("$name: cancel", (storage) => {
 
 describe("cancel of an agent that runs", () => {
   it("cancel of an agent that runs asks its owner to stop, and then ends the run", async () => {
-    const clock = new SimulatedClock();
+    const clock = new WatchedClock();
     let begun: () => void = () => undefined;
     const running = new Promise<void>((resolve) => (begun = resolve));
     const graph = asking((_input, context) => {
@@ -560,8 +561,8 @@ describe("cancel of an agent that runs", () => {
     const cancelled = persistence(durableAgent(graph, provider, { clock }))
       .agent()
       .cancel("enough");
-    await advanceUntil(clock, cancelled);
     expect(await stopped).toMatchObject({ code: "stop_requested" });
+    await clock.runUntil(cancelled);
     await expect(agent.resume()).rejects.toMatchObject({ code: "nothing_to_resume" });
   });
 });

@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: tool calls that ask", (storage) => {
 describe("where nothing can wait", () => {
   const ask = asking((_input, context) => context.requestInput({ prompt: "?", schema: z.string() }));
 
-  it("a request is refused by a storage of three methods and by one that keeps nothing, and the error says so", async () => {
+  it("a request is refused by a three-method storage and by one that keeps nothing, and the error says so", async () => {
     for (const storage of [new RowsProvider(), new NoPersistenceStorageProvider()])
       await expect(durableAgent(ask, storage).run("go")).rejects.toMatchObject({
         code: "waiting_not_supported",

@@ -36,7 +36,7 @@ describe("an agent that is pruned, after every crash", () => {
   it("is as before or as after, and can be pruned and rolled back", async () => {
     const stage = new PruneStage(new SimulatedFileSystem());
     const from = await stage.play();
-    const crashes = new Crashes({ ...thoroughness, stride: 1 });
+    const crashes = new Crashes(thoroughness);
     await stage.explore(from, crashes);
     expect(crashes.distinct).toBeGreaterThan(10);
   });

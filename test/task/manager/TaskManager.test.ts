@@ -2,6 +2,7 @@ import {
   AgentBusyError,
   CorruptLogError,
   InvalidInputError,
+  NoPersistenceStorageProvider,
   StorageNotListableError,
   UnfinishedRunError,
   persistence,
@@ -362,9 +363,10 @@ describe("a task that runs", () => {
   );
 });
 
-describe("a storage of three methods", () => {
+describe("a three-method storage", () => {
   it("is refused, and the error says what would do", () => {
     expect(() => new TaskManager({ storage: new RowsProvider() })).toThrow(StorageNotListableError);
+    expect(() => new TaskManager({ storage: new NoPersistenceStorageProvider() })).toThrow(StorageNotListableError);
   });
 });
 

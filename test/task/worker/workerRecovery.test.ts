@@ -2,13 +2,15 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PersistenceEvent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { LogPersistenceStorageProvider, type AgentSummary } from "agent-persistence/storage";
 import { TaskManager, TaskWorker, type RecoveryHandlers, type TaskOutcome } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { Fault, Stopped } from "../../persistence/support/durableAgent.ts";
 import { requiringAgent } from "../../persistence/support/requiringAgent.ts";
 import { logStorages, type Opened } from "../../persistence/support/storages.ts";
 import { TestEnvironment } from "../../persistence/support/TestEnvironment.ts";
-import { agentPath, testDirectory } from "../../storage/file/support/fixture.ts";
+import { agentPath, collect, testDirectory } from "../../storage/file/support/fixture.ts";
+import { delegatingLog } from "../../testing/delegatingLog.ts";
 
 /** Tasks of which a crash left one in progress at its second node. */
 class Scene {
@@ -65,6 +67,21 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     expect(at.told.filter(({ kind }) => kind === "recovery_notice")).toMatchObject([
       { agentId: "t", task: "import", nodeId: "second", iteration: 1, progress: 40, progressSummary: "half of it" },
     ]);
+  });
+
+  it("and gives no notice of a task that another worker finished after it was listed", async () => {
+    const at = await scene();
+    const { log } = (at.opened as Opened<LogPersistenceStorageProvider>)();
+    const listed: AgentSummary[] = await collect(log.list({ status: "in_progress" }));
+    expect(listed).toHaveLength(1);
+    await at.work();
+    at.told.splice(0);
+    async function* list({ status }: Parameters<typeof log.list>[0] = {}) {
+      if (status === "in_progress") yield* listed.splice(0);
+    }
+    const tasks = new TaskManager({ storage: new LogPersistenceStorageProvider(delegatingLog(log, { list })) });
+    await new TaskWorker({ tasks, agents: at.agent() }).run();
+    expect([listed, at.told]).toEqual([[], []]);
   });
 
   it("or pauses it, when the environment is another and nobody is there to ask; the others go on", async () => {

@@ -8,7 +8,14 @@ import {
   RollbackToolRegistry,
 } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
-import { commitFiles, commitTool, Drift, revertCommit, type DriftNotice } from "agent-persistence/workspace";
+import {
+  commitFiles,
+  commitTool,
+  Drift,
+  rebaseIfSafe,
+  revertCommit,
+  type DriftNotice,
+} from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
@@ -83,6 +90,18 @@ describe("commitFiles", () => {
     await expect(revertCommit(repository.root, again)).rejects.toMatchObject({ code: "git_failed" });
     expect(repository.git("rev-parse", "HEAD")).toBe(theirs);
   });
+
+  it.each(["/never/made", "/tmp/a\0b"])(
+    "a root that is no folder, %j, is refused as one without a repository",
+    async (root) => {
+      const refusal = { code: "git_failed", message: expect.stringContaining("there is no repository at") as string };
+      const made = { commit: "a".repeat(40), parent: "b".repeat(40), made: true };
+      const rebase = { root, enabled: true, test: () => true, permission: () => true, committer: author };
+      await expect(commitFiles(root, { message: "m", paths: ["a.txt"], author })).rejects.toMatchObject(refusal);
+      await expect(revertCommit(root, made)).rejects.toMatchObject(refusal);
+      await expect(rebaseIfSafe(rebase)).rejects.toMatchObject(refusal);
+    },
+  );
 
   it("commitFiles commits on a detached HEAD", async () => {
     const repository = TestRepository.create();

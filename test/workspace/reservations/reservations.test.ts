@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { SimulatedClock } from "agent-persistence/testing";
 import {
   FileReservedError,
@@ -12,16 +11,17 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
+import { WatchedClock } from "../../internal/WatchedClock.ts";
 
 const minute = 60_000;
 let directory = "";
-let clock = new SimulatedClock();
+let clock = new WatchedClock();
 let ours = new Reservations({ directory, clock });
 let theirs = ours;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "reservations-"));
-  clock = new SimulatedClock();
+  clock = new WatchedClock();
   ours = new Reservations({ directory, clock });
   theirs = new Reservations({ directory, clock });
 });
@@ -35,53 +35,23 @@ function damage(path: string): void {
   mkdirSync(join(directory, "locks", `${nodeSha256.hex(path)}.99.lock`));
 }
 
-interface LockText {
-  readonly waiting: readonly unknown[];
-  readonly expires_at: string;
-}
+const renewalMs = (5 * minute) / 3;
+const longestRetryMs = 1_000;
 
-/** What the newest lock file of a file says. */
-function lockOf(path: string): LockText {
-  const names = readdirSync(join(directory, "locks")).filter((name) => name.endsWith(".lock"));
-  const newest =
-    names
-      .filter((name) => name.startsWith(nodeSha256.hex(path)))
-      .toSorted(byNumber)
-      .at(-1) ?? "";
-  return JSON.parse(readFileSync(join(directory, "locks", newest), "utf8")) as LockText;
-}
+/** Until a request has found a file reserved, and waits to look again. */
+const untilWaiting = () => clock.timer(longestRetryMs);
 
-/** Until so many wait for a file. */
-async function untilWaiting(path: string, count: number): Promise<void> {
-  while (lockOf(path).waiting.length !== count) await nextTurn();
-}
-
-/**
- * Lets time pass while a file is kept, but hardly any while a renewal is under way: each comes when a third of the time is
- * over.
- */
-async function passTime(path: string, ms: number): Promise<void> {
-  const end = clock.monotonic() + ms;
-  for (let turn = 1; clock.monotonic() < end; turn++) {
-    await nextTurn();
-    const age = clock.now() + 5 * minute - Date.parse(lockOf(path).expires_at);
-    if (age < 1.7 * minute || turn % 2_000 === 0) clock.advance(1_000);
+/** Lets time pass while a file is kept: after each renewal, until the next is due. */
+async function passTime(ms: number): Promise<void> {
+  for (const end = clock.monotonic() + ms; clock.monotonic() < end;) {
+    expect(await clock.timer()).toBe(renewalMs);
+    clock.advance(renewalMs);
   }
+  await clock.timer();
 }
 
-const byNumber = (a: string, b: string) => Number(a.split(".")[1]) - Number(b.split(".")[1]);
-
-/** Lets time pass in small steps until something is settled. */
-async function inTime<Result>(promise: Promise<Result>): Promise<Result> {
-  let isSettled = false;
-  const settled = (): void => void (isSettled = true);
-  promise.then(settled, settled);
-  while (!isSettled) {
-    await nextTurn();
-    clock.advance(1);
-  }
-  return promise;
-}
+/** Lets time pass, from one look at a file to the next, until a request has ended. */
+const inTime = <Result>(request: Promise<Result>) => clock.runUntil(request, longestRetryMs);
 
 describe("reservations", () => {
   it("a file is reserved for many readers or for one writer", async () => {
@@ -142,7 +112,7 @@ describe("reservations", () => {
 
   it("a reservation with keepAlive lasts as long as its process", async () => {
     const kept = await ours.acquire([write("b.txt")], { owner: "Ann", keepAlive: true });
-    await passTime("b.txt", 12 * minute);
+    await passTime(12 * minute);
     await expect(theirs.acquire([write("b.txt")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
     expect(kept.held).toBe(true);
     await kept.release();
@@ -183,7 +153,7 @@ describe("reservations", () => {
     await expect(aborted).rejects.toBe("enough");
     const stop = new AbortController();
     const stopped = theirs.acquire([write("a")], { owner: "Ben", timeoutMs: minute, signal: stop.signal });
-    await untilWaiting("a", 1);
+    await untilWaiting();
     stop.abort(new Error("enough"));
     await expect(stopped).rejects.toThrow("enough");
     const waiting = inTime(theirs.acquire([write("a")], { owner: "Ben", timeoutMs: Infinity }));
@@ -200,7 +170,7 @@ describe("reservations", () => {
       await later.release();
     };
     const writer = wait("writer", write("a"));
-    await untilWaiting("a", 1);
+    await untilWaiting();
     const reader = wait("reader", read("a"));
     await expect(ours.acquire([read("a")], { owner: "hasty" })).rejects.toThrow(FileReservedError);
     await held.release();
@@ -256,7 +226,7 @@ describe("reservations", () => {
   it("a failed reservation says why, even when it cannot release the files that it had", async () => {
     await theirs.acquire([write("b")], { owner: "Ben" });
     const refused = ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: 1000 });
-    await untilWaiting("b", 1);
+    await untilWaiting();
     damage("a");
     await expect(inTime(refused)).rejects.toThrow(FileReservedError);
   });

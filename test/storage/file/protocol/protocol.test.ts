@@ -14,10 +14,10 @@ const sound: readonly (readonly [string, string, readonly string[], Partial<Prot
   ["two appends each, large segments", "ABC", one, { appends: 2, closing: false }],
   ["compaction by all, two appends", "AB", four, { compaction: "link", appends: 2 }],
   ["compaction by all, two appends, small segments", "AB", one, { compaction: "link", appends: 2, smallSegment: 3 }],
-  ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3, closing: false }],
 ];
 
 const large: typeof sound = [
+  ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3, closing: false }],
   ["compaction by three, small segments", "ABC", one, { compaction: "link", smallSegment: 2 }],
   ["take-over by three others", "ABCD", one, { smallSegment: 3 }],
   ["two appends each, sizes in between", "ABC", four, { appends: 2, smallSegment: 3 }],

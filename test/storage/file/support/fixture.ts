@@ -102,9 +102,9 @@ export async function segmentPaths(directory: string, agentId: string): Promise<
   return names.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
 }
 
-/** All files below a folder with their contents. */
-export async function filesBelow(directory: string): Promise<Map<string, Buffer>> {
+/** All files below a folder with their contents, a character a byte: strings compare much faster than buffers. */
+export async function filesBelow(directory: string): Promise<Map<string, string>> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = found.filter((item) => item.isFile()).map((item) => join(item.parentPath, item.name));
-  return new Map(await Promise.all(files.map(async (path) => [path, await readFile(path)] as const)));
+  return new Map(await Promise.all(files.map(async (path) => [path, await readFile(path, "latin1")] as const)));
 }

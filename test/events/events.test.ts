@@ -9,9 +9,9 @@ import {
 } from "agent-persistence";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
-import { durableAgent, Fault } from "../support/durableAgent.ts";
-import { checkpointsOf } from "../support/stored.ts";
-import { logStorages, storages } from "../support/storages.ts";
+import { durableAgent, Fault } from "../persistence/support/durableAgent.ts";
+import { checkpointsOf } from "../persistence/support/stored.ts";
+import { logStorages, storages } from "../persistence/support/storages.ts";
 
 /** Two nodes, of which the second can be made to fail. */
 const twoNodes = (fault?: Fault) =>

@@ -1,5 +1,5 @@
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { TornTail } from "../../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
 /** What an event shows of a checkpoint. */
 export interface EventCheckpoint {

@@ -1,4 +1,4 @@
-import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 /** Resolves mismatches, of files or a repository for example. */

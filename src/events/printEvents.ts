@@ -1,5 +1,5 @@
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
+import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**

@@ -4,11 +4,11 @@ import {
   compareEnvironment,
   type EnvironmentFacts,
   type RecoveryInfo,
-} from "../../../src/persistence/environment/compareEnvironment.ts";
-import { Stopped } from "../support/durableAgent.ts";
-import { requiringAgent } from "../support/requiringAgent.ts";
-import { storages } from "../support/storages.ts";
-import { TestEnvironment } from "../support/TestEnvironment.ts";
+} from "../../src/environment/compareEnvironment.ts";
+import { Stopped } from "../persistence/support/durableAgent.ts";
+import { requiringAgent } from "../persistence/support/requiringAgent.ts";
+import { storages } from "../persistence/support/storages.ts";
+import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
 
 describe.each(storages)("$name: required environments", (storage) => {
   it("the environment that a run requires is recorded when a checkpoint is saved, and compared when one is validated", async () => {

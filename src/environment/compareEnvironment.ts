@@ -1,4 +1,4 @@
-import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Environment, EnvironmentAnswer } from "./Environment.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 

@@ -1,5 +1,5 @@
-import type { TornTail } from "../../checkpoint/format/TornTail.ts";
-import type { EnvironmentMismatch } from "../environment/EnvironmentMismatch.ts";
+import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 /** The result of one check. */
 export type ValidationCheck =

@@ -1,10 +1,10 @@
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { AnswerRecord } from "../../checkpoint/records/callRecords.ts";
-import type { Clock } from "../../internal/Clock.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { warn } from "../../internal/warn.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { JournalOptions } from "../../journal/Journal.ts";
+import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { Clock } from "../internal/Clock.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
+import { warn } from "../internal/warn.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { JournalOptions } from "../journal/Journal.ts";
 import type {
   EventBody,
   EventCheckpoint,

@@ -1,4 +1,4 @@
-import type { RunState } from "../../agent/state/RunState.ts";
+import type { RunState } from "../agent/state/RunState.ts";
 /**
  * What a checkpoint may require around a run: a working directory, files, and versions or values by name. For this
  * machine, use `nodeEnvironment()` of `agent-persistence/task`.
