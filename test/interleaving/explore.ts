@@ -1,4 +1,4 @@
-import { randomNumbers } from "../kill/randomNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
 import type { Contention } from "./Contention.ts";
 
 /** What was found in all orders of calls. */
@@ -16,7 +16,7 @@ export interface Exploration {
  * @param maxStates ends after so many states; which ones follows from a seed. Default: all.
  */
 export async function exploreOrders(begin: () => Promise<Contention>, maxStates = Infinity): Promise<Exploration> {
-  const random = randomNumbers(1);
+  const random = seededNumbers(1);
   const visited = new Set<string>();
   const unexplored: (readonly number[])[] = [[]];
   let executions = 0;

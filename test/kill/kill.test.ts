@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
 import type { Kill } from "./judge/killsOf.ts";
-import { randomNumbers } from "./randomNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
 import { readEndState } from "./judge/readEndState.ts";
 import { RunUnderKills } from "./RunUnderKills.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
@@ -40,7 +40,7 @@ describe("kills at random moments", () => {
       const budget = { left: killCount };
       const kills: Kill[] = [];
       const lane = async (number: number): Promise<void> => {
-        const random = randomNumbers(seed + number);
+        const random = seededNumbers(seed + number);
         while (budget.left > 0) {
           const directory = await temporaryDirectory();
           const options = { program, directory, toolCallIds, random, patienceMs: tookMs * 0.4, budget };

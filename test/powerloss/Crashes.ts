@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CrashState, SimulatedFileSystem } from "agent-persistence/testing";
-import { randomNumbers } from "../kill/randomNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
 import { Violation } from "./Violation.ts";
 
 /** How thoroughly crashes are tried. */
@@ -27,7 +27,7 @@ export class Crashes {
 
   constructor(thoroughness: Thoroughness) {
     this.#thoroughness = thoroughness;
-    this.#random = randomNumbers(thoroughness.seed);
+    this.#random = seededNumbers(thoroughness.seed);
   }
 
   /** How many different contents of the device there were. */

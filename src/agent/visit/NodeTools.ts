@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
@@ -12,7 +13,6 @@ import { assertMessage } from "../model/assertMessage.ts";
 import { type AnyTool, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
-import { z } from "zod";
 import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;

@@ -5,6 +5,7 @@ import { type Fill, sectorsOf, type WriteOutcome } from "./FileContent.ts";
 import type { FileTree } from "./FileTree.ts";
 import { type Mutation, MutationTrace } from "./MutationTrace.ts";
 import { z } from "zod";
+import { seededNumbers } from "./seededNumbers.ts";
 
 /** A tree that a crash may leave. */
 export interface CrashedTree {
@@ -161,17 +162,6 @@ function fatesOf(mutations: readonly Mutation[], choose: Choose, fill: Fill): Wr
 function bitsOf(mask: number): Choose {
   let at = 0;
   return () => ((mask >> at++) & 1) === 1;
-}
-
-/** Numbers from 0 to below 1, always the same for one seed (mulberry32). */
-export function seededNumbers(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /**

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readPeople, type Person } from "../../../examples/user-import/people.ts";
 import { bundleWorker } from "../bundleWorker.ts";
-import { randomNumbers } from "../randomNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";
@@ -37,7 +37,7 @@ describe("kills inside tools and rollbacks", () => {
     const budget = { left: killCount };
     const kills: KillPlace[] = [];
     const lane = async (number: number): Promise<void> => {
-      const random = randomNumbers(seed + number);
+      const random = seededNumbers(seed + number);
       while (budget.left > 0) {
         const directory = await temporaryDirectory();
         const report = await new ImportLife({ program, directory, csvFile, people, random, budget }).live();

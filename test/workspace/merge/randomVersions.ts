@@ -1,9 +1,9 @@
 import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
-import { randomNumbers } from "../../kill/randomNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 
 /** A file and two changed versions of it. Every third seed has single lines, half of them repeated, or nearly all. */
 export function randomVersions(seed: number): MergeVersions<string> {
-  const random = randomNumbers(seed);
+  const random = seededNumbers(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const repeated = [0, 0.5, 0.9][seed % 3] ?? 0;
   let next = 0;

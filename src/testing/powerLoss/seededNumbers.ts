@@ -1,5 +1,5 @@
 /** Numbers from 0 to below 1, always the same for one seed (mulberry32). */
-export function randomNumbers(seed: number): () => number {
+export function seededNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
