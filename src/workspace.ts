@@ -1,5 +1,4 @@
 export { GitError } from "./errors/workspace/GitError.ts";
-export { FileNotAcquiredError } from "./errors/workspace/FileNotAcquiredError.ts";
 export { FileReservedError, type FileHolder } from "./errors/workspace/FileReservedError.ts";
 export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts";
 export { mergeThreeWay, type MergeOptions, type MergeLabels } from "./workspace/merge/mergeThreeWay.ts";
@@ -22,7 +21,12 @@ export {
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
 export { OptimisticLock } from "./workspace/versions/OptimisticLock.ts";
-export type { CommitResult, FileVersion, OptimisticLockOptions } from "./workspace/versions/OptimisticLock.ts";
+export type {
+  AcquiredFile,
+  CommitResult,
+  FileVersion,
+  OptimisticLockOptions,
+} from "./workspace/versions/OptimisticLock.ts";
 export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
 export type { LeftOutFile } from "./workspace/files/FileNote.ts";
 export { driftResponse, recommendRestart } from "./workspace/drift/DriftReport.ts";

@@ -60,8 +60,7 @@ it.each<readonly [string, string, () => unknown]>([
   ["a lock for nobody", "owner", () => new OptimisticLock({ root: ".", reservations, owner: wrong(5) })],
   ["a lock of no time", "timeoutMs", () => new OptimisticLock({ root: ".", reservations, timeoutMs: Number.NaN })],
   ["a look at no file", "path", () => lock.acquire(wrong(undefined))],
-  ["a commit to no file", "path", () => lock.checkAndCommit(wrong(5), "x")],
-  ["a commit of nothing", "content", () => lock.checkAndCommit("a", wrong({ text: "x" }))],
+  ["a commit of nothing", "content", async () => (await lock.acquire("a")).checkAndCommit(wrong({ text: "x" }))],
   ["a merge of no text", "base", () => mergeThreeWay(wrong(undefined), "a", "b")],
   [
     "line endings that are none",

@@ -4,6 +4,7 @@ import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { ConfinedFolder, systemReason } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
+import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
 /** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
 export class WorkspaceFiles {
@@ -37,6 +38,18 @@ export class WorkspaceFiles {
       await this.#folder.within(path, (place) => replaceFile(place, state, content), made);
     } catch (error) {
       if (state !== undefined || !isWithoutFolder(error)) throw error;
+    }
+  }
+
+  /** Replaces a file only if it has the expected content. Durable when it resolves. @throws PathNotAllowedError, FileAccessError */
+  async replaceUnchanged(path: string, replacement: Omit<GuardedReplacement, "maximumBytes">): Promise<GuardedOutcome> {
+    const made = replacement.expectedHash === "" ? () => {} : undefined;
+    const request = { ...replacement, maximumBytes: this.maximumBytes };
+    try {
+      return await this.#folder.within(path, (place) => replaceUnchanged(place, request), made);
+    } catch (error) {
+      if (made === undefined && isWithoutFolder(error)) return { replaced: false, found: { kind: "missing" } };
+      throw error;
     }
   }
 

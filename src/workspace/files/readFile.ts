@@ -2,7 +2,7 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
-import { constants } from "node:fs";
+import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 
 export type FoundFile =
@@ -42,6 +42,20 @@ async function readContent({ at }: FilePlace, maximumBytes: number): Promise<Fou
     return { kind: "file", state, content };
   } finally {
     await handle.close();
+  }
+}
+
+/** The content of a file; `undefined` when it cannot be read. Follows no link, and blocks no longer than the reading takes. */
+export function readContentSync(at: string): Uint8Array | undefined {
+  try {
+    const descriptor = openSync(at, flags);
+    try {
+      return readFileSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
   }
 }
 

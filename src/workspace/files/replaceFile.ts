@@ -42,26 +42,51 @@ export async function removeUnfinished(place: FilePlace): Promise<void> {
 }
 
 async function putInPlace(place: FilePlace, state: FileState, content: Uint8Array): Promise<void> {
-  const temporary = join(place.folder, `${prefixOf(place)}${randomBytes(8).toString("hex")}${suffix}`);
+  if (state.kind === "file") return putStaged(place, await stage(place, content, state.mode));
+  const at = temporaryName(place);
+  await symlink(state.target, at);
+  await putStaged(place, { at });
+}
+
+async function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): Promise<void> {
   try {
-    if (state.kind === "link") await symlink(state.target, temporary);
-    else await writeNew(temporary, content, state.mode);
-    await rename(temporary, place.at);
+    await rename(staged.at, place.at);
   } catch (error) {
-    await unlink(temporary).catch(() => undefined);
+    await discard(staged);
     throw error;
   }
 }
 
-async function writeNew(path: string, content: Uint8Array, mode: number): Promise<void> {
-  const handle = await open(path, flags, 0o600);
+/** A new content of a file, complete on the disk beside it. */
+export interface StagedFile {
+  /** The temporary file. */
+  readonly at: string;
+  readonly mtime: Date;
+}
+
+/** Writes the new content of a file beside it, durably. The file itself does not change. */
+export async function stage(place: FilePlace, content: Uint8Array, mode: number): Promise<StagedFile> {
+  const at = temporaryName(place);
+  const handle = await open(at, flags, 0o600);
   try {
     await handle.writeFile(content);
     await handle.chmod(mode);
     await handle.sync();
+    return { at, mtime: (await handle.stat()).mtime };
+  } catch (error) {
+    await discard({ at });
+    throw error;
   } finally {
     await handle.close();
   }
+}
+
+export async function discard({ at }: Pick<StagedFile, "at">): Promise<void> {
+  await unlink(at).catch(() => undefined);
+}
+
+function temporaryName(place: FilePlace): string {
+  return join(place.folder, `${prefixOf(place)}${randomBytes(8).toString("hex")}${suffix}`);
 }
 
 function prefixOf(place: FilePlace): string {

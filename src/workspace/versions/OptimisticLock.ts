@@ -2,7 +2,6 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { FileNotAcquiredError } from "../../errors/workspace/FileNotAcquiredError.ts";
 import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -30,7 +29,7 @@ export interface FileVersion {
 export type CommitResult =
   | {
       readonly success: true;
-      /** The file as written; it counts as acquired. */
+      /** The file as written; the next commit of the same `AcquiredFile` starts from it. */
       readonly version: FileVersion;
     }
   | {
@@ -66,84 +65,110 @@ const optionsSchema = strictOptions({
 
 const pathSchema = z.object({ path: z.string() });
 
-const commitSchema = pathSchema.extend({
+const commitSchema = z.object({
   content: customSchema("text or a Uint8Array", (value) => typeof value === "string" || value instanceof Uint8Array),
 });
 
 /**
  * Writes a file only if its content is unchanged: acquire it, make the new content in your own time, and commit. Nobody has
- * to wait meanwhile. The file is reserved between the check and the write, so no program that reserves or commits can write
- * in between. Any other program can: its write in that fraction of a millisecond is lost.
+ * to wait meanwhile. The file is reserved from the check to the write, so no program that reserves or commits can write
+ * in between. Any other program can: a save of it is lost if it falls between the last look at the file and the rename that
+ * replaces it, which follow each other at once.
  */
 export class OptimisticLock {
-  readonly #files: WorkspaceFiles;
-  readonly #reservations: Reservations;
-  readonly #owner: string;
-  readonly #timeoutMs: number;
-  readonly #acquired = new Map<string, FileVersion>();
+  readonly #commits: Commits;
 
   /** @throws InvalidInputError */
   constructor(options: OptimisticLockOptions) {
     checkSchema(optionsSchema, options, "options of the optimistic lock");
     const { root, reservations, owner = "optimistic lock", timeoutMs = 30_000 } = options;
-    this.#files = new WorkspaceFiles(root, maximumFileBytes);
-    this.#reservations = reservations;
-    this.#owner = owner;
-    this.#timeoutMs = timeoutMs;
+    this.#commits = { files: new WorkspaceFiles(root, maximumFileBytes), reservations, owner, timeoutMs };
   }
 
   /**
-   * Remembers the current content of the file, or that there is no file. Acquiring again replaces what was remembered.
+   * Reads the file, and remembers its content, or that there is no file. Each call gives a lock of its own: what others
+   * acquire or commit, also through the same `OptimisticLock`, does not change it.
    *
    * @throws InvalidInputError, PathNotAllowedError, FileAccessError
    */
-  async acquire(path: string): Promise<FileVersion> {
+  async acquire(path: string): Promise<AcquiredFile> {
     checkSchema(pathSchema, { path }, "file to acquire");
-    const relative = relativePath(path);
-    const version = await this.#versionOf(relative, await this.#files.read(relative));
-    this.#acquired.set(relative, version);
-    return version;
+    return AcquiredFile.of(this.#commits, relativePath(path));
+  }
+}
+
+interface Commits {
+  readonly files: WorkspaceFiles;
+  readonly reservations: Reservations;
+  readonly owner: string;
+  readonly timeoutMs: number;
+}
+
+/** One acquisition of a file. It belongs to whoever called `acquire`. */
+export class AcquiredFile {
+  readonly #commits: Commits;
+  #version: FileVersion;
+
+  private constructor(commits: Commits, version: FileVersion) {
+    this.#commits = commits;
+    this.#version = version;
+  }
+
+  static async of(commits: Commits, path: string): Promise<AcquiredFile> {
+    return new AcquiredFile(commits, await versionOf(commits, path, await commits.files.read(path)));
+  }
+
+  /** The file as it was acquired or, after a commit, as it was written. */
+  get version(): FileVersion {
+    return this.#version;
   }
 
   /**
-   * Replaces the file atomically and durably with `content`, if it still has the acquired content. A new file gets the
-   * folders it needs. After a conflict the acquired version stays the same: acquire the file again to start from its
-   * current content.
+   * Replaces the file atomically and durably with `content`, if it still has the content of `version`. A new file gets the
+   * folders it needs. After a conflict `version` stays the same: acquire the file again to start from its current content.
    *
-   * @throws InvalidInputError, FileNotAcquiredError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
+   * @throws InvalidInputError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
    */
-  async checkAndCommit(path: string, content: string | Uint8Array): Promise<CommitResult> {
-    checkSchema(commitSchema, { path, content }, "content to commit");
-    const relative = relativePath(path);
-    const originalVersion = this.#acquired.get(relative);
-    if (originalVersion === undefined) throw new FileNotAcquiredError(relative);
-    await using reservation = await this.#reservations.acquire([{ path: relative, operation: "write" }], {
-      owner: this.#owner,
-      timeoutMs: this.#timeoutMs,
+  async checkAndCommit(content: string | Uint8Array): Promise<CommitResult> {
+    checkSchema(commitSchema, { content }, "content to commit");
+    const originalVersion = this.#version;
+    const { path, hash: expectedHash } = originalVersion;
+    const { files, reservations, owner, timeoutMs } = this.#commits;
+    const bytes = bytesOf(content, path);
+    await using reservation = await reservations.acquire([{ path, operation: "write" }], { owner, timeoutMs });
+    const outcome = await files.replaceUnchanged(path, {
+      expectedHash,
+      content: bytes,
+      newMode: newFileMode,
+      // This process may have slept since it got the reservation.
+      beforeReplacing: () => {
+        if (!reservation.held) throw new ReservationLostError(owner, path);
+      },
     });
-    const found = await this.#files.read(relative);
-    const currentVersion = await this.#versionOf(relative, found);
-    const { hash: currentHash } = currentVersion;
-    if (currentHash !== originalVersion.hash)
-      return { success: false, reason: "CONFLICT", originalVersion, currentHash, currentVersion };
-    // This process may have slept since it got the reservation.
-    if (!reservation.held) throw new ReservationLostError(this.#owner, relative);
-    await this.#put(relative, found, typeof content === "string" ? Buffer.from(content) : content);
-    return { success: true, version: await this.acquire(relative) };
+    if (outcome.replaced) {
+      this.#version = { path, hash: nodeSha256.hex(bytes), mtime: outcome.mtime.toISOString() };
+      return { success: true, version: this.#version };
+    }
+    const currentVersion = await versionOf(this.#commits, path, outcome.found);
+    return {
+      success: false,
+      reason: "CONFLICT",
+      originalVersion,
+      currentHash: currentVersion.hash,
+      currentVersion,
+    };
   }
+}
 
-  async #put(path: string, found: FoundFile, content: Uint8Array): Promise<void> {
-    const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : newFileMode;
-    const { length: bytes } = content;
-    if (bytes > maximumFileBytes)
-      throw new FileAccessError(path, `would have ${bytes} bytes, over ${maximumFileBytes}`);
-    await this.#files.put(path, { kind: "file", hash: nodeSha256.hex(content), bytes, mode }, content);
-  }
+function bytesOf(content: string | Uint8Array, path: string): Uint8Array {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  if (bytes.length <= maximumFileBytes) return bytes;
+  throw new FileAccessError(path, `would have ${bytes.length} bytes, over ${maximumFileBytes}`);
+}
 
-  async #versionOf(path: string, found: FoundFile): Promise<FileVersion> {
-    if (found.kind === "missing") return { path, hash: "", mtime: "" };
-    const { content } = fileIn(found, path);
-    const status = await lstat(join(this.#files.root, path)).catch(() => undefined);
-    return { path, hash: nodeSha256.hex(content), mtime: status?.mtime.toISOString() ?? "" };
-  }
+async function versionOf({ files }: Commits, path: string, found: FoundFile): Promise<FileVersion> {
+  if (found.kind === "missing") return { path, hash: "", mtime: "" };
+  const { content } = fileIn(found, path);
+  const status = await lstat(join(files.root, path)).catch(() => undefined);
+  return { path, hash: nodeSha256.hex(content), mtime: status?.mtime.toISOString() ?? "" };
 }

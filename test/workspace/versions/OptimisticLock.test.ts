@@ -1,7 +1,9 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,10 +15,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   FileAccessError,
-  FileNotAcquiredError,
   FileReservedError,
   OptimisticLock,
   PathNotAllowedError,
+  ReservationLostError,
   Reservations,
 } from "agent-persistence/workspace";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -35,77 +37,151 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const content = (path: string) => readFileSync(join(root, path), "utf8");
 
+/** Reservations that are asked whether they are still held: after the new content is written, before it replaces the file. */
+function heldReservations(whenAsked: () => void, held = true): Reservations {
+  const reservation = {
+    get held() {
+      whenAsked();
+      return held;
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  return { acquire: () => Promise.resolve(reservation) } as unknown as Reservations;
+}
+
 describe("OptimisticLock", () => {
   it("an optimistic lock commits an unchanged file, and continues from the new version", async () => {
-    const version = await lock.acquire("a.txt");
+    const acquired = await lock.acquire("./a.txt");
     const mtime = statSync(join(root, "a.txt")).mtime.toISOString();
-    expect(version).toEqual({ path: "a.txt", hash: nodeSha256.hex("before"), mtime });
-    const first = await lock.checkAndCommit("./a.txt", "first");
-    expect(first).toMatchObject({ success: true, version: { hash: nodeSha256.hex("first") } });
-    expect(await lock.checkAndCommit("a.txt", Buffer.from("second"))).toMatchObject({ success: true });
+    expect(acquired.version).toEqual({ path: "a.txt", hash: nodeSha256.hex("before"), mtime });
+    const first = await acquired.checkAndCommit("first");
+    const written = {
+      path: "a.txt",
+      hash: nodeSha256.hex("first"),
+      mtime: statSync(join(root, "a.txt")).mtime.toISOString(),
+    };
+    expect(first).toEqual({ success: true, version: written });
+    expect(acquired.version).toEqual(written);
+    expect(await acquired.checkAndCommit(Buffer.from("second"))).toMatchObject({ success: true });
     expect(content("a.txt")).toBe("second");
   });
 
   it("an optimistic lock overwrites no change of others, and returns both versions", async () => {
-    const originalVersion = await lock.acquire("a.txt");
+    const acquired = await lock.acquire("a.txt");
     writeFileSync(join(root, "a.txt"), "theirs");
-    const result = await lock.checkAndCommit("a.txt", "ours");
+    const result = await acquired.checkAndCommit("ours");
     const currentHash = nodeSha256.hex("theirs");
     expect(result).toEqual({
       success: false,
       reason: "CONFLICT",
-      originalVersion,
+      originalVersion: acquired.version,
       currentHash,
       currentVersion: { path: "a.txt", hash: currentHash, mtime: expect.any(String) as string },
     });
     expect(content("a.txt")).toBe("theirs");
-    expect(await lock.checkAndCommit("a.txt", "ours")).toMatchObject({ success: false });
-    await lock.acquire("a.txt");
-    expect(await lock.checkAndCommit("a.txt", "both")).toMatchObject({ success: true });
+    expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: false });
+    const again = await lock.acquire("a.txt");
+    expect(await again.checkAndCommit("both")).toMatchObject({ success: true });
+    expect(readdirSync(root).toSorted()).toEqual([".agent-persistence", "a.txt"]);
+  });
+
+  it("two workers with one optimistic lock cannot commit over each other", async () => {
+    const [one, other] = [await lock.acquire("a.txt"), await lock.acquire("a.txt")];
+    expect(await other.checkAndCommit("by the other")).toMatchObject({ success: true });
+    expect(await one.checkAndCommit("by one")).toMatchObject({ success: false, reason: "CONFLICT" });
+    expect(content("a.txt")).toBe("by the other");
+  });
+
+  it("of two commits of one acquired version an optimistic lock refuses the second", async () => {
+    const patient = new OptimisticLock({ root, reservations, timeoutMs: 60_000 });
+    const acquired = await patient.acquire("a.txt");
+    const results = await Promise.all([acquired.checkAndCommit("first"), acquired.checkAndCommit("second")]);
+    expect(results.filter(({ success }) => success)).toHaveLength(1);
+  });
+
+  it("an optimistic lock counts a save after its own commit as a change of others", async () => {
+    const acquired = await lock.acquire("a.txt");
+    const saving = heldReservations(() => {});
+    const committed = await new OptimisticLock({ root, reservations: saving }).acquire("a.txt");
+    expect(await committed.checkAndCommit("ours")).toMatchObject({ success: true });
+    writeFileSync(join(root, "a.txt"), "theirs");
+    expect(await committed.checkAndCommit("ours again")).toMatchObject({ success: false });
+    expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: false });
+  });
+
+  it("an optimistic lock sees a save that comes while the new content is written", async () => {
+    const saves: readonly (() => void)[] = [
+      () => writeFileSync(join(root, "a.txt"), "theirs"),
+      () => writeFileSync(join(root, "a.txt"), "BEFORE"),
+      () => rmSync(join(root, "a.txt")),
+    ];
+    for (const save of saves) {
+      writeFileSync(join(root, "a.txt"), "before");
+      utimesSync(join(root, "a.txt"), 1, 1);
+      const acquired = await new OptimisticLock({ root, reservations: heldReservations(save) }).acquire("a.txt");
+      expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: false, reason: "CONFLICT" });
+      expect(readdirSync(root).filter((name) => name.endsWith(".agent-tmp"))).toEqual([]);
+    }
+  });
+
+  it("an optimistic lock writes nothing once its reservation is lost", async () => {
+    const lost = heldReservations(() => {}, false);
+    const acquired = await new OptimisticLock({ root, reservations: lost }).acquire("a.txt");
+    await expect(acquired.checkAndCommit("ours")).rejects.toThrow(ReservationLostError);
+    expect(content("a.txt")).toBe("before");
+    expect(readdirSync(root).filter((name) => name.endsWith(".agent-tmp"))).toEqual([]);
+  });
+
+  it("an optimistic lock removes what a killed commit of the file left", async () => {
+    const left = join(root, `.${nodeSha256.hex("a.txt").slice(0, 16)}-0123456789abcdef.agent-tmp`);
+    writeFileSync(left, "half of it");
+    const acquired = await lock.acquire("a.txt");
+    expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: true });
+    expect(existsSync(left)).toBe(false);
   });
 
   it("an optimistic lock compares content, not time", async () => {
-    await lock.acquire("a.txt");
+    const acquired = await lock.acquire("a.txt");
     const { mtime, atime } = statSync(join(root, "a.txt"));
     writeFileSync(join(root, "a.txt"), "BEFORE");
     utimesSync(join(root, "a.txt"), atime, mtime);
-    expect(await lock.checkAndCommit("a.txt", "ours")).toMatchObject({ success: false });
+    expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: false });
     writeFileSync(join(root, "a.txt"), "before");
     utimesSync(join(root, "a.txt"), 1, 1);
-    expect(await lock.checkAndCommit("a.txt", "ours")).toMatchObject({ success: true });
+    expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: true });
   });
 
   it("an optimistic lock counts a missing file as a version", async () => {
-    expect(await lock.acquire("new/b.txt")).toEqual({ path: "new/b.txt", hash: "", mtime: "" });
+    const missing = await lock.acquire("new/b.txt");
+    expect(missing.version).toEqual({ path: "new/b.txt", hash: "", mtime: "" });
     mkdirSync(join(root, "new"));
     writeFileSync(join(root, "new/b.txt"), "");
-    expect(await lock.checkAndCommit("new/b.txt", "ours")).toMatchObject({ success: false });
-    await lock.acquire("other/c.txt");
-    expect(await lock.checkAndCommit("other/c.txt", "ours")).toMatchObject({ success: true });
-    rmSync(join(root, "other/c.txt"));
-    expect(await lock.checkAndCommit("other/c.txt", "again")).toMatchObject({ success: false, currentHash: "" });
+    expect(await missing.checkAndCommit("ours")).toMatchObject({ success: false });
+    const created = await lock.acquire("other/c.txt");
+    expect(await created.checkAndCommit("ours")).toMatchObject({ success: true });
+    rmSync(join(root, "other"), { recursive: true });
+    expect(await created.checkAndCommit("again")).toMatchObject({ success: false, currentHash: "" });
   });
 
   it("an optimistic lock keeps the mode of the file", async () => {
     chmodSync(join(root, "a.txt"), 0o755);
-    await lock.acquire("a.txt");
-    await lock.checkAndCommit("a.txt", "#!/bin/sh\n");
+    const acquired = await lock.acquire("a.txt");
+    await acquired.checkAndCommit("#!/bin/sh\n");
     expect(statSync(join(root, "a.txt")).mode & 0o777).toBe(0o755);
   });
 
   it("of many commits to one acquired version an optimistic lock lets one win", async () => {
-    const locks = Array.from({ length: 8 }, () => new OptimisticLock({ root, reservations, timeoutMs: 60_000 }));
-    for (const each of locks) await each.acquire("a.txt");
-    const results = await Promise.all(locks.map((each, index) => each.checkAndCommit("a.txt", `by ${index}`)));
+    const patient = new OptimisticLock({ root, reservations, timeoutMs: 60_000 });
+    const workers = await Promise.all(Array.from({ length: 8 }, () => patient.acquire("a.txt")));
+    const results = await Promise.all(workers.map((each, index) => each.checkAndCommit(`by ${index}`)));
     const winners = results.flatMap(({ success }, index) => (success ? [`by ${index}`] : []));
     expect(winners).toEqual([content("a.txt")]);
   });
 
-  it("an optimistic lock refuses files not acquired, files that others hold, links, and paths that lead out", async () => {
-    await expect(lock.checkAndCommit("a.txt", "ours")).rejects.toThrow(FileNotAcquiredError);
-    await lock.acquire("a.txt");
+  it("an optimistic lock refuses files that others hold, links, and paths that lead out", async () => {
+    const acquired = await lock.acquire("a.txt");
     await using held = await reservations.acquire([{ path: "a.txt", operation: "read" }], { owner: "reader" });
-    await expect(lock.checkAndCommit("a.txt", "ours")).rejects.toThrow(FileReservedError);
+    await expect(acquired.checkAndCommit("ours")).rejects.toThrow(FileReservedError);
     await held.release();
     for (const path of ["../a.txt", "/etc/passwd", ".git/config"])
       await expect(lock.acquire(path)).rejects.toThrow(PathNotAllowedError);
