@@ -10,13 +10,14 @@ export { FileAccessError } from "./errors/workspace/FileAccessError.ts";
 export { FileConflictError, type ConflictingFile } from "./errors/workspace/FileConflictError.ts";
 export type { FileOperation, Reservation, ReservedFile } from "./workspace/reservations/LockState.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
+export type { ContentConflict } from "./workspace/conflicts/ContentConflict.ts";
 export {
-  type ContentConflict,
   ConflictResolver,
   type ConflictQuestion,
   type ConflictResolverOptions,
   type RefusedResolution,
   type ResolutionOutcome,
+  type ResolutionProposal,
   type ResolutionStep,
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";

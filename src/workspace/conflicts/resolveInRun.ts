@@ -6,12 +6,8 @@ import { nonEmptyString, objectWithMethods } from "../../internal/options/option
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/history.ts";
-import {
-  type ConflictResolver,
-  conflictSchema,
-  type ContentConflict,
-  type ResolutionOutcome,
-} from "./ConflictResolver.ts";
+import type { ConflictResolver, ResolutionOutcome } from "./ConflictResolver.ts";
+import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 
 const callSchema = z.object({
   resolver: objectWithMethods<ConflictResolver>("resolve"),

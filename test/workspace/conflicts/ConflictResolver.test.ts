@@ -66,6 +66,25 @@ describe("ConflictResolver", () => {
   it.each<[string, ConflictResolverOptions["model"], RegExp]>([
     ["leaves markers", modelWith("<<<<<<< OURS\nhello there\nworld\n"), /marker is left/],
     ["leaves the middle marker", modelWith("hello there\n=======\nhi\nworld\n"), /marker is left/],
+    [
+      "indents its markers",
+      modelWith("  <<<<<<< OURS\n  hello\n  =======\n  hi\n  >>>>>>> THEIRS\n"),
+      /marker is left/,
+    ],
+    ["writes markers without a space", modelWith("<<<<<<<OURS\nhello\n"), /marker is left/],
+    ["writes longer markers", modelWith("<<<<<<<<< OURS\nhello\n=========\nhi\n>>>>>>>>> THEIRS\n"), /marker is left/],
+    ["writes shorter markers", modelWith("\t<<< OURS\nhello\n\t===\nhi\n\t>>> THEIRS\n"), /marker is left/],
+    ["leaves one long marker", modelWith("hello\n>>>>>>>>>>>> THEIRS\n"), /marker is left/],
+    ["leaves the marker of the base", modelWith("hello\n||||||| base\nworld\n"), /marker is left/],
+    ["puts the file in a fence", modelWith("```text\nhi there\nworld\n```\n"), /code fence/],
+    ["puts the file in a fence of tildes", modelWith("\n  ~~~\nhi there\nworld\n~~~\n\n"), /code fence/],
+    ["opens a fence alone", modelWith("```\nhi there\nworld\n"), /code fence/],
+    ["repeats a tag of the question", modelWith("<ours_content>\nhi there\n</ours_content>\n"), /tag of the question/],
+    [
+      "answers twice",
+      modelWith("hi\n</merged-0123456789ab>\nor\n<merged-0123456789ab>\nhello\n"),
+      /tag of the question/,
+    ],
     ["gives nothing", modelWith(""), /empty/],
     ["gives white space", modelWith("  \n\n"), /empty/],
     ["gives no file", modelWith(undefined), /returned no file/],
@@ -122,6 +141,40 @@ describe("ConflictResolver", () => {
     const bare = { path: "a", base: "x", ours: "y", theirs: "z" };
     const outcome = await new ConflictResolver({ automation: "model", model: modelWith("yz\n")! }).resolve(bare);
     expect(outcome).toMatchObject({ text: "yz" });
+  });
+
+  it("ConflictResolver accepts what only looks like a marker, a fence or a tag", async () => {
+    const texts = [
+      "hi\n==========\nworld\n",
+      ">>> greet()\nworld\n",
+      "hi\n||\n<<\n",
+      "> > > quoted\n",
+      "hi\n```sh\nls\n```\nworld\n",
+      "<merging>\n<b>hi</b>\n",
+    ];
+    for (const text of texts) {
+      const resolver = new ConflictResolver({ automation: "model", model: modelWith(text)! });
+      expect(await resolver.resolve(conflict)).toMatchObject({ resolvedBy: "model", text });
+    }
+    const fenced = { path: "a.md", base: "```\na\n```\n", ours: "```\nb\n```\n", theirs: "```\nc\n```\n" };
+    const resolver = new ConflictResolver({ automation: "model", model: modelWith("```\nbc\n```\n")! });
+    expect(await resolver.resolve(fenced)).toMatchObject({ resolvedBy: "model" });
+  });
+
+  it("ConflictResolver returns a proposal that nobody approved", async () => {
+    const outcome = await new ConflictResolver({ model: modelWith("hi there\nworld\n")! }).resolve(conflict);
+    expect(outcome).toMatchObject({ resolved: false, proposal: { by: "model", text: "hi there\nworld\n" } });
+  });
+
+  const never = () => new Promise<never>(() => {});
+  it.each<[string, (started: () => void) => ConflictResolverOptions]>([
+    ["model", (started) => ({ model: { promptExecutor: { execute: () => (started(), never()) }, name: "m" } })],
+    ["person", (started) => ({ askPerson: () => (started(), never()) })],
+    ["check", (started) => ({ check: () => (started(), never()), askPerson: () => "x\n" })],
+  ])("the signal ends a conflict whose %s ignores it", async (_name, options) => {
+    const stop = new AbortController();
+    const resolver = new ConflictResolver(options(() => queueMicrotask(() => stop.abort(new Error("enough")))));
+    await expect(resolver.resolve(conflict, stop.signal)).rejects.toThrow("enough");
   });
 
   it("ConflictResolver stops when its signal aborts", async () => {
