@@ -4,7 +4,7 @@ export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts
 export { mergeThreeWay, type MergeOptions, type MergeLabels } from "./workspace/merge/mergeThreeWay.ts";
 export type { ConflictRegion, ConflictSide, MergeResult, MergeVersions } from "./workspace/merge/MergeResult.ts";
 export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
-export type { FileConflict, FileResolution } from "./workspace/restore/planRestore.ts";
+export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export { FileAccessError } from "./errors/workspace/FileAccessError.ts";
 export { FileConflictError, type ConflictingFile } from "./errors/workspace/FileConflictError.ts";

@@ -4,8 +4,8 @@ export interface Note {
   readonly value: unknown;
   /** The tool call in which it was noted; absent: node code noted it. */
   readonly toolCallId?: string;
-  /** That call has no recorded end: what was noted may or may not have happened. Absent: it has one, or there is no call. */
-  readonly interrupted?: true;
+  /** That call has no recorded success: what was noted may or may not have happened. Absent: it succeeded, or there is no call. */
+  readonly uncertain?: true;
 }
 
 /** What a participant gets when it plans its part of a rollback. */
@@ -21,7 +21,15 @@ export interface ParticipantRequest {
 }
 
 /** What a participant gets when it applies a step. */
-export type StepRequest = Omit<ParticipantRequest, "notes">;
+export interface StepRequest extends Omit<ParticipantRequest, "notes"> {
+  /**
+   * `stop`: if the step cannot be applied, `apply` throws. `leave`: `apply` leaves what it cannot do, and says so in its
+   * outcome.
+   */
+  readonly onFailure: "stop" | "leave";
+  /** Stores contents by their SHA-256 in hex, such as what the step is about to replace. Durable when it resolves. */
+  readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
+}
 
 /** A participant's part of a rollback. */
 export interface ParticipantPlan {
@@ -102,10 +110,12 @@ export interface RollbackParticipant {
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
    * Applies one step. It must be repeatable: if a crash comes before its end is stored, the step is applied again. If it
-   * throws, the rollback stops, and the next run or rollback continues with this step.
+   * throws, the rollback stops, and the next run or rollback continues with this step. What it resolves with is stored, and
+   * `describe` gets it; `undefined`: nothing to add.
    */
-  apply(step: unknown, request: StepRequest): Promise<void>;
-  describe(step: unknown): DescribedStep;
+  apply(step: unknown, request: StepRequest): Promise<unknown>;
+  /** What a step did, for the report. @param outcome what `apply` resolved with. */
+  describe(step: unknown, outcome: unknown): DescribedStep | readonly DescribedStep[];
   /**
    * Compares its notes with what is there now, for `validateCheckpoint` and `recoverTask`; changes nothing. Absent: those say
    * that it was not checked.

@@ -22,7 +22,7 @@ export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key
 /** A note as its participant gets it. */
 export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
   if (call === undefined) return { value: log.readValue(value) };
-  return { value: log.readValue(value), toolCallId: call, ...(!log.index.ended.has(call) && { interrupted: true }) };
+  return { value: log.readValue(value), toolCallId: call, ...(!log.index.succeeded(call) && { uncertain: true }) };
 }
 
 function notesWhere(

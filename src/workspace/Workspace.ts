@@ -26,7 +26,8 @@ import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import { compareFiles } from "./restore/compareFiles.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
-import { type ConflictHandler, describeRestoreStep, FileRestore, restoreStepOf } from "./restore/FileRestore.ts";
+import { type ConflictHandler, FileRestore } from "./restore/FileRestore.ts";
+import { describeRestore, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";
 
 const defaultMaximumFileBytes = 10 * 1024 * 1024;
@@ -194,12 +195,12 @@ export class Workspace implements RollbackParticipant {
     return this.#restore.plan(request);
   }
 
-  apply(step: unknown, request: StepRequest): Promise<void> {
+  apply(step: unknown, request: StepRequest): Promise<unknown> {
     return this.#restore.apply(restoreStepOf(step), request);
   }
 
-  describe(step: unknown): DescribedStep {
-    return describeRestoreStep(restoreStepOf(step));
+  describe(step: unknown, outcome: unknown): readonly DescribedStep[] {
+    return describeRestore(restoreStepOf(step), outcome);
   }
 
   compare(request: ComparisonRequest): Promise<Comparison> {

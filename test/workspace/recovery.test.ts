@@ -16,7 +16,8 @@ import { describe, expect, it } from "vitest";
 import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
-import { isAsLeft, leftFiles } from "../../src/workspace/restore/compareFiles.ts";
+import { isAsLeft } from "../../src/workspace/restore/compareFiles.ts";
+import { fileHistories } from "../../src/workspace/restore/FileHistory.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 const required = ["doc.md", "run.sh", "plain.txt", "captured.txt"];
@@ -353,10 +354,10 @@ describe("files that the agent changed", () => {
     const file = (text: string) => ({ kind: "file", hash: sha256(text), bytes: text.length, mode: 0o644 }) as const;
     const found = (text: string) => ({ kind: "file", state: file(text), content: new Uint8Array() }) as const;
     const change = { path: "a.txt", before: file("1"), after: file("2") };
-    const [whole] = leftFiles([{ value: { changes: [change] }, toolCallId: "c" }]);
-    const [cut] = leftFiles([{ value: { changes: [change] }, toolCallId: "c", interrupted: true }]);
-    const [again] = leftFiles([
-      { value: { changes: [change] }, toolCallId: "c", interrupted: true },
+    const [whole] = fileHistories([{ value: { changes: [change] }, toolCallId: "c" }]);
+    const [cut] = fileHistories([{ value: { changes: [change] }, toolCallId: "c", uncertain: true }]);
+    const [again] = fileHistories([
+      { value: { changes: [change] }, toolCallId: "c", uncertain: true },
       { value: { changes: [{ ...change, before: file("2"), after: file("3") }] }, toolCallId: "d" },
     ]);
     const verdicts = [whole, cut, again].map((left) => ["1", "2", "3"].map((text) => isAsLeft(left!, found(text))));

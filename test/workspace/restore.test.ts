@@ -285,7 +285,7 @@ describe("a crash", () => {
       .catch(() => undefined);
     const [own] = readdirSync(coder.root).filter((name) => name === "a");
     expect(own).toBe("a");
-    renameSync(join(coder.root, "a"), join(coder.root, ".ca978112ca1bbdca-00.agent-tmp"));
+    renameSync(join(coder.root, "a"), join(coder.root, ".ca978112ca1bbdca-0011223344556677.agent-tmp"));
     await coder.build().agent.resume();
     expect(readdirSync(coder.root).toSorted()).toEqual(["a", "doc.md", "old"]);
   });
@@ -322,7 +322,6 @@ describe("a stored note that was tampered with", () => {
     ["git in other letters", { changes: [{ path: "sub/.Git/config", before: content }] }, "path_not_allowed"],
     ["a path in another form", { changes: [{ path: "a//b", before: content }] }, "unreadable_value"],
     ["a folder outside", { changes: [], folders: ["../.."] }, "path_not_allowed"],
-    ["through a link", { changes: [{ path: "way/escaped", before: content }] }, "path_not_allowed"],
     ["a mode with set-user-id", { changes: [{ path: "x", before: { ...content, mode: 0o4755 } }] }, "unreadable_value"],
     ["no hash", { changes: [{ path: "x", before: { ...content, hash: "../x" } }] }, "unreadable_value"],
     ["no changes", { changes: { length: 3 } }, "unreadable_value"],
@@ -346,6 +345,23 @@ describe("a stored note that was tampered with", () => {
       expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
     },
   );
+
+  it("a stored file note with a path through a link is a conflict, and nothing has changed", async () => {
+    const coder = new Coder(calls, { root: start() });
+    await coder.run();
+    const outside = temporaryFolder();
+    symlinkSync(outside, join(coder.root, "way"));
+    const before = [treeOf(coder.root), treeOf(outside)];
+    const target = await coder.checkpointAt(0);
+    const value = { changes: [{ path: "way/escaped", before: content }] };
+    const storage = tampered(coder.storage as LogPersistenceStorageProvider, (record) =>
+      record["kind"] === "note" ? { ...record, value } : record,
+    );
+    const { saved, workspace } = coder.build({ storage, onConflict: () => "use_checkpoint" });
+    await expect(saved.rollbackToCheckpoint(target)).rejects.toMatchObject({ code: "file_conflict" });
+    expect(await workspace.preview(target)).toEqual([{ path: "way/escaped", change: "conflict" }]);
+    expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
+  });
 
   it("a file note whose content is not in the log: no file is written", async () => {
     const coder = new Coder(calls, { root: start() });
@@ -381,7 +397,9 @@ describe("a stored step that was tampered with", () => {
       checkpointId: "x",
       content: async () => new Uint8Array([1]),
       abortSignal: new AbortController().signal,
-    };
+      onFailure: "stop",
+      keep: async () => {},
+    } as const;
     const applied = (async () => workspace.apply(step, request))();
     await expect(applied).rejects.toMatchObject({ code });
     expect(treeOf(coder.root)).toEqual(tree);
@@ -400,7 +418,10 @@ describe("a link that is planted", () => {
     renameSync(join(root, "dir"), join(root, "moved"));
     symlinkSync(outside, join(root, "dir"));
     const rolling = coder.rollBack(0, { onConflict: () => "use_checkpoint" });
-    await expect(rolling).rejects.toMatchObject({ code: "path_not_allowed" });
+    await expect(rolling).rejects.toMatchObject({
+      code: "file_conflict",
+      conflicts: [{ kind: "file_unreachable", path: "dir/x", options: ["skip", "abort"] }],
+    });
     expect(treeOf(outside)).toEqual({ x: "644 2" });
   });
 

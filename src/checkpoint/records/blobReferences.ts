@@ -82,6 +82,7 @@ const slotsByKind: {
   ],
   edit: ({ insert }) => insert.map(({ message }) => message),
   rollback: ({ participants = [] }) => participants.map(({ steps }) => steps),
+  rollback_step: ({ outcome }) => [outcome],
   settings: ({ parameters }) => [parameters],
   structure: ({ structure }) => [structure],
   request: ({ prompt, schema }) => [prompt, schema],

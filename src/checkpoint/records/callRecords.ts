@@ -85,3 +85,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   /** Resolved: it is made again under its id, whether or not it had its effect. */
   readonly retry?: true;
 }
+
+/** Whether a call that ended did its work: it did not fail, and nobody has to make it again. */
+export function isSuccess({ error, suspended, unstarted, unknown, retry }: OutcomeRecord): boolean {
+  return error === undefined && !suspended && !unstarted && !unknown && !retry;
+}

@@ -26,6 +26,8 @@ export interface RollbackStepRecord {
   readonly key: string;
   readonly step: number;
   readonly error?: { readonly message: string };
+  /** What the participant says of it, for the report. Absent: nothing. */
+  readonly outcome?: StoredValue;
 }
 
 /** An inverse is about to run. */

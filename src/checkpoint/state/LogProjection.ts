@@ -5,6 +5,7 @@ import { isBelow } from "./lineage.ts";
 import type { LastPruning, Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import { isSuccess } from "../records/callRecords.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { EditRecord, LaneRecord, MessageRecord } from "../records/lineRecords.ts";
 import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
@@ -74,6 +75,8 @@ export class LogProjection {
   readonly left = new Map<string, string>();
   /** Calls whose end is recorded, on any lane. */
   readonly ended = new Set<string>();
+  /** The calls among them whose recorded end does not say that they did their work. */
+  readonly #unsuccessful = new Set<string>();
   /** The snapshot at which reading began; `undefined` when it began at the start of the log. */
   snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
   /** The task, the last run and its status. */
@@ -83,8 +86,8 @@ export class LogProjection {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
-  /** The steps of that rollback that are done, by the key of the participant, each with the reason if it was left. */
-  readonly stepsTaken = new Map<string, Map<number, string | undefined>>();
+  /** The steps of that rollback that are done, by the key of the participant. */
+  readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
   /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
   /** The notes that a participant has reverted in a finished rollback. */
@@ -128,6 +131,11 @@ export class LogProjection {
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: unknown }): boolean {
     return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
+  }
+
+  /** Whether a call has a recorded end, and the newest says that it did its work. */
+  succeeded(call: string): boolean {
+    return this.ended.has(call) && !this.#unsuccessful.has(call);
   }
 
   /** The runs that ended below a checkpoint: a rollback to it makes them unfinished again. */
@@ -212,6 +220,8 @@ export class LogProjection {
         return;
       case "outcome":
         this.ended.add(record.call);
+        if (isSuccess(record)) this.#unsuccessful.delete(record.call);
+        else this.#unsuccessful.add(record.call);
         return;
       case "rollback":
         return this.#beginRollback(record);
@@ -245,10 +255,11 @@ export class LogProjection {
     this.#addContents(record);
   }
 
-  #addStep({ key, step, error }: RollbackStepRecord): void {
+  #addStep(record: RollbackStepRecord): void {
+    const { key, step } = record;
     const taken = this.stepsTaken.get(key);
-    if (taken) taken.set(step, error?.message);
-    else this.stepsTaken.set(key, new Map([[step, error?.message]]));
+    if (taken) taken.set(step, record);
+    else this.stepsTaken.set(key, new Map([[step, record]]));
   }
 
   #revertNotes(version: number): void {

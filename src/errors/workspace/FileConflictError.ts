@@ -1,10 +1,12 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A file that matches neither the agent's last change nor the checkpoint, and the ways to resolve that. */
+/** A file that is not as the agent left it, or that cannot be reached, and the ways to resolve that. */
 export interface ConflictingFile {
-  readonly kind: "file_modified_externally" | "file_deleted";
+  readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable";
   /** Relative to the root of the workspace. */
   readonly path: string;
+  /** Why it cannot be reached; completes a sentence that begins with the path. Only with `file_unreachable`. */
+  readonly reason?: string;
   /** What `onConflict` may answer. */
   readonly options: readonly string[];
   /** Why the given answer could not be followed; absent when there was no `onConflict`, or it answered "abort". */
@@ -12,8 +14,8 @@ export interface ConflictingFile {
 }
 
 /**
- * Files to restore were changed outside the agent. No file was changed by this. If the conflict was found while the
- * rollback was planned, nothing has changed at all; a rollback that had begun stays open.
+ * Files to restore were changed outside the agent, or cannot be reached. All files are as they were before. If the conflict
+ * was found while the rollback was planned, nothing has changed at all; a rollback that had begun stays open.
  */
 export class FileConflictError extends AgentPersistenceError {
   override readonly code = "file_conflict";
@@ -27,13 +29,15 @@ export class FileConflictError extends AgentPersistenceError {
   ) {
     super(
       `The files of agent ${JSON.stringify(agentId)} cannot be restored to checkpoint ${JSON.stringify(checkpointId)}, ` +
-        `because they were changed outside the agent: ${conflicts.map(describe).join("; ")}. ` +
+        `because others changed them or they cannot be reached: ${conflicts.map(describe).join("; ")}. ` +
         "Resolve each with the option onConflict of the Workspace, or restore the file by hand, then try again.",
     );
   }
 }
 
-function describe({ kind, path, options, refused }: ConflictingFile): string {
-  const change = kind === "file_deleted" ? "was deleted" : "was modified";
+const changes = { file_modified_externally: "was modified", file_deleted: "was deleted" } as const;
+
+function describe({ kind, path, reason, options, refused }: ConflictingFile): string {
+  const change = kind === "file_unreachable" ? (reason ?? "cannot be reached") : changes[kind];
   return `${JSON.stringify(path)} ${change} (${refused === undefined ? "" : `${refused}; `}${options.join(", ")})`;
 }

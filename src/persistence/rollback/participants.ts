@@ -1,5 +1,5 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
-import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
+import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
@@ -15,6 +15,7 @@ import { noteOf, notesBefore, notesBelow } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findRollbackTarget } from "../move/findCheckpoint.ts";
+import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
 /** A participant and what it does in a rollback. */
@@ -81,57 +82,100 @@ export async function applyParticipants(
   const { journal } = rollback;
   // The plans may have added contents of their own.
   const log = planned.length > 0 ? await journal.readAll() : rollback.log;
-  const request = stepRequest({ ...rollback, log }, journal.sha256);
   const reports: ParticipantReport[] = [];
-  for (const plan of planned) reports.push(await applySteps(plan, rollback, log, request));
+  for (const plan of planned) reports.push(await applySteps(plan, { ...rollback, log }));
   return reports;
 }
 
 async function applySteps(
-  { participant, unusable = "", steps, record: { key } }: PlannedParticipant,
-  { journal, onFailure }: Rollback,
-  log: AgentLog,
-  request: StepRequest,
+  { participant, unusable = "", steps, record }: PlannedParticipant,
+  rollback: Rollback,
 ): Promise<ParticipantReport> {
+  const { journal, log } = rollback;
+  const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
+  const request: StepRequest = {
+    ...stepRequest(rollback),
+    keep: (contents) => keepContents(rollback, record, contents),
+  };
   const applied = log.index.stepsTaken.get(key);
   const described: DescribedStep[] = [];
   for (const [step, value] of steps.entries()) {
-    let left = applied?.get(step);
-    if (!applied?.has(step)) {
-      left = await applyStep(() => participant.apply(value, request), request.abortSignal, onFailure);
-      // Not awaited: a step whose end is lost is applied again, which does no harm.
-      journal.append([{ kind: "rollback_step", key, step, ...(left !== undefined && { error: { message: left } }) }]);
-    }
-    described.push(describeStep(participant, value, left));
+    const taken = applied?.get(step);
+    const { outcome, left } = taken ? storedEnd(taken, log) : await applyStep(participant, value, request);
+    // Not awaited: a step whose end is lost is applied again, which does no harm.
+    if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
+    described.push(...describeStep(participant, value, { outcome, left }));
   }
   return { key, steps: described };
 }
 
-/** @returns why the step is left, if the caller leaves what fails; `undefined`: it is applied. */
-async function applyStep(
-  apply: () => Promise<void>,
-  signal: AbortSignal,
-  onFailure: Rollback["onFailure"],
-): Promise<string | undefined> {
+interface StepEnd {
+  readonly outcome?: unknown;
+  /** Why the step is left, if the caller leaves what fails. Absent: it is applied. */
+  readonly left?: string | undefined;
+}
+
+async function applyStep(participant: RollbackParticipant, step: unknown, request: StepRequest): Promise<StepEnd> {
   try {
-    await apply();
-    return undefined;
+    return { outcome: await participant.apply(step, request) };
   } catch (error) {
-    if (onFailure !== "leave" || signal.aborted) throw error;
-    return reasonOf(error);
+    if (request.onFailure !== "leave" || request.abortSignal.aborted) throw error;
+    return { left: reasonOf(error) };
   }
 }
 
-function describeStep(participant: RollbackParticipant, step: unknown, left: string | undefined): DescribedStep {
-  if (left === undefined) return participant.describe(step);
-  const described = read(() => participant.describe(step)).value as DescribedStep | undefined;
-  return { subject: described?.subject ?? participant.key, change: `not applied: ${left}` };
+function storedEnd({ outcome, error }: RollbackStepRecord, log: AgentLog): StepEnd {
+  return { outcome: outcome === undefined ? undefined : log.readValue(outcome), left: error?.message };
+}
+
+function stepRecord(key: string, step: number, { outcome, left }: StepEnd, { writer }: Journal): RollbackStepRecord {
+  return {
+    kind: "rollback_step",
+    key,
+    step,
+    ...(left !== undefined && { error: { message: left } }),
+    ...(outcome !== undefined && { outcome: writer.value(outcome, `the outcome of a step of participant "${key}"`) }),
+  };
+}
+
+function describeStep(
+  participant: RollbackParticipant,
+  step: unknown,
+  { outcome, left }: StepEnd,
+): readonly DescribedStep[] {
+  if (left === undefined) return [participant.describe(step, outcome)].flat();
+  const described = [read(() => participant.describe(step, undefined)).value].flat() as readonly (
+    | DescribedStep
+    | undefined
+  )[];
+  return described.map((one) => ({ subject: one?.subject ?? participant.key, change: `not applied: ${left}` }));
+}
+
+/** Adds contents to the open rollback. */
+async function keepContents(
+  { journal, log }: Rollback,
+  { key, steps }: PlannedSteps,
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
+  const packs = journal.writer.packs(contents);
+  const open = log.index.rollback;
+  if (packs.length === 0 || !open) return;
+  // A rollback that begins again keeps the steps that were planned first.
+  journal.append([{ ...open, participants: [{ key, steps, packs }] }]);
+  await journal.durable();
 }
 
 type RequestSource = Omit<Rollback, "journal">;
 
-function stepRequest({ setup, log, target, signal }: RequestSource, sha256: Sha256): StepRequest {
+function stepRequest(rollback: Rollback): Omit<StepRequest, "keep"> {
+  return { ...commonRequest(rollback, rollback.journal.sha256), onFailure: rollback.onFailure ?? "stop" };
+}
+
+function commonRequest(
+  { setup, log, target, signal }: RequestSource,
+  sha256: Sha256,
+): Omit<ParticipantRequest, "notes"> {
   const { agentId, index } = log;
   const contents = new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 });
   return { agentId, checkpointId: target.id, content: (hash) => contents.read(hash), abortSignal: signal };
@@ -140,7 +184,7 @@ function stepRequest({ setup, log, target, signal }: RequestSource, sha256: Sha2
 function participantRequest(source: RequestSource, key: string, sha256: Sha256): ParticipantRequest {
   const { log, target } = source;
   const notes = notesBelow(log.index, target, key).map((record) => noteOf(record, log));
-  return { ...stepRequest(source, sha256), notes };
+  return { ...commonRequest(source, sha256), notes };
 }
 
 /** What the participants of a definition may ask about its agents. */

@@ -1,4 +1,4 @@
-import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { isFileChange, isMode, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { relativePath } from "./relativePath.ts";
@@ -8,6 +8,8 @@ export interface FileNote {
   readonly changes: readonly FileChange[];
   /** Folders that were created for them, outermost first. Absent: none. */
   readonly folders?: readonly string[];
+  /** Folders that were removed, or whose permissions changed. Absent: none. */
+  readonly folderModes?: readonly FolderChange[];
   /** Changed files whose content is not kept, with the reason. Absent: none. */
   readonly leftOut?: readonly LeftOutFile[];
   /** The id of a capture that begins; a note with the same `ended` follows, unless it was interrupted. */
@@ -26,6 +28,14 @@ export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   ];
 }
 
+/** A change of a folder's permissions. */
+export interface FolderChange {
+  readonly path: string;
+  readonly before: number;
+  /** Absent: the folder was removed. */
+  readonly after?: number;
+}
+
 /** A file whose content is not kept. */
 export interface LeftOutFile {
   readonly path: string;
@@ -39,13 +49,22 @@ export interface LeftOutFile {
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileNoteOf(value: unknown): FileNote {
-  const { changes, folders = [], leftOut = [], began, ended } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (!Array.isArray(changes) || !changes.every(isFileChange) || !isListOf(folders, isText))
+  const {
+    changes,
+    folders = [],
+    folderModes = [],
+    leftOut = [],
+    began,
+    ended,
+  } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!isListOf(changes, isFileChange) || !isListOf(folders, isText) || !isListOf(folderModes, isFolderChange))
     throw new UnreadableValueError("a note of changed files has another form");
-  for (const path of [...changes.map((change) => change.path), ...folders]) assertPath(path);
+  for (const { path } of [...changes, ...folderModes]) assertPath(path);
+  for (const path of folders) assertPath(path);
   return withoutUndefined({
     changes,
     folders,
+    folderModes,
     leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [],
     began: isText(began) ? began : undefined,
     ended: isText(ended) ? ended : undefined,
@@ -64,6 +83,12 @@ function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item)
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
+}
+
+function isFolderChange(value: unknown): value is FolderChange {
+  if (typeof value !== "object" || value === null) return false;
+  const { path, before, after = 0 } = value as FolderChange;
+  return isText(path) && isMode(before) && isMode(after);
 }
 
 function isLeftOut(value: unknown): value is LeftOutFile {

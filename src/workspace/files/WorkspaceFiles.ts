@@ -1,8 +1,12 @@
-import { rmdir } from "node:fs/promises";
-import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import { constants } from "node:fs";
+import { access, chmod, lstat, readdir, rmdir } from "node:fs/promises";
+import { sep } from "node:path";
+import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { ConfinedFolder, systemReason } from "./ConfinedFolder.ts";
+import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
+import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
@@ -29,6 +33,66 @@ export class WorkspaceFiles {
       if (isWithoutFolder(error)) return { kind: "missing" };
       throw error;
     }
+  }
+
+  /** What is at a path, and whether it can be replaced. @throws FileAccessError when the root cannot be used. */
+  async look(path: string): Promise<FoundFile> {
+    try {
+      return await this.#folder.within(path, async (place) => {
+        const found = await readFile(place, this.maximumBytes);
+        await access(place.folder, constants.W_OK | constants.X_OK);
+        return found;
+      });
+    } catch (error) {
+      if (error instanceof FileAccessError && error.path === ".") throw error;
+      return isWithoutFolder(error) ? this.#lookAbove(path, error) : { ...absent(error), unreachable: reasonIn(error) };
+    }
+  }
+
+  /** A file in a folder that is missing: what matters is where that folder would be made. */
+  async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
+    const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
+    if (found.unreachable !== undefined) return { kind: "missing", unreachable: found.unreachable };
+    return found.kind === "missing" ? found : { kind: "missing", unreachable: reasonIn(error) };
+  }
+
+  /**
+   * Replaces what is at a path, if it is as expected. Without a state there is no file. The folder is not synced: `sync` does
+   * that.
+   *
+   * @returns what is there instead; `undefined`: it is replaced. @throws PathNotAllowedError, FileAccessError
+   */
+  async replace(
+    path: string,
+    {
+      expected,
+      state,
+      content,
+    }: {
+      readonly expected: FileState | undefined;
+      readonly state: FileState | undefined;
+      readonly content?: Uint8Array | undefined;
+    },
+  ): Promise<FoundFile | undefined> {
+    const put = (place: FilePlace) =>
+      replaceExpected(place, { expected, state, content, maximumBytes: this.maximumBytes });
+    try {
+      return await this.#folder.within(path, put, state === undefined ? undefined : () => {});
+    } catch (error) {
+      if (state !== undefined || !isWithoutFolder(error)) throw error;
+      return expected === undefined ? undefined : { kind: "missing" };
+    }
+  }
+
+  /** Makes changes of names in these folders durable; a folder that is missing is passed over. "": the root. */
+  async sync(folders: Iterable<string>): Promise<void> {
+    for (const folder of folders)
+      await this.#folder
+        .within(folder === "" ? "." : `${folder}/.`, (place) => place.sync())
+        .catch((error: unknown) => {
+          if (!isWithoutFolder(error)) throw error;
+        });
   }
 
   /** Writes a file or a link, with the folders it needs; without a `state` removes it, if it exists. Durable when it resolves. */
@@ -64,28 +128,95 @@ export class WorkspaceFiles {
     return missing;
   }
 
-  async removeEmptyFolder(path: string): Promise<void> {
+  /** @returns the permissions that it had; `undefined`: it is missing, or not an empty folder. @throws PathNotAllowedError, FileAccessError */
+  async removeEmptyFolder(path: string): Promise<number | undefined> {
     try {
-      await this.#folder.within(path, async (place) => {
+      return await this.#folder.within(path, async (place) => {
+        const { mode } = await lstat(place.at);
         await rmdir(place.at);
         await place.sync();
+        return mode & 0o777;
       });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
-      if (isWithoutFolder(error) || ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(code)) return;
-      if (error instanceof FileAccessError || code === "path_not_allowed") throw error;
-      throw new FileAccessError(path, systemReason(error), { cause: error });
+      if (isWithoutFolder(error) || ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(code)) return undefined;
+      throw accessError(error, path);
     }
   }
 
-  /** Removes temporary files that an interrupted write of this file left. */
-  async removeUnfinished(path: string): Promise<void> {
+  /** The permissions of a folder; `undefined`: there is no folder. @throws PathNotAllowedError, FileAccessError */
+  async folderMode(path: string): Promise<number | undefined> {
     try {
-      await this.#folder.within(path, removeUnfinished);
+      const found = await this.#folder.within(path, (place) => lstat(place.at));
+      return found.isDirectory() ? found.mode & 0o777 : undefined;
     } catch (error) {
-      if (!isWithoutFolder(error)) throw error;
+      if (isWithoutFolder(error) || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw accessError(error, path);
     }
   }
+
+  /** Sets the permissions of a folder, and makes the folder if it is missing. @throws PathNotAllowedError, FileAccessError */
+  async setFolder(path: string, mode: number): Promise<void> {
+    try {
+      // Through its handle: what is opened is the folder itself, never a link's target.
+      await this.#folder.within(
+        `${path}/.`,
+        (place) => chmod(place.folder, mode),
+        () => {},
+      );
+    } catch (error) {
+      throw accessError(error, path);
+    }
+  }
+
+  /** Everything below a folder. Follows no link. @throws PathNotAllowedError, FileAccessError */
+  async below(path: string): Promise<readonly string[]> {
+    try {
+      return await this.#folder.within(`${path}/.`, async ({ folder }) => {
+        const names = await readdir(folder, { recursive: true });
+        return names.map((name) => `${path}/${name.split(sep).join("/")}`);
+      });
+    } catch (error) {
+      throw accessError(error, path);
+    }
+  }
+
+  /** Removes temporary files that interrupted writes of these files left. A folder that cannot be reached is passed over. */
+  async removeUnfinished(paths: Iterable<string>): Promise<void> {
+    for (const [folder, names] of byFolder(paths))
+      await this.#folder
+        .within(folder === "" ? "." : `${folder}/.`, (place) => removeUnfinished(place.folder, names))
+        .catch(() => undefined);
+  }
+}
+
+/** The names of files by their folder; "" is the root. */
+function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>();
+  for (const path of paths) {
+    const end = path.lastIndexOf("/");
+    const folder = path.slice(0, Math.max(0, end));
+    const name = path.slice(end + 1);
+    const known = names.get(folder);
+    if (known) known.push(name);
+    else names.set(folder, [name]);
+  }
+  return names;
+}
+
+function accessError(error: unknown, path: string): Error {
+  if (error instanceof FileAccessError || error instanceof PathNotAllowedError) return error;
+  return new FileAccessError(path, systemReason(error), { cause: error });
+}
+
+function reasonIn(error: unknown): string {
+  if (error instanceof FileAccessError) return error.reason;
+  return error instanceof PathNotAllowedError ? `may not be used: ${error.reason}` : systemReason(error);
+}
+
+/** What stands for a file that could not be looked at. */
+function absent(error: unknown): FoundFile {
+  return { kind: "other", reason: reasonIn(error) };
 }
 
 function isWithoutFolder(error: unknown): boolean {

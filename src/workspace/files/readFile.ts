@@ -5,12 +5,16 @@ import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 
-export type FoundFile =
+export type FoundFile = (
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
   | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
   /** Something whose content is not kept: a folder, a device, a file that is too large. `reason` follows the path in messages. */
-  | { readonly kind: "other"; readonly reason: string; readonly folder?: true };
+  | { readonly kind: "other"; readonly reason: string; readonly folder?: true }
+) & {
+  /** Why it cannot be read or replaced; follows the path in messages. Absent: it can, or it was not looked at. */
+  readonly unreachable?: string;
+};
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -62,6 +66,11 @@ export function readContentSync(at: string): Uint8Array | undefined {
 function otherThing(found: { isDirectory(): boolean }): FoundFile & { readonly kind: "other" } {
   if (found.isDirectory()) return { kind: "other", reason: "is a folder", folder: true };
   return { kind: "other", reason: "is neither a file nor a link" };
+}
+
+/** The found state; `undefined` for a missing file, and for anything that is neither a file nor a link. */
+export function stateOf(found: FoundFile): FileState | undefined {
+  return "state" in found ? found.state : undefined;
 }
 
 /** The found file or link. @throws FileAccessError */

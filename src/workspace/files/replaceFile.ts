@@ -10,9 +10,11 @@ import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 const suffix = ".agent-tmp";
 
+const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
+
 /** Whether a name is that of a temporary file, left by an interrupted write. */
 export function isUnfinished(name: string): boolean {
-  return name.startsWith(".") && name.endsWith(suffix);
+  return unfinished.test(name);
 }
 
 /**
@@ -34,21 +36,33 @@ export async function replaceFile(
   }
 }
 
-/** Removes temporary files that an interrupted write of this file left. */
-export async function removeUnfinished(place: FilePlace): Promise<void> {
-  const names = await readdir(place.folder);
-  const own = names.filter((name) => name.startsWith(prefixOf(place)) && isUnfinished(name));
-  for (const name of own) await unlink(join(place.folder, name)).catch(() => undefined);
+/** Removes temporary files that interrupted writes of the files with these names left in a folder. */
+export async function removeUnfinished(folder: string, names: readonly string[]): Promise<void> {
+  const prefixes = new Set(names.map(prefixOf));
+  const left = (await readdir(folder)).filter(
+    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)),
+  );
+  for (const name of left) await unlink(join(folder, name)).catch(() => undefined);
 }
 
 async function putInPlace(place: FilePlace, state: FileState, content: Uint8Array): Promise<void> {
-  if (state.kind === "file") return putStaged(place, await stage(place, content, state.mode));
-  const at = temporaryName(place);
-  await symlink(state.target, at);
-  await putStaged(place, { at });
+  await putStaged(place, await stageState(place, state, content));
 }
 
-async function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): Promise<void> {
+/** Writes a file or a link beside the place where it is to be, durably. */
+export async function stageState(
+  place: FilePlace,
+  state: FileState,
+  content: Uint8Array = new Uint8Array(),
+): Promise<Pick<StagedFile, "at">> {
+  if (state.kind === "file") return stage(place, content, state.mode);
+  const at = temporaryName(place);
+  await symlink(state.target, at);
+  return { at };
+}
+
+/** Puts what was staged in its place. */
+export async function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): Promise<void> {
   try {
     await rename(staged.at, place.at);
   } catch (error) {
@@ -86,9 +100,11 @@ export async function discard({ at }: Pick<StagedFile, "at">): Promise<void> {
 }
 
 function temporaryName(place: FilePlace): string {
-  return join(place.folder, `${prefixOf(place)}${randomBytes(8).toString("hex")}${suffix}`);
+  return join(place.folder, `${prefixOf(basename(place.at))}${randomBytes(8).toString("hex")}${suffix}`);
 }
 
-function prefixOf(place: FilePlace): string {
-  return `.${nodeSha256.hex(basename(place.at)).slice(0, 16)}-`;
+const prefixLength = 18;
+
+function prefixOf(name: string): string {
+  return `.${nodeSha256.hex(name).slice(0, prefixLength - 2)}-`;
 }

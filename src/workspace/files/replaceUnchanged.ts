@@ -1,4 +1,5 @@
 import { lstatSync, renameSync } from "node:fs";
+import { basename } from "node:path";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
@@ -35,7 +36,7 @@ const settledAfterMs = 100;
 export async function replaceUnchanged(place: FilePlace, request: GuardedReplacement): Promise<GuardedOutcome> {
   const first = await lookAt(place, request);
   if (!first.isExpected) return { replaced: false, found: first.found };
-  await removeUnfinished(place);
+  await removeUnfinished(place.folder, [basename(place.at)]);
   const mode = first.found.kind === "file" && first.found.state.kind === "file" ? first.found.state.mode : undefined;
   const staged = await stage(place, request.content, mode ?? request.newMode);
   try {

@@ -3,15 +3,17 @@ import { fileNoteKey, type FileState } from "../../checkpoint/data/FileChange.ts
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
-import type { ParticipantContext, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
+import type { ParticipantContext, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import { type FoundFile, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
-import { type FileRestore, settleConflict } from "./FileRestore.ts";
-import { isAsLeft, leftFiles } from "./compareFiles.ts";
-import { fileHistories, type FileHistory, type FileResolution } from "./planRestore.ts";
+import type { FileRestore } from "./FileRestore.ts";
+import { isAsLeft } from "./compareFiles.ts";
+import type { FileResolution } from "./FileConflict.ts";
+import { fileHistories, type FileHistory } from "./FileHistory.ts";
+import { settleConflict } from "./settleConflict.ts";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
 /** A file, and the notes after the checkpoint with their contents. */
@@ -32,7 +34,7 @@ export class FileRecovery implements RecoveryParticipant {
     const looked = await this.#look(mismatch, checkpoint);
     if (!looked) return false;
     const { request, file } = looked;
-    const left = leftFiles(request.notes.toReversed()).find(({ path }) => path === file.path);
+    const left = fileHistories(request.notes.toReversed()).find(({ path }) => path === file.path);
     return left !== undefined && isAsLeft(left, file.found);
   }
 
@@ -53,15 +55,22 @@ export class FileRecovery implements RecoveryParticipant {
     const { request, file } = looked;
     const { path, found, needed, base } = file;
     const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
-    const history = withoutUndefined({ path, target: needed, last: base, known: [] });
+    const history = withoutUndefined({
+      path,
+      target: needed,
+      spans: [withoutUndefined({ before: needed, after: base })],
+    });
     const plan = { kind: "conflict", conflict: { kind, path }, history, found } as const;
     const settled = await settleConflict(plan, option as FileResolution, request.content, this.restore.resolver);
     if ("refused" in settled)
       throw new RecoveryRefusedError(agentId, `${path} cannot be settled by "${option}": ${settled.refused}`);
-    const { step, content: merged } = settled;
-    const mergedHash = step.kind === "file" && step.after?.kind === "file" ? step.after.hash : undefined;
+    const { part, content: merged } = settled;
+    const mergedHash = part.kind === "file" && part.after?.kind === "file" ? part.after.hash : undefined;
     const content = async (hash: string) => (merged && hash === mergedHash ? merged : request.content(hash));
-    return () => this.restore.apply(step, { ...request, content });
+    const step: StepRequest = { ...request, content, onFailure: "stop", keep: () => Promise.resolve() };
+    return async () => {
+      await this.restore.apply(part, step);
+    };
   }
 
   async #look(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<LookedAt | undefined> {
@@ -71,8 +80,7 @@ export class FileRecovery implements RecoveryParticipant {
     const { agentId, checkpointId, recoveryInfo } = checkpoint;
     const host = this.host();
     const request = await host.request(agentId, checkpointId, fileNoteKey);
-    const below = request.notes.map(({ value }) => fileNoteOf(value)).reverse();
-    const since = fileHistories(below.flatMap(({ changes }) => changes)).find((history) => history.path === path);
+    const since = fileHistories(request.notes.toReversed()).find((history) => history.path === path);
     const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
     const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? undefined;
     const content = hash === undefined ? undefined : await request.content(hash);
@@ -138,7 +146,7 @@ export function fileToRecover(
   const base = changes.length > 0 ? changes[0]?.before : since?.target;
   const left = changes.map(({ after }) => after);
   const atCheckpoint = required ? stateAt(left, found, required) : left.at(-1);
-  const needed = since ? since.last : atCheckpoint;
+  const needed = since ? since.spans.at(-1)?.after : atCheckpoint;
   return withoutUndefined({ path, found, needed, base });
 }
 

@@ -3,37 +3,17 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { ChangedFile, Comparison, ComparisonRequest, Note } from "../../journal/RollbackParticipant.ts";
+import type { ChangedFile, Comparison, ComparisonRequest } from "../../journal/RollbackParticipant.ts";
 import { fileNoteOf, unknownIn } from "../files/FileNote.ts";
-import type { FoundFile } from "../files/readFile.ts";
+import { type FoundFile, stateOf } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { stateOf } from "./planRestore.ts";
-
-/** What the agent left at a path. */
-export interface LeftFile {
-  readonly path: string;
-  /** Absent: no file. */
-  readonly left?: FileState;
-  /** The last change may not have happened: then the file is still as it was before. */
-  readonly interrupted?: { readonly before?: FileState };
-}
-
-/** What the agent left, by path, in the order of first changes. @param notes oldest first. */
-export function leftFiles(notes: readonly Note[]): readonly LeftFile[] {
-  const files = new Map<string, LeftFile>();
-  for (const { value, interrupted } of notes)
-    for (const { path, before, after } of fileNoteOf(value).changes) {
-      const unsure = interrupted && { interrupted: withoutUndefined({ before }) };
-      files.set(path, { path, ...withoutUndefined({ left: after }), ...unsure });
-    }
-  return [...files.values()];
-}
+import { fileHistories, type FileHistory, leftStates } from "./FileHistory.ts";
 
 /** Whether a file has the content that the agent left, or may have left. Permissions do not count. */
-export function isAsLeft({ left, interrupted }: LeftFile, found: FoundFile): boolean {
+export function isAsLeft(history: FileHistory, found: FoundFile): boolean {
   if (found.kind === "other") return false;
   const hash = hashOf(stateOf(found));
-  return hash === hashOf(left) || (interrupted !== undefined && hash === hashOf(interrupted.before));
+  return leftStates(history).some((left) => hashOf(left) === hash);
 }
 
 /** Compares the files that the agent changed with those that are there. Changes nothing. @throws UnreadableValueError, PathNotAllowedError */
@@ -44,7 +24,7 @@ export async function compareFiles(files: WorkspaceFiles, request: ComparisonReq
   const unknown = unknownIn(notes.map(({ value }) => fileNoteOf(value)));
   const notCompared = unknown.map(({ path, reason }) => `${path} ${reason}`);
   const changed: ChangedFile[] = [];
-  for (const file of leftFiles(notes)) {
+  for (const file of fileHistories(notes)) {
     const at = resolve(files.root, file.path);
     if (done.has(at)) continue;
     const found = await readOrReason(files, file.path);
@@ -65,9 +45,9 @@ async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundF
   }
 }
 
-function changedFile(path: string, { left }: LeftFile, found: FoundFile): ChangedFile {
+function changedFile(path: string, { spans }: FileHistory, found: FoundFile): ChangedFile {
   const there = found.kind === "other" ? "unreadable" : hashOf(stateOf(found));
-  return withoutUndefined({ path, expected: hashOf(left), found: there });
+  return withoutUndefined({ path, expected: hashOf(spans.at(-1)?.after), found: there });
 }
 
 function hashOf(state: FileState | undefined): string | undefined {

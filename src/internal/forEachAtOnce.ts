@@ -1,0 +1,20 @@
+/**
+ * Calls an action for each item, at most `limit` at a time, in order of the items. After the first failure it begins no
+ * further one; it rejects with that failure once those that have begun have ended.
+ */
+export async function forEachAtOnce<Item>(
+  items: readonly Item[],
+  limit: number,
+  action: (item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (const item of left) {
+      if (failures.length > 0) return;
+      await action(item).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,41 @@
+import { unlink } from "node:fs/promises";
+import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { type FoundFile, readFile, stateOf } from "./readFile.ts";
+import { discard, putStaged, stageState } from "./replaceFile.ts";
+
+/** A replacement of a file or link, and the state that it must have until then. An absent state: no file. */
+export interface ExpectedReplacement {
+  readonly expected: FileState | undefined;
+  readonly state: FileState | undefined;
+  readonly content?: Uint8Array | undefined;
+  /** Larger files are not read. */
+  readonly maximumBytes: number;
+}
+
+/**
+ * Replaces or removes a file or link only if it has the expected state. What replaces it is written and synced before the
+ * look at it. The folder is not synced.
+ *
+ * @returns what is there instead; `undefined`: it is replaced. @throws FileAccessError
+ */
+export async function replaceExpected(
+  place: FilePlace,
+  { expected, state, content, maximumBytes }: ExpectedReplacement,
+): Promise<FoundFile | undefined> {
+  try {
+    const staged = state && (await stageState(place, state, content));
+    const found = await readFile(place, maximumBytes);
+    if (found.kind === "other" || !isSameFile(stateOf(found), expected)) {
+      if (staged) await discard(staged);
+      return found;
+    }
+    if (staged) await putStaged(place, staged);
+    else if (found.kind !== "missing") await unlink(place.at);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FileAccessError) throw error;
+    throw new FileAccessError(place.path, systemReason(error), { cause: error });
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * A file that a rollback does not restore unasked. Paths are relative to the root.
+ *
+ * - `file_modified_externally`: others changed it after the agent's last change, or between two changes of the agent.
+ * - `file_deleted`: others deleted it.
+ * - `file_unreachable`: it cannot be read or replaced, for example because its folder is a link now.
+ */
+export type FileConflict =
+  | { readonly kind: "file_modified_externally"; readonly path: string }
+  | { readonly kind: "file_deleted"; readonly path: string }
+  | {
+      readonly kind: "file_unreachable";
+      readonly path: string;
+      /** Completes a sentence that begins with the path. */
+      readonly reason: string;
+    };
+
+/**
+ * How to settle a conflict.
+ *
+ * - `use_current` (for a deleted or unreachable file: `skip`): keeps what is there now.
+ * - `use_checkpoint` (for a deleted file: `restore`): restores the file to its state at the checkpoint. The replaced content
+ *   is kept in the agent's log.
+ * - `merge`: removes the agent's changes from the current file; refused unless the merge is clean or a `conflictResolver`
+ *   resolves it.
+ * - `abort`: refuses the rollback; nothing changes.
+ */
+export type FileResolution = "use_current" | "use_checkpoint" | "merge" | "restore" | "skip" | "abort";
+
+/** The valid answers to each kind of conflict. */
+export const fileResolutions: Readonly<Record<FileConflict["kind"], readonly FileResolution[]>> = {
+  file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
+  file_deleted: ["restore", "skip", "abort"],
+  file_unreachable: ["skip", "abort"],
+};

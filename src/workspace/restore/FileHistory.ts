@@ -1,0 +1,46 @@
+import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Note } from "../../journal/RollbackParticipant.ts";
+import { notedChanges, type NotedChange } from "./notedChanges.ts";
+
+/** The recorded changes of one file since a checkpoint. */
+export interface FileHistory {
+  readonly path: string;
+  /** The state at the checkpoint; absent: no file. */
+  readonly target?: FileState;
+  /** The agent's changes, oldest first. Changes with nobody else's change between them are one span. */
+  readonly spans: readonly FileSpan[];
+  /** The last change may not have happened: then the file is still in this state. */
+  readonly uncertain?: { readonly before?: FileState };
+}
+
+/** What the agent made of a file, with nobody else's change in between. An absent state: no file. */
+export interface FileSpan {
+  readonly before?: FileState;
+  readonly after?: FileState;
+}
+
+/** The states in which the agent may have left a file; `undefined` stands for no file. */
+export function leftStates({ spans, uncertain }: FileHistory): readonly (FileState | undefined)[] {
+  const left = spans.at(-1)?.after;
+  return uncertain ? [left, uncertain.before] : [left];
+}
+
+/** One history for each path, in the order of first changes. @param notes oldest first. @throws UnreadableValueError, PathNotAllowedError */
+export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
+  const histories = new Map<string, FileHistory>();
+  for (const change of notedChanges(notes)) histories.set(change.path, withChange(histories.get(change.path), change));
+  return [...histories.values()];
+}
+
+function withChange(history: FileHistory | undefined, change: NotedChange): FileHistory {
+  const { path, before, after, during } = change;
+  const uncertain = change.uncertain ? withoutUndefined({ before }) : undefined;
+  const span = withoutUndefined({ before, after });
+  if (!history) return withoutUndefined({ path, target: before, spans: [span], uncertain });
+  const continues = during || leftStates(history).some((left) => isSameFile(left, before));
+  const spans = continues
+    ? [...history.spans.slice(0, -1), withoutUndefined({ before: history.spans.at(-1)?.before, after })]
+    : [...history.spans, span];
+  return withoutUndefined({ path, target: history.target, spans, uncertain });
+}

@@ -1,0 +1,91 @@
+import { type FileChange, isFileChange, isMode } from "../../checkpoint/data/FileChange.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
+import type { ResolutionStep } from "../conflicts/ConflictResolver.ts";
+import { relativePath } from "../files/relativePath.ts";
+import type { FileResolution } from "./FileConflict.ts";
+
+/** A stored step of a rollback: all of a restore, which is carried out as a whole. Earlier versions stored the parts as steps. */
+export type RestoreStep = { readonly kind: "restore"; readonly parts: readonly RestorePart[] } | RestorePart;
+
+/** What a restore does to a path. */
+export type RestorePart =
+  | FilePart
+  /** The file stays, by choice. */
+  | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
+  /** A folder that the agent created is removed, if it is empty. */
+  | { readonly kind: "folder"; readonly path: string }
+  | FolderModePart
+  /** Nothing can be done; the report lists it. */
+  | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
+
+/** The file becomes `after`, if it is still `before`. */
+export interface FilePart extends FileChange {
+  readonly kind: "file";
+  readonly settled?: FileResolution;
+  /** The step that resolved the merge. Absent: the merge was clean. */
+  readonly settledBy?: Exclude<ResolutionStep, "merge">;
+}
+
+/** A folder that the agent removed, or whose permissions it changed, is as it was before. */
+export interface FolderModePart {
+  readonly kind: "folder_mode";
+  readonly path: string;
+  readonly before: number;
+  /** The permissions that the agent left. Absent: it removed the folder. */
+  readonly after?: number;
+}
+
+/** What became of the parts that were not done as planned: the change to report, by path. */
+export type RestoreOutcome = Readonly<Record<string, string>>;
+
+export function partsOf(step: RestoreStep): readonly RestorePart[] {
+  return step.kind === "restore" ? step.parts : [step];
+}
+
+/** A stored step, validated again. @throws UnreadableValueError, PathNotAllowedError */
+export function restoreStepOf(value: unknown): RestoreStep {
+  const { kind, parts } = (value ?? {}) as { readonly kind?: unknown; readonly parts?: unknown };
+  if (kind !== "restore") return partOf(value);
+  if (!Array.isArray(parts)) throw otherForm();
+  return { kind, parts: parts.map(partOf) };
+}
+
+function partOf(value: unknown): RestorePart {
+  const part = value as RestorePart;
+  if (isFileChange(value) && part.kind === "unknown") return part;
+  const known = part?.kind === "folder_mode" ? isFolderMode(part) : isFileChange(value) && kinds.has(part.kind);
+  if (!known || relativePath(part.path) !== part.path) throw otherForm();
+  return part;
+}
+
+const kinds: ReadonlySet<string> = new Set(["file", "kept", "folder"]);
+
+function isFolderMode({ path, before, after = 0 }: FolderModePart): boolean {
+  return typeof path === "string" && isMode(before) && isMode(after);
+}
+
+function otherForm(): UnreadableValueError {
+  return new UnreadableValueError("a step of a rollback of files has another form");
+}
+
+export function describeRestore(step: RestoreStep, outcome: unknown): readonly DescribedStep[] {
+  const changed = outcomeOf(outcome);
+  return partsOf(step).map((part) => ({ subject: part.path, change: changed.get(part.path) ?? plannedChange(part) }));
+}
+
+function outcomeOf(outcome: unknown): ReadonlyMap<string, string> {
+  if (typeof outcome !== "object" || outcome === null) return new Map();
+  return new Map(Object.entries(outcome).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+/** What a part does, in a word or two. */
+export function plannedChange(part: RestorePart): string {
+  if (part.kind === "folder") return "remove empty folder";
+  if (part.kind === "folder_mode") return part.after === undefined ? "restore folder" : "restore permissions";
+  if (part.kind === "unknown") return `not restored: ${part.reason}`;
+  if (part.kind === "kept") return part.settled;
+  const change = part.after ? "write" : "delete";
+  const settled = [part.settled, part.settledBy].filter(Boolean).join(" by ");
+  return settled === "" ? change : `${change} (${settled})`;
+}

@@ -1,0 +1,112 @@
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { StepRequest } from "../../journal/RollbackParticipant.ts";
+import type { FoundFile } from "../files/readFile.ts";
+import { filesAtOnce, type Restoring } from "./lookAgain.ts";
+import type { FilePart, FolderModePart, RestorePart } from "./RestoreStep.ts";
+
+/** A file changed between the look at it and its replacement. Nothing was changed there. */
+export class ChangedMeanwhile extends Error {
+  constructor(
+    readonly path: string,
+    readonly found: FoundFile,
+  ) {
+    super(`${path} changed meanwhile`);
+  }
+}
+
+/** Writes the files of a restore, and takes back what it wrote when it cannot go on. */
+export class RestoreWriter {
+  readonly #restoring: Restoring;
+  readonly #done: FilePart[] = [];
+  /** The permissions that folders had; `undefined`: the writer made the folder. */
+  readonly #folders: { readonly path: string; readonly mode: number | undefined }[] = [];
+
+  constructor(restoring: Restoring) {
+    this.#restoring = restoring;
+  }
+
+  /** Removals, then folders, then writes, so that a file can replace a folder. @param todo the files, as `lookAgain` gives them. */
+  async write(todo: readonly FilePart[], parts: readonly RestorePart[]): Promise<void> {
+    const { files } = this.#restoring;
+    await files.removeUnfinished(todo.map(({ path }) => path));
+    const modes = parts.filter((part) => part.kind === "folder_mode");
+    const outermostFirst = modes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    await this.#replaceAll(todo.filter(({ after }) => !after));
+    for (const { path } of parts.filter(({ kind }) => kind === "folder")) await this.#removeFolder(path);
+    for (const part of outermostFirst) await this.#openFolder(part);
+    await this.#replaceAll(todo.filter(({ after }) => after));
+    for (const part of outermostFirst.toReversed()) await this.#closeFolder(part);
+    await files.sync(new Set(this.#done.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
+  }
+
+  /** Takes back what was written, as far as nobody else changed it since. */
+  async undo(): Promise<void> {
+    const { files, request } = this.#restoring;
+    for (const { path, mode } of this.#folders.toReversed()) if (mode !== undefined) await files.setFolder(path, mode);
+    for (const { path, before: state, after: expected } of this.#done.toReversed())
+      await files.replace(path, { expected, state, content: await contentFor(state, request) });
+    await files.sync(new Set(this.#done.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
+  }
+
+  #replaceAll(parts: readonly FilePart[]): Promise<void> {
+    return forEachAtOnce(parts, filesAtOnce, (part) => this.#orLeave(part.path, () => this.#replace(part)));
+  }
+
+  async #replace(part: FilePart): Promise<void> {
+    const { files, request } = this.#restoring;
+    const { path, before: expected, after: state } = part;
+    const content = await contentFor(state, request);
+    request.abortSignal.throwIfAborted();
+    const found = await files.replace(path, { expected, state, content });
+    if (found) throw new ChangedMeanwhile(path, found);
+    this.#done.push(part);
+  }
+
+  #removeFolder(path: string): Promise<void> {
+    return this.#orLeave(path, async () => {
+      const mode = await this.#restoring.files.removeEmptyFolder(path);
+      if (mode !== undefined) this.#folders.push({ path, mode });
+    });
+  }
+
+  /** Makes a folder that was removed, and makes sure that files can be written in it. */
+  #openFolder({ path, before, after }: FolderModePart): Promise<void> {
+    return this.#orLeave(path, async () => {
+      const { files, outcome } = this.#restoring;
+      const mode = await files.folderMode(path);
+      if (mode === before || outcome.has(path)) return;
+      if (mode !== after) return void outcome.set(path, "not restored: others changed its permissions");
+      await files.setFolder(path, before | 0o700);
+      this.#folders.push({ path, mode });
+    });
+  }
+
+  #closeFolder({ path, before }: FolderModePart): Promise<void> {
+    return this.#orLeave(path, async () => {
+      const { files, outcome } = this.#restoring;
+      if (!outcome.has(path) && (await files.folderMode(path)) !== before) await files.setFolder(path, before);
+    });
+  }
+
+  async #orLeave(path: string, action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      const { request, outcome } = this.#restoring;
+      const isOfFile = error instanceof ChangedMeanwhile || AgentPersistenceError.isInstance(error);
+      if (request.onFailure === "stop" || !isOfFile) throw error;
+      outcome.set(path, `not applied: ${reasonOf(error)}`);
+    }
+  }
+}
+
+async function contentFor(state: FileState | undefined, { content }: StepRequest): Promise<Uint8Array | undefined> {
+  if (state?.kind !== "file") return undefined;
+  const bytes = await content(state.hash);
+  if (!bytes) throw new UnreadableValueError(`the content ${state.hash} of a file is not in the log`);
+  return bytes;
+}

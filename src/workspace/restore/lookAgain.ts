@@ -1,0 +1,113 @@
+import { isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
+import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { StepRequest } from "../../journal/RollbackParticipant.ts";
+import { type FoundFile, stateOf } from "../files/readFile.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { Obstacles } from "./Obstacles.ts";
+import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
+import { type FilePart, plannedChange, type RestorePart } from "./RestoreStep.ts";
+
+/** Files are looked at and written this many at a time. */
+export const filesAtOnce = 8;
+
+/** What a restore works with. */
+export interface Restoring {
+  readonly files: WorkspaceFiles;
+  readonly request: StepRequest;
+  /** Asks about a file that changed since the plan; `undefined`: nobody answers. */
+  readonly ask: (conflict: FileConflict) => Promise<FileResolution | undefined>;
+  /** Filled with what becomes of the parts that are not done as planned. */
+  readonly outcome: Map<string, string>;
+}
+
+/**
+ * Looks at every file of a restore again, before the first one is written, and asks about those that changed since the plan.
+ *
+ * @returns the files that are to be written or removed, with the states that they have now.
+ * @throws FileConflictError when somebody has to decide; nothing has changed.
+ */
+export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
+  const { files, request } = restoring;
+  const wanted = parts.filter((part) => part.kind === "file");
+  const found = new Map<FilePart, FoundFile>();
+  await forEachAtOnce(wanted, filesAtOnce, async (part) => {
+    found.set(part, await files.look(part.path));
+  });
+  const removed = wanted.filter(({ after }) => !after).map(({ path }) => path);
+  const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);
+  const obstacles = new Obstacles(files, new Set(removed), new Set(folders));
+  const todo: FilePart[] = [];
+  const open: ConflictingFile[] = [];
+  for (const [part, seen] of found) {
+    const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
+    if (isThere(now, part.after)) continue;
+    const decided =
+      isThere(now, part.before) && now.unreachable === undefined ? part : await decide(part, now, restoring);
+    if ("kind" in decided) todo.push(decided);
+    else if (decided.refused) open.push(decided.refused);
+  }
+  if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
+  return todo;
+}
+
+function isThere(found: FoundFile, state: FilePart["before"]): boolean {
+  return found.kind !== "other" && isSameFile(stateOf(found), state);
+}
+
+/** @returns the part with the state that is replaced; or what has to be decided first; or neither: the file is left. */
+async function decide(
+  part: FilePart,
+  found: FoundFile,
+  { ask, outcome, request }: Restoring,
+): Promise<FilePart | { readonly refused?: ConflictingFile }> {
+  const conflict = changedMeanwhile(part.path, found);
+  const answer = await ask(conflict);
+  if (answer === "skip" || answer === "use_current") {
+    outcome.set(part.path, answer);
+    return {};
+  }
+  const refused = refusalOf(conflict, answer, found);
+  if (refused === undefined) return replacing(part, found, answer, { request, outcome });
+  if (request.onFailure === "stop") return { refused };
+  outcome.set(part.path, `not applied: it was changed or cannot be reached`);
+  return {};
+}
+
+/** Keeps what others made before it is replaced. */
+async function replacing(
+  part: FilePart,
+  found: FoundFile,
+  settled: FileResolution | undefined,
+  { request, outcome }: Pick<Restoring, "request" | "outcome">,
+): Promise<FilePart> {
+  if (found.kind === "file" && found.state.kind === "file")
+    await request.keep(new Map([[found.state.hash, found.content]]));
+  const { path, after } = part;
+  const replaced = withoutUndefined({ kind: "file", path, before: stateOf(found), after, settled } as const);
+  outcome.set(path, plannedChange(replaced));
+  return replaced;
+}
+
+/** A file that changed since the plan, as a conflict. */
+export function changedMeanwhile(path: string, found: FoundFile): FileConflict {
+  if (found.unreachable !== undefined) return { kind: "file_unreachable", path, reason: found.unreachable };
+  return { kind: found.kind === "missing" ? "file_deleted" : "file_modified_externally", path };
+}
+
+/** Why a file cannot be replaced; `undefined`: it can. A file that changed since the plan is not merged. */
+function refusalOf(
+  conflict: FileConflict,
+  answer: FileResolution | undefined,
+  found: FoundFile,
+): ConflictingFile | undefined {
+  const replaces = answer === "use_checkpoint" || answer === "restore";
+  if (!replaces || !fileResolutions[conflict.kind].includes(answer)) return conflictingFile(conflict, undefined);
+  return found.kind === "other" ? conflictingFile(conflict, `it ${found.reason}, which is not replaced`) : undefined;
+}
+
+/** A conflict as errors show it. */
+export function conflictingFile(conflict: FileConflict, refused: string | undefined): ConflictingFile {
+  return withoutUndefined({ ...conflict, options: fileResolutions[conflict.kind], refused });
+}

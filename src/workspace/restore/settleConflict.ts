@@ -1,0 +1,111 @@
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import { isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ConflictResolver, ResolutionStep } from "../conflicts/ConflictResolver.ts";
+import { type FoundFile, stateOf, textIn } from "../files/readFile.ts";
+import type { FileSpan } from "./FileHistory.ts";
+import { type FileResolution, fileResolutions } from "./FileConflict.ts";
+import type { PlannedFile } from "./planRestore.ts";
+import type { FilePart, RestorePart } from "./RestoreStep.ts";
+
+export type ConflictingPlan = PlannedFile & { readonly kind: "conflict" };
+
+/** How a conflict is settled; with a merge, the merged content. */
+export interface SettledConflict {
+  readonly part: RestorePart;
+  readonly content?: Uint8Array;
+}
+
+type ContentOf = (hash: string) => Promise<Uint8Array | undefined>;
+
+/** What follows from the answer to a conflict, or why the answer is not possible; changes nothing. */
+export async function settleConflict(
+  plan: ConflictingPlan,
+  settled: FileResolution,
+  contentOf: ContentOf,
+  resolver: ConflictResolver,
+): Promise<SettledConflict | { readonly refused: string }> {
+  const { conflict, history, found } = plan;
+  const { path, target } = history;
+  if (!fileResolutions[conflict.kind].includes(settled) || settled === "abort")
+    return { refused: `"${settled}" is not a valid answer` };
+  if (settled === "use_current" || settled === "skip") return { part: { kind: "kept", path, settled } };
+  if (found.kind === "other") return { refused: `it ${found.reason}, which is not replaced` };
+  const from: FilePart = withoutUndefined({ kind: "file", path, before: stateOf(found), settled });
+  if (settled !== "merge") return { part: withoutUndefined({ ...from, after: target }) };
+  return mergeInto(from, plan, contentOf, resolver);
+}
+
+interface Version {
+  readonly state?: FileState;
+  readonly content?: Uint8Array;
+  readonly resolvedBy?: ResolutionStep;
+}
+
+/** Takes the agent's changes out of the current file, the newest span first; what others changed in between stays. */
+async function mergeInto(
+  from: FilePart,
+  { history: { path, spans }, found }: ConflictingPlan,
+  contentOf: ContentOf,
+  resolver: ConflictResolver,
+): Promise<SettledConflict | { readonly refused: string }> {
+  let version: Version = withoutUndefined({
+    state: stateOf(found),
+    content: found.kind === "file" ? found.content : undefined,
+  });
+  for (const span of spans.toReversed()) {
+    const earlier = await withoutSpan(version, span, { path, contentOf, resolver });
+    if ("refused" in earlier) return earlier;
+    version = earlier;
+  }
+  const { state: after, content, resolvedBy } = version;
+  const settledBy = resolvedBy === "merge" ? undefined : resolvedBy;
+  return withoutUndefined({ part: withoutUndefined({ ...from, after, settledBy }), content });
+}
+
+async function withoutSpan(
+  { state, content, resolvedBy }: Version,
+  { before, after }: FileSpan,
+  {
+    path,
+    contentOf,
+    resolver,
+  }: { readonly path: string; readonly contentOf: ContentOf; readonly resolver: ConflictResolver },
+): Promise<Version | { readonly refused: string }> {
+  if (isSameFile(state, after)) {
+    const earlier = before?.kind === "file" ? await contentOf(before.hash) : undefined;
+    return withoutUndefined({ state: before, content: earlier, resolvedBy });
+  }
+  if (before?.kind !== "file" || after?.kind !== "file" || state?.kind !== "file")
+    return { refused: "only a file that existed all the time can be merged" };
+  const contents = [await contentOf(after.hash), await contentOf(before.hash), content];
+  const [base, ours, theirs] = contents.map((bytes) => bytes && textIn(bytes));
+  if (base === undefined || ours === undefined || theirs === undefined) return { refused: "only text can be merged" };
+  const outcome = await resolver.resolve({ path, base, ours, theirs });
+  if (!outcome.resolved)
+    return { refused: `it cannot be merged: ${outcome.refused.map(({ reason }) => reason).join("; ")}` };
+  return withoutUndefined({
+    ...fileOf(outcome.text, changedMode(after.mode, before.mode, state.mode)),
+    resolvedBy: outcome.resolvedBy === "merge" ? resolvedBy : outcome.resolvedBy,
+  });
+}
+
+function fileOf(text: string, mode: number): { readonly state: FileState; readonly content: Uint8Array } {
+  const content = new TextEncoder().encode(text);
+  return { content, state: { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode } };
+}
+
+/** The earlier mode, unless others changed the mode since the agent left the file. */
+function changedMode(after: number, before: number, current: number): number {
+  return current === after ? before : current;
+}
+
+/** The contents that a settled conflict needs or replaces: those that others made are kept. */
+export function contentsOf({ part, content }: SettledConflict, found: FoundFile): ReadonlyMap<string, Uint8Array> {
+  const contents = new Map<string, Uint8Array>();
+  if (part.kind !== "file") return contents;
+  if (content && part.after?.kind === "file") contents.set(part.after.hash, content);
+  if (found.kind === "file" && found.state.kind === "file") contents.set(found.state.hash, found.content);
+  return contents;
+}
