@@ -49,26 +49,26 @@ export interface LeftOutFile {
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileNoteOf(value: unknown): FileNote {
-  const {
-    changes,
-    folders = [],
-    folderModes = [],
-    leftOut = [],
-    began,
-    ended,
-  } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (!isListOf(changes, isFileChange) || !isListOf(folders, isText) || !isListOf(folderModes, isFolderChange))
-    throw new UnreadableValueError("a note of changed files has another form");
-  for (const { path } of [...changes, ...folderModes]) assertPath(path);
-  for (const path of folders) assertPath(path);
+  const { changes, folders, folderModes, leftOut, began, ended } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const note = {
+    changes: listOf(changes, isFileChange),
+    folders: listOf(folders ?? [], isText),
+    folderModes: listOf(folderModes ?? [], isFolderChange),
+  };
+  for (const { path } of [...note.changes, ...note.folderModes]) assertPath(path);
+  for (const path of note.folders) assertPath(path);
   return withoutUndefined({
-    changes,
-    folders,
-    folderModes,
+    ...note,
     leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [],
     began: isText(began) ? began : undefined,
     ended: isText(ended) ? ended : undefined,
   });
+}
+
+/** @throws UnreadableValueError */
+function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): readonly Item[] {
+  if (isListOf(value, isItem)) return value;
+  throw new UnreadableValueError("a note of changed files has another form");
 }
 
 /** Only the stored form of a path is valid: any other form would be a second key for the same file. */

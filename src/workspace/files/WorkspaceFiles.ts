@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, chmod, lstat, readdir, rmdir } from "node:fs/promises";
 import { sep } from "node:path";
-import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";

@@ -64,31 +64,58 @@ async function mergeInto(
   return withoutUndefined({ part: withoutUndefined({ ...from, after, settledBy }), content });
 }
 
+interface MergeTools {
+  readonly path: string;
+  readonly contentOf: ContentOf;
+  readonly resolver: ConflictResolver;
+}
+
+/** The version without the changes of a span. */
 async function withoutSpan(
-  { state, content, resolvedBy }: Version,
-  { before, after }: FileSpan,
-  {
-    path,
-    contentOf,
-    resolver,
-  }: { readonly path: string; readonly contentOf: ContentOf; readonly resolver: ConflictResolver },
+  version: Version,
+  span: FileSpan,
+  tools: MergeTools,
 ): Promise<Version | { readonly refused: string }> {
-  if (isSameFile(state, after)) {
-    const earlier = before?.kind === "file" ? await contentOf(before.hash) : undefined;
-    return withoutUndefined({ state: before, content: earlier, resolvedBy });
-  }
+  const { before, after } = span;
+  const { state, content, resolvedBy } = version;
+  if (isSameFile(state, after)) return withoutUndefined({ ...(await earlierVersion(before, tools)), resolvedBy });
   if (before?.kind !== "file" || after?.kind !== "file" || state?.kind !== "file")
     return { refused: "only a file that existed all the time can be merged" };
-  const contents = [await contentOf(after.hash), await contentOf(before.hash), content];
-  const [base, ours, theirs] = contents.map((bytes) => bytes && textIn(bytes));
-  if (base === undefined || ours === undefined || theirs === undefined) return { refused: "only text can be merged" };
-  const outcome = await resolver.resolve({ path, base, ours, theirs });
+  const texts = {
+    base: await textOf(after, tools),
+    ours: await textOf(before, tools),
+    theirs: content && textIn(content),
+  };
+  if (!isComplete(texts)) return { refused: "only text can be merged" };
+  const outcome = await tools.resolver.resolve({ path: tools.path, ...texts });
   if (!outcome.resolved)
     return { refused: `it cannot be merged: ${outcome.refused.map(({ reason }) => reason).join("; ")}` };
   return withoutUndefined({
     ...fileOf(outcome.text, changedMode(after.mode, before.mode, state.mode)),
     resolvedBy: outcome.resolvedBy === "merge" ? resolvedBy : outcome.resolvedBy,
   });
+}
+
+interface Texts<Text> {
+  readonly base: Text;
+  readonly ours: Text;
+  readonly theirs: Text;
+}
+
+function isComplete(texts: Texts<string | undefined>): texts is Texts<string> {
+  return Object.values(texts).every((text) => text !== undefined);
+}
+
+async function earlierVersion(state: FileState | undefined, { contentOf }: MergeTools): Promise<Version> {
+  return withoutUndefined({ state, content: state?.kind === "file" ? await contentOf(state.hash) : undefined });
+}
+
+async function textOf(
+  { hash }: FileState & { readonly kind: "file" },
+  { contentOf }: MergeTools,
+): Promise<string | undefined> {
+  const content = await contentOf(hash);
+  return content && textIn(content);
 }
 
 function fileOf(text: string, mode: number): { readonly state: FileState; readonly content: Uint8Array } {
