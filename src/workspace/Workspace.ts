@@ -17,7 +17,8 @@ import type {
 } from "../journal/RollbackParticipant.ts";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
-import { IgnoreRules, leftOutOf } from "./capture/scanFolder.ts";
+import { IgnoreRules } from "./capture/IgnoreRules.ts";
+import { leftOutOf } from "./capture/Scan.ts";
 import type { LeftOutFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";

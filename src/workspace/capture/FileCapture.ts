@@ -1,12 +1,13 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
-import { fileNoteKey, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { FileNote, LeftOutFile } from "../files/FileNote.ts";
-import { emptyScan, isSameStamp, type Scan, scanFolder, type ScannedFile, type ScanOptions } from "./scanFolder.ts";
+import type { FileNote } from "../files/FileNote.ts";
+import { changesBetween } from "./changesBetween.ts";
+import { emptyScan, type Scan } from "./Scan.ts";
+import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 
 /** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";
@@ -75,23 +76,4 @@ class NotedContents {
     this.#contents = new Map();
     this.#bytes = 0;
   }
-}
-
-/** The changes between two scans, and the changed files whose contents are not kept. */
-function changesBetween(before: Scan, after: Scan): Required<Pick<FileNote, "changes" | "folders" | "leftOut">> {
-  const paths = new Set([...before.files.keys(), ...after.files.keys()]);
-  const changes: FileChange[] = [];
-  const leftOut: LeftOutFile[] = [];
-  for (const path of paths) {
-    const [was, is] = [before.files.get(path), after.files.get(path)];
-    const reason = was?.leftOut ?? is?.leftOut;
-    if (reason === undefined) changes.push(...changeOf(path, was, is));
-    else if (!was || !is || !isSameStamp(was.stamp, is.stamp)) leftOut.push({ path, reason });
-  }
-  return { changes, leftOut, folders: [...after.folders].filter((folder) => !before.folders.has(folder)) };
-}
-
-function changeOf(path: string, was: ScannedFile | undefined, is: ScannedFile | undefined): readonly FileChange[] {
-  if (isSameFile(was?.state, is?.state)) return [];
-  return [withoutUndefined({ path, before: was?.state, after: is?.state })];
 }

@@ -1,0 +1,50 @@
+import ignore, { type Ignore } from "ignore";
+
+interface FolderRules {
+  /** The index in a path at which the part below the folder begins. */
+  readonly offset: number;
+  readonly rules: Ignore;
+}
+
+/**
+ * The paths that a scan skips: by the `.gitignore` files on the way, the innermost last, and then by the rules of the
+ * workspace. As in git, a later rule can include what an earlier rule ignored, but nothing below an ignored folder.
+ */
+export class IgnoreRules {
+  private constructor(
+    readonly folders: readonly FolderRules[],
+    readonly own: readonly FolderRules[],
+    /** Parsed rules by their text: they cache their answers, and most are the same in the next scan. */
+    readonly parsed: Map<string, Ignore>,
+  ) {}
+
+  /** @param own patterns in the form of a `.gitignore` in the root. */
+  static of(own: readonly string[]): IgnoreRules {
+    const rules = own.length > 0 ? [{ offset: 0, rules: rulesOf(own.join("\n")) }] : [];
+    return new IgnoreRules([], rules, new Map());
+  }
+
+  /** The rules below a folder that has a `.gitignore`. @param folder its path; empty for the root. */
+  within(folder: string, gitignore: string): IgnoreRules {
+    const key = `${folder}\0${gitignore}`;
+    const rules = this.parsed.get(key) ?? rulesOf(gitignore);
+    this.parsed.set(key, rules);
+    const offset = folder === "" ? 0 : folder.length + 1;
+    return new IgnoreRules([...this.folders, { offset, rules }], this.own, this.parsed);
+  }
+
+  ignores(path: string, isFolder: boolean): boolean {
+    const judges = this.own.length > 0 ? [...this.folders, ...this.own] : this.folders;
+    let ignored = false;
+    for (const { offset, rules } of judges) {
+      const { ignored: leaves, unignored: keeps } = rules.test(`${path.slice(offset)}${isFolder ? "/" : ""}`);
+      if (leaves) ignored = true;
+      if (keeps) ignored = false;
+    }
+    return ignored;
+  }
+}
+
+function rulesOf(patterns: string): Ignore {
+  return ignore({ ignorecase: false }).add(patterns);
+}

@@ -1,0 +1,65 @@
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import type { LeftOutFile } from "../files/FileNote.ts";
+
+/** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
+export interface FileStamp {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+  readonly mode: number;
+}
+
+export interface ScannedFile {
+  /** Absent: its content is not kept, see `leftOut`. */
+  readonly state?: FileState;
+  readonly stamp: FileStamp;
+  /** False for a file that changed so recently that its next change may have the same times. */
+  readonly settled: boolean;
+  /** Why its content, or a part of what it is, is not kept; follows the path in messages. */
+  readonly leftOut?: string;
+}
+
+/** Something that is there and that a scan does not look into. */
+export interface HiddenEntry {
+  /** Why; follows the path in messages. Absent: a rule ignores it. */
+  readonly reason?: string;
+  /** Absent: changes in it are not seen. */
+  readonly stamp?: FileStamp;
+}
+
+/** A folder with everything below it, at one time. */
+export interface Scan {
+  readonly files: ReadonlyMap<string, ScannedFile>;
+  /** The folders, with their permissions. */
+  readonly folders: ReadonlyMap<string, number>;
+  /** Ignored files and folders, those that cannot be read, and names that no tool can reach. */
+  readonly hidden: ReadonlyMap<string, HiddenEntry>;
+}
+
+/** A scan of an empty folder. */
+export const emptyScan: Scan = { files: new Map(), folders: new Map(), hidden: new Map() };
+
+/** What a scan does not keep, with the reason. What a rule ignores is not among it. */
+export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
+  return [
+    ...[...files].flatMap(([path, { leftOut: reason }]) => (reason === undefined ? [] : [{ path, reason }])),
+    ...[...hidden].flatMap(([path, { reason }]) => (reason === undefined ? [] : [{ path, reason }])),
+  ];
+}
+
+/** The hidden entry at a path or above it, with its own path. */
+export function hiddenAt({ hidden }: Scan, path: string): readonly [path: string, entry: HiddenEntry] | undefined {
+  for (let at = path.length; at > 0; at = path.lastIndexOf("/", at - 1)) {
+    const entry = hidden.get(path.slice(0, at));
+    if (entry) return [path.slice(0, at), entry];
+  }
+  return undefined;
+}
+
+export function isSameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (
+    a.ctimeMs === b.ctimeMs && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ino === b.ino && a.mode === b.mode
+  );
+}
