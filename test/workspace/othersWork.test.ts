@@ -1,0 +1,274 @@
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { FileConflict, FileResolution } from "agent-persistence/workspace";
+import { logStorages } from "../persistence/support/storages.ts";
+import { temporaryFolder, treeOf } from "./fixture.ts";
+import { put, Shell, steps } from "./Shell.ts";
+
+const lines = (changed: Readonly<Record<number, string>> = {}): string =>
+  Array.from({ length: 12 }, (_, at) => `${changed[at] ?? `line ${at}`}\n`).join("");
+
+/** Answers each conflict the same way, and remembers what was asked. */
+function answering(answer: FileResolution) {
+  const asked: FileConflict[] = [];
+  const onConflict = (conflict: FileConflict): FileResolution => {
+    asked.push(conflict);
+    return answer;
+  };
+  return { asked, onConflict };
+}
+
+/** Runs pieces of work in captures; what stands before a piece is somebody else's. */
+async function ran(
+  root: string,
+  work: readonly { readonly others?: () => void; readonly agent: () => void }[],
+  options: ConstructorParameters<typeof Shell>[2] = {},
+): Promise<Shell> {
+  const shell = new Shell(
+    root,
+    work.map(({ agent }) => agent),
+    { ...options, before: (at) => work[at]?.others?.() },
+  );
+  await shell.run();
+  return shell;
+}
+
+describe.each(logStorages)("the work of others, $name", ({ open }) => {
+  const storage = async () => ({ storage: (await open())() });
+
+  it.each([
+    ["a rule that the command weakens", () => {}, (root: string) => put(root, { ".gitignore": "x" })],
+    ["a rule that the command removes", () => {}, (root: string) => rmSync(join(root, ".gitignore"))],
+    [
+      "a folder that was ignored",
+      (root: string) => put(root, { ".gitignore": ".env\nbuild\n", "build/out/app": "mine" }),
+      (root: string) => put(root, { ".gitignore": "x" }),
+    ],
+  ])("a file that was ignored is not the agent's after %s", async (_name, start, command) => {
+    const root = temporaryFolder();
+    put(root, { ".gitignore": ".env\n", ".env": "the key" });
+    start(root);
+    const before = treeOf(root);
+    const shell = await ran(root, [{ agent: () => command(root) }], await storage());
+    await shell.rollBack(0);
+    expect(treeOf(root)).toEqual(before);
+  });
+
+  it("a rule that comes with a command deletes nothing, and what the command changed goes back", async () => {
+    const root = temporaryFolder();
+    put(root, { "a.log": "1", "kept.log": "kept" });
+    const before = treeOf(root);
+    const { asked, onConflict } = answering("abort");
+    const shell = await ran(
+      root,
+      [
+        { agent: () => put(root, { "a.log": "2" }) },
+        { agent: () => put(root, { ".gitignore": "*.log\n", "a.log": "3" }) },
+      ],
+      { ...(await storage()), onConflict },
+    );
+    const [latest] = (await shell.build().saved.getCheckpoints()).slice(-1);
+    expect(latest?.fileChanges.deleted).toEqual([]);
+    await shell.rollBack(0);
+    expect([treeOf(root), asked]).toEqual([before, []]);
+  });
+
+  it("an edit between two changes of the agent is asked about, and merged", async () => {
+    const root = temporaryFolder();
+    put(root, { doc: lines() });
+    const { asked, onConflict } = answering("merge");
+    const shell = await ran(
+      root,
+      [
+        { agent: () => put(root, { doc: lines({ 1: "agent" }) }) },
+        {
+          others: () => put(root, { doc: lines({ 1: "agent", 9: "person" }) }),
+          agent: () => put(root, { doc: lines({ 1: "agent", 5: "agent", 9: "person" }) }),
+        },
+      ],
+      { ...(await storage()), onConflict },
+    );
+    await shell.rollBack(0);
+    expect(asked).toEqual([{ kind: "file_modified_externally", path: "doc" }]);
+    expect(treeOf(root)).toEqual({ doc: `644 ${lines({ 9: "person" })}` });
+  });
+
+  it.each<readonly [string, (root: string) => void, FileResolution, string | undefined]>([
+    ["deletes a file that the agent deleted and made again", (root) => rmSync(join(root, "f")), "skip", undefined],
+    ["puts an earlier state of the agent back", (root) => put(root, { f: "second" }), "use_current", "644 second"],
+    ["changes its permissions", (root) => chmodSync(join(root, "f"), 0o600), "use_current", "600 third"],
+  ])("somebody who %s is asked", async (_name, others, answer, left) => {
+    const root = temporaryFolder();
+    put(root, { f: "first" });
+    const { asked, onConflict } = answering(answer);
+    const work = [
+      { agent: () => put(root, { f: "second" }) },
+      { agent: () => rmSync(join(root, "f")) },
+      { agent: () => put(root, { f: "third" }) },
+    ];
+    const shell = await ran(root, work, { ...(await storage()), onConflict });
+    others(root);
+    await shell.rollBack(0);
+    expect([asked.length, treeOf(root)["f"]]).toEqual([1, left]);
+  });
+
+  it("a folder that the agent moved and linked goes back without a question", async () => {
+    const root = temporaryFolder();
+    put(root, { "conf/a": "1", "conf/deep/b": "2" });
+    const before = treeOf(root);
+    const move = () => {
+      renameSync(join(root, "conf"), join(root, "conf-1"));
+      symlinkSync("conf-1", join(root, "conf"));
+    };
+    const shell = await ran(root, [{ agent: move }], await storage());
+    await shell.rollBack(0);
+    expect(treeOf(root)).toEqual(before);
+  });
+
+  it("a folder that somebody moved behind a link is a conflict, and skipped", async () => {
+    const root = temporaryFolder();
+    put(root, { "conf/a": "1", other: "1" });
+    const { asked, onConflict } = answering("skip");
+    const shell = await ran(root, [{ agent: () => put(root, { "conf/a": "2", other: "2" }) }], {
+      ...(await storage()),
+      onConflict,
+    });
+    renameSync(join(root, "conf"), join(root, "conf-1"));
+    symlinkSync("conf-1", join(root, "conf"));
+    const { saved, workspace } = shell.build();
+    const [first] = await saved.getCheckpoints({ nodeId: "callModel" });
+    expect(await workspace.preview(first!.checkpointId)).toEqual([
+      { path: "conf/a", change: "conflict" },
+      { path: "other", change: "write" },
+    ]);
+    const report = await shell.rollBack(0);
+    expect(asked).toMatchObject([
+      { kind: "file_unreachable", path: "conf/a", reason: expect.stringContaining("link") as string },
+    ]);
+    expect(steps(report)).toContainEqual({ subject: "conf/a", change: "skip" });
+    expect(treeOf(root)).toMatchObject({ "conf-1/a": "644 2", other: "644 1" });
+  });
+
+  it("a file of somebody else in a folder of the agent refuses the rollback, and nothing has changed", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "a file", other: "1" });
+    const toFolder = () => {
+      rmSync(join(root, "a"));
+      put(root, { "a/b": "agent", other: "2" });
+    };
+    const shell = await ran(root, [{ agent: toFolder }], await storage());
+    put(root, { "a/person": "mine" });
+    const before = treeOf(root);
+    await expect(shell.rollBack(0)).rejects.toMatchObject({ code: "file_conflict", conflicts: [{ path: "a" }] });
+    expect(treeOf(root)).toEqual(before);
+  });
+
+  it("a file of somebody else in place of a folder is asked about once, and the rest goes back", async () => {
+    const root = temporaryFolder();
+    put(root, { "d/x": "1", other: "1" });
+    const { asked, onConflict } = answering("skip");
+    const shell = await ran(root, [{ agent: () => put(root, { "d/x": "2", other: "2" }) }], {
+      ...(await storage()),
+      onConflict,
+    });
+    rmSync(join(root, "d"), { recursive: true });
+    put(root, { d: "a file of mine" });
+    await shell.rollBack(0);
+    expect([asked.map(({ kind }) => kind), treeOf(root)]).toEqual([
+      ["file_unreachable"],
+      { d: "644 a file of mine", other: "644 1" },
+    ]);
+  });
+});
+
+describe("folders", () => {
+  it("permissions of folders and empty folders go back", async () => {
+    const root = temporaryFolder();
+    for (const folder of ["empty/inner", "private", "shut"]) mkdirSync(join(root, folder), { recursive: true });
+    put(root, { "private/a": "1", "shut/a": "1" });
+    chmodSync(join(root, "private"), 0o700);
+    chmodSync(join(root, "empty/inner"), 0o750);
+    const modes = () =>
+      ["empty", "empty/inner", "private", "shut"].map((path) => (lstatSync(join(root, path)).mode & 0o777).toString(8));
+    const before = [treeOf(root), modes()];
+    const shell = await ran(root, [
+      { agent: () => rmSync(join(root, "empty"), { recursive: true }) },
+      { agent: () => chmodSync(join(root, "private"), 0o755) },
+      {
+        agent: () => {
+          rmSync(join(root, "private"), { recursive: true });
+          chmodSync(join(root, "shut"), 0o500);
+          put(root, { "made/x": "1" });
+        },
+      },
+    ]);
+    const report = await shell.rollBack(0);
+    expect([treeOf(root), modes()]).toEqual(before);
+    expect(steps(report)).toContainEqual({ subject: "empty/inner", change: "restore folder" });
+    expect(steps(report)).toContainEqual({ subject: "shut", change: "restore permissions" });
+  });
+
+  it("permissions that somebody else changed stay, and the report says so", async () => {
+    const root = temporaryFolder();
+    put(root, { "d/a": "1" });
+    const shell = await ran(root, [{ agent: () => chmodSync(join(root, "d"), 0o500) }]);
+    chmodSync(join(root, "d"), 0o711);
+    const report = await shell.rollBack(0);
+    expect(lstatSync(join(root, "d")).mode & 0o777).toBe(0o711);
+    expect(steps(report)).toEqual([{ subject: "d", change: "not restored: others changed its permissions" }]);
+  });
+});
+
+describe("what a capture cannot hold", () => {
+  it("names that are not kept are listed with the reason, and reported when they change", async () => {
+    const root = temporaryFolder();
+    const latin = Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);
+    const change = (text: string) => () => {
+      for (const name of ["git~1", ".git."]) put(root, { [name]: text });
+      put(root, { ".notes.agent-tmp": text });
+      writeFileSync(latin, text);
+    };
+    change("1")();
+    const shell = await ran(root, [{ agent: change("22") }]);
+    const { leftOut, files } = await shell.build().workspace.scan();
+    expect(leftOut.map(({ path, reason }) => `${path} ${reason}`).toSorted()).toEqual([
+      expect.stringMatching(/^\.git\. cannot be kept: .*\.git/),
+      "caf\uFFFD has a name that is not UTF-8",
+      expect.stringMatching(/^git~1 cannot be kept: .*\.git/),
+    ]);
+    expect(files).toBe(1);
+    const report = await shell.rollBack(0);
+    expect(readFileSync(join(root, ".notes.agent-tmp"), "utf8")).toBe("1");
+    const told = steps(report) as readonly { readonly subject: string; readonly change: string }[];
+    expect(
+      told
+        .filter(({ change: said }) => said.startsWith("not restored"))
+        .map(({ subject }) => subject)
+        .toSorted(),
+    ).toEqual([".git.", "caf\uFFFD", "git~1"]);
+  });
+
+  it("a path that is too deep is listed, and no rollback stops at it", async () => {
+    const root = temporaryFolder();
+    const deep = Array.from({ length: 110 }, () => "d").join("/");
+    put(root, { a: "1" });
+    const shell = await ran(root, [{ agent: () => put(root, { a: "2", [`${deep}/x`]: "deep" }) }]);
+    const report = await shell.rollBack(0);
+    expect(treeOf(root)["a"]).toBe("644 1");
+    expect(steps(report)).toContainEqual({
+      subject: expect.stringMatching(/^d\/d\//) as string,
+      change: expect.stringContaining("100 folders deep") as string,
+    });
+  });
+
+  it("a setuid bit is not kept, and the report says so", async () => {
+    const root = temporaryFolder();
+    put(root, { tool: "1" });
+    chmodSync(join(root, "tool"), 0o4755);
+    const shell = await ran(root, [{ agent: () => put(root, { tool: "2" }) }]);
+    const report = await shell.rollBack(0);
+    expect(treeOf(root)).toEqual({ tool: "755 1" });
+    expect(steps(report)).toContainEqual({ subject: "tool", change: expect.stringContaining("setuid") as string });
+  });
+});
