@@ -1,7 +1,8 @@
 export { GitError } from "./errors/workspace/GitError.ts";
 export { FileReservedError, type FileHolder } from "./errors/workspace/FileReservedError.ts";
 export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts";
-export { mergeThreeWay, type MergeOptions, type MergeLabels } from "./workspace/merge/mergeThreeWay.ts";
+export { mergeThreeWay, type MergeOptions } from "./workspace/merge/mergeThreeWay.ts";
+export type { MergeLabels } from "./workspace/merge/renderMerge.ts";
 export type { ConflictRegion, ConflictSide, MergeResult, MergeVersions } from "./workspace/merge/MergeResult.ts";
 export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
 export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";

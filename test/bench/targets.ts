@@ -53,10 +53,12 @@ export function callTargets({ alone, together }: CallFigures): Target[] {
   ];
 }
 
-export function mergeTargets({ realMs, alikeMs }: MergeFigures): Target[] {
+export function mergeTargets({ realMs, alikeMs, largeMs, largeGitMs, longestHoldMs }: MergeFigures): Target[] {
   return [
     { name: "merge of 10,000 lines of code, 1 % edited on each side", found: realMs, atMost: 100, unit: " ms" },
     { name: "merge of 4,000 lines that are all alike", found: alikeMs, atMost: 500, unit: " ms" },
+    { name: "merge of 100,000 lines beside git merge-file", found: largeMs / largeGitMs, atMost: 2, unit: "×" },
+    { name: "longest hold of the event loop by that merge", found: longestHoldMs, atMost: 50, unit: " ms" },
   ];
 }
 

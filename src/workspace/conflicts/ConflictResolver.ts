@@ -122,7 +122,7 @@ export class ConflictResolver {
   async #resolve(conflict: ContentConflict, signal: AbortSignal): Promise<ResolutionOutcome> {
     const { automation = "merge" } = this.#options;
     const refused: RefusedResolution[] = [];
-    const merged = mergeThreeWay(conflict.base, conflict.ours, conflict.theirs, { lineEndings: "merge" });
+    const merged = await mergeThreeWay(conflict.base, conflict.ours, conflict.theirs, { lineEndings: "merge" });
     const proposal =
       (await this.#tryMerge(merged, conflict, refused)) ?? (await this.#tryModel(conflict, refused, signal));
     signal.throwIfAborted();

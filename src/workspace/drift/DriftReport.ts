@@ -29,7 +29,8 @@ export interface DriftReport {
 
 /**
  * How serious a drift is. `none`: the upstream has no new commits. `low`: no file was changed on both sides. `medium`: a
- * file was, in different regions. `high`: in the same region, or on adjacent lines.
+ * file was, in different regions. `high`: in the same region, or on adjacent lines; or a
+ * submodule was moved on both sides, or a shallow clone does not tell.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 
@@ -84,8 +85,11 @@ export function driftResponse(report: DriftReport): DriftResponse {
     return {
       action: "pause",
       advice:
-        `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
-        `${conflictingFiles.join(", ")}. Settle the conflict, then continue.`,
+        conflictingFiles.length === 0
+          ? `${upstream} has ${commitsBehind} new commits, and the clone is too shallow to compare them. ` +
+            "Fetch more of the history, or compare by hand, then continue."
+          : `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
+            `${conflictingFiles.join(", ")}. Settle the conflict, then continue.`,
     };
   if (severity === "none") return { action: "continue" };
   return { action: "continue", rebase: severity === "medium" ? "soon" : "at_end" };

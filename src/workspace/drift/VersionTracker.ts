@@ -115,9 +115,10 @@ function upstreamChange(
   { upstreamHead = "", commitsBehind, conflictingFiles, rewritten }: DriftReport,
 ): readonly Omit<DriftEvent, "detected_at">[] {
   const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
-  if (rewritten) return [{ type: "force_push", details: heads }];
-  const isNew =
-    known?.upstream_head !== upstreamHead || lastAbout(known, upstreamHead)?.resolution === "task_restarted";
+  const last = lastAbout(known, upstreamHead);
+  const isNew = known?.upstream_head !== upstreamHead || last?.resolution === "task_restarted";
+  // Histories that have nothing in common stay so: one push is one event.
+  if (rewritten) return isNew || last === undefined ? [{ type: "force_push", details: heads }] : [];
   if (!isNew || commitsBehind === 0) return [];
   const details = { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads };
   return [{ type: "upstream_change", details }];

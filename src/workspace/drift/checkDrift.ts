@@ -2,8 +2,9 @@ import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointD
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { type ChangedFile, changedFiles, changedInWorkTree, hunksBetween, objectAt, objectOf } from "../git/changes.ts";
-import { commitOf, commitsBetween, isAncestor, mergeBase, upstreamOf } from "../git/history.ts";
+import { type ChangedFile, changedFiles, hunksBetween, objectAt, objectOf, wholeFile } from "../git/changes.ts";
+import { commitOf, commitsBetween, isAncestor, isCutOff, mergeBase, upstreamOf } from "../git/history.ts";
+import { localChanges } from "../git/localChanges.ts";
 import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";
 
 /** How to check for drift. */
@@ -25,27 +26,42 @@ export interface DriftQuestion {
  * @throws GitError when there is no repository, or git is not installed.
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
-  return GitRepository.with(question.files.root, (repository) => look(repository, question), question.signal);
+  return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);
 }
 
-async function look(repository: GitRepository, question: DriftQuestion): Promise<DriftReport> {
+/** {@link checkDrift} in a repository that is open. Files outside of the folder that was opened do not count. */
+export async function findDrift(repository: GitRepository, question: DriftQuestion): Promise<DriftReport> {
   const upstream = question.upstream ?? (await upstreamOf(repository));
   const head = await commitOf(repository, "HEAD");
   const upstreamHead = await commitOf(repository, upstream);
   const fetchedAt = await repository.fetchedAt();
-  const local = head === undefined ? [] : await changedInWorkTree(repository, head);
+  const local = head === undefined ? [] : within(repository, await localChanges(repository, head), (path) => path);
   const sides =
     head === undefined || upstreamHead === undefined
       ? unrelated
-      : await compare(repository, head, upstreamHead, local, question);
+      : await compare(repository, [head, upstreamHead], local, question);
   return {
     ...(head !== undefined && { head }),
     upstream,
     ...(upstreamHead !== undefined && { upstreamHead }),
     ...(fetchedAt !== undefined && { fetchedAt: new Date(fetchedAt).toISOString() }),
-    localFiles: await notLeftByWorkspace(local, question),
+    localFiles: await notLeftByWorkspace(local.map(pathWithin(repository)), question),
     ...sides,
   };
+}
+
+/** What is in the folder that was opened. */
+function within<Item>(
+  { prefix }: GitRepository,
+  items: readonly Item[],
+  pathOf: (item: Item) => string,
+): readonly Item[] {
+  return prefix === "" ? items : items.filter((item) => pathOf(item).startsWith(prefix));
+}
+
+/** Paths of the repository as paths of the folder that was opened. */
+function pathWithin({ prefix }: GitRepository): (path: string) => string {
+  return (path) => path.slice(prefix.length);
 }
 
 type Sides = Pick<DriftReport, "commitsBehind" | "rewritten" | "upstreamFiles" | "conflictingFiles" | "severity">;
@@ -60,43 +76,63 @@ const unrelated: Sides = {
 
 async function compare(
   repository: GitRepository,
-  head: string,
-  upstreamHead: string,
+  [head, upstreamHead]: readonly [string, string],
   local: readonly string[],
   { files, knownUpstreamHead }: DriftQuestion,
 ): Promise<Sides> {
   const commitsBehind = await commitsBetween(repository, head, upstreamHead);
-  const known = knownUpstreamHead === undefined || (await isAncestor(repository, knownUpstreamHead, upstreamHead));
-  const base = await mergeBase(repository, head, upstreamHead);
-  if (base === undefined) return { ...unrelated, commitsBehind, rewritten: true, severity: "high" };
-  const theirs = await changedFiles(repository, base, upstreamHead);
-  const ours = new Set([...(await changedFiles(repository, base, head)).map(({ path }) => path), ...local]);
-  const both = theirs.filter(({ path }) => ours.has(path));
+  const isKnown = knownUpstreamHead === undefined || (await isAncestor(repository, knownUpstreamHead, upstreamHead));
+  const found = await mergeBase(repository, head, upstreamHead);
+  // In a shallow clone, missing history proves nothing.
+  const rewritten = (!isKnown || found === undefined) && !(await isCutOff(repository, upstreamHead));
+  const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, knownUpstreamHead));
+  if (base === undefined) return { ...unrelated, commitsBehind, rewritten, severity: "high" };
+  const byPath = ({ path }: ChangedFile): string => path;
+  const theirs = within(repository, await changedFiles(repository, base, upstreamHead), byPath);
+  const ours = new Map((await changedFiles(repository, base, head)).map((file) => [file.path, file]));
+  const changed = new Set([...ours.keys(), ...local]);
+  const both = theirs.filter(({ path }) => changed.has(path));
   const common: CommonFile[] = [];
-  for (const file of both) common.push(await commonFile(repository, base, file, files));
+  for (const file of both) common.push(await commonFile(repository, base, { file, ours: ours.get(file.path) }, files));
   return {
     commitsBehind,
-    rewritten: !known,
-    upstreamFiles: theirs.map(({ path }) => path),
-    conflictingFiles: both.map(({ path }) => path),
+    rewritten,
+    upstreamFiles: theirs.map(byPath).map(pathWithin(repository)),
+    conflictingFiles: both.map(byPath).map(pathWithin(repository)),
     severity: driftSeverity(commitsBehind, common),
   };
+}
+
+/** What both sides have in common, if a shallow clone does not say: the upstream at the last check, if `head` has it. */
+async function baseOfCutOff(
+  repository: GitRepository,
+  head: string,
+  known: string | undefined,
+): Promise<string | undefined> {
+  return known !== undefined && (await isAncestor(repository, known, head)) ? known : undefined;
 }
 
 async function commonFile(
   repository: GitRepository,
   base: string,
-  { path, before, after }: ChangedFile,
+  { file, ours }: { readonly file: ChangedFile; readonly ours: ChangedFile | undefined },
   files: WorkspaceFiles,
 ): Promise<CommonFile> {
+  const path = pathWithin(repository)(file.path);
+  if (file.submodule !== undefined || ours?.submodule !== undefined) return commonSubmodule(path, file, ours);
   const found = await files.read(path).catch(() => undefined);
   const now = found?.kind === "file" ? await objectOf(repository, found.content) : undefined;
-  const then = await objectAt(repository, base, path);
+  const then = await objectAt(repository, base, file.path);
   return {
     path,
     ours: await hunksBetween(repository, then, now),
-    theirs: await hunksBetween(repository, before, after),
+    theirs: await hunksBetween(repository, file.before, file.after),
   };
+}
+
+function commonSubmodule(path: string, theirs: ChangedFile, ours: ChangedFile | undefined): CommonFile {
+  const isSame = ours !== undefined && ours.after === theirs.after;
+  return { path, ours: isSame ? [] : [wholeFile], theirs: [wholeFile] };
 }
 
 async function notLeftByWorkspace(

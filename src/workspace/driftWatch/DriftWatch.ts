@@ -125,7 +125,8 @@ export class DriftWatch {
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
     const hasToAsk = response.action !== "continue" && !isSettled(known, report);
-    const resolution = hasToAsk ? await ask(context, report, response.advice) : undefined;
+    // What is asked is recorded with the request: the storage is saved at the end of the node, after the answer.
+    const resolution = hasToAsk ? await ask(context, report, questionOf(known, report, response.advice)) : undefined;
     const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
     context.storage.set(versionTrackerKey, trackVersions(known, report, about));
     return report;
@@ -190,6 +191,12 @@ export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
     return watch;
   },
 };
+
+/** What a person has to know while the run waits: which commits the upstream had and has. */
+function questionOf(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport, advice: string): string {
+  const before = known?.upstream_head || "not known";
+  return `${advice}\nUpstream at the last check: ${before}; now: ${upstreamHead}.`;
+}
 
 /** The request id names both heads, so that an answer settles only this drift. */
 function ask(

@@ -1,15 +1,9 @@
-import { GitError } from "../../errors/workspace/GitError.ts";
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { devNull, tmpdir } from "node:os";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
-
-interface GitFolders {
-  /** The `.git` of the work tree, with HEAD and the index. */
-  readonly git: string;
-  /** The folder that all work trees share, with objects and refs. */
-  readonly common: string;
-}
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
+import { type GitProgram, gitProgram } from "./gitProgram.ts";
+import { type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 
 interface ObjectOptions {
   /** Exit codes that are not errors. Default: 0. */
@@ -17,6 +11,8 @@ interface ObjectOptions {
   readonly input?: string | Uint8Array;
   /** Such as `GIT_INDEX_FILE` or `GIT_WORK_TREE`. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Settings of git for this call. */
+  readonly settings?: readonly string[];
   /** Writes new objects to the repository. Default: they are removed after the action. */
   readonly keep?: boolean;
 }
@@ -30,30 +26,30 @@ const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !dif
  * looks up and sets refs, with hooks off. It is opened for one action, and its temporary folder is removed afterwards.
  */
 export class GitRepository {
-  readonly #root: string;
   readonly #folders: GitFolders;
+  readonly #program: GitProgram;
   /** The temporary git folder. */
   readonly #own: string;
   readonly #signal: AbortSignal | undefined;
+  #idLength = 40;
 
-  private constructor(root: string, folders: GitFolders, own: string, signal: AbortSignal | undefined) {
-    this.#root = root;
+  private constructor(folders: GitFolders, own: string, signal: AbortSignal | undefined) {
     this.#folders = folders;
+    this.#program = gitProgram(process.env["PATH"] ?? "", folders.top);
     this.#own = own;
     this.#signal = signal;
   }
 
-  /** @throws GitError when there is no repository at `root`. */
+  /** @param folder the root of a work tree, or a folder in it. @throws GitError when there is no repository. */
   static async with<Result>(
-    root: string,
+    folder: string,
     action: (repository: GitRepository) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const real = await realpath(root).catch(() => root);
-    const folders = await foldersOf(real);
+    const folders = await gitFoldersOf(folder);
     const own = await mkdtemp(join(tmpdir(), "agent-git-"));
     try {
-      const repository = new GitRepository(real, folders, own, signal);
+      const repository = new GitRepository(folders, own, signal);
       await repository.#make();
       return await action(repository);
     } finally {
@@ -61,8 +57,19 @@ export class GitRepository {
     }
   }
 
+  /** The root of the work tree. */
   get root(): string {
-    return this.#root;
+    return this.#folders.top;
+  }
+
+  /** The folder that was opened, relative to the root, with "/" at the end; empty for the root. */
+  get prefix(): string {
+    return this.#folders.prefix;
+  }
+
+  /** What git writes for "no object". */
+  get nullId(): string {
+    return "0".repeat(this.#idLength);
   }
 
   /** A temporary folder for the action. */
@@ -70,14 +77,30 @@ export class GitRepository {
     return join(this.#own, "scratch");
   }
 
-  /** The index of the work tree, to be updated after a commit. */
-  get indexFile(): string {
-    return join(this.#folders.git, "index");
+  /** A file or folder in the `.git` of the work tree, such as `index` or `MERGE_HEAD`. */
+  gitPath(name: string): string {
+    return join(this.#folders.git, name);
+  }
+
+  /** A copy of the index of the work tree, for one use. Absent files stay absent. */
+  async copyOfIndex(): Promise<string> {
+    const copy = join(await mkdtemp(join(this.scratch, "index-")), "index");
+    await copyFile(this.gitPath("index"), copy).catch(ignoreMissing);
+    const names = await readdir(this.#folders.git);
+    for (const name of names.filter((each) => each.startsWith("sharedindex.")))
+      await copyFile(this.gitPath(name), join(this.#own, name)).catch(ignoreMissing);
+    return copy;
+  }
+
+  /** The commits at which a shallow clone ends; empty for a full one. */
+  async shallowCommits(): Promise<readonly string[]> {
+    const text = await readFile(join(this.#own, "shallow"), "utf8").catch(() => "");
+    return text.split("\n").filter((line) => line !== "");
   }
 
   /** The time of the last fetch, in milliseconds since 1970; `undefined` when it is not known. */
   async fetchedAt(): Promise<number | undefined> {
-    const found = await stat(join(this.#folders.git, "FETCH_HEAD")).catch(() => undefined);
+    const found = await stat(this.gitPath("FETCH_HEAD")).catch(() => undefined);
     return found?.mtimeMs;
   }
 
@@ -87,10 +110,35 @@ export class GitRepository {
   }
 
   /** Works on objects, in the temporary git folder. @throws GitError */
-  objects(args: readonly string[], { expected, input, environment, keep }: ObjectOptions = {}): Promise<GitAnswer> {
+  objects(
+    args: readonly string[],
+    { expected, input, environment, keep, settings }: ObjectOptions = {},
+  ): Promise<GitAnswer> {
     const store = keep ? { GIT_OBJECT_DIRECTORY: join(this.#folders.common, "objects") } : {};
     const call = this.#call(args, { GIT_DIR: this.#own, ...store, ...environment });
-    return runGit({ ...call, ...(input !== undefined && { input }) }, expected);
+    return runGit({ ...call, ...(input !== undefined && { input }), ...(settings && { settings }) }, expected);
+  }
+
+  /** All settings of the repository and of its user, as `git config --list --show-scope -z` writes them. @throws GitError */
+  userSettings(): Promise<GitAnswer> {
+    const user = ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    const { GIT_CONFIG_GLOBAL = "", ...known } = Object.fromEntries(user);
+    const call = this.#call(["config", "--list", "--show-scope", "-z"], { GIT_DIR: this.#folders.git, ...known });
+    return runGit({ ...call, userConfiguration: GIT_CONFIG_GLOBAL });
+  }
+
+  /** Runs an action while the temporary git folder has other attributes than exact ones. */
+  async withAttributes<Result>(attributes: string, action: () => Promise<Result>): Promise<Result> {
+    const file = join(this.#own, "info", "attributes");
+    await writeFile(file, attributes);
+    try {
+      return await action();
+    } finally {
+      await writeFile(file, exactAttributes);
+    }
   }
 
   /** The output of {@link objects} as text, without the space around it. @throws GitError */
@@ -101,6 +149,7 @@ export class GitRepository {
   #call(args: readonly string[], environment: Readonly<Record<string, string>>): GitCall {
     return {
       args,
+      program: this.#program,
       environment: { HOME: this.#own, ...environment },
       directory: this.#own,
       ...(this.#signal && { signal: this.#signal }),
@@ -115,129 +164,16 @@ export class GitRepository {
     await writeFile(join(this.#own, "info", "attributes"), exactAttributes);
     await writeFile(join(this.#own, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
     const format = (await this.names(["rev-parse", "--show-object-format"])).output.toString().trim();
+    for (const name of ["shallow", "info/exclude", "info/sparse-checkout"])
+      for (const folder of [this.#folders.common, this.#folders.git])
+        await copyFile(join(folder, name), join(this.#own, name)).catch(ignoreMissing);
     if (format === "sha1") return;
+    this.#idLength = 64;
     const config = `[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n`;
     await writeFile(join(this.#own, "config"), config);
   }
 }
 
-/** Does not ask git, which would also look in the folders above and in the environment. */
-async function foldersOf(root: string): Promise<GitFolders> {
-  const at = join(root, ".git");
-  const found = await stat(at).catch(() => undefined);
-  if (found === undefined) throw new GitError("rev-parse", `there is no repository at ${JSON.stringify(root)}`);
-  const git = found.isDirectory() ? at : await linkedFolder(root, at);
-  const common = await readFile(join(git, "commondir"), "utf8").catch(() => ".");
-  return { git, common: resolve(git, common.trim()) };
+function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
-
-async function linkedFolder(root: string, file: string): Promise<string> {
-  const folder = /^gitdir: (.+)\n?$/.exec(await readFile(file, "utf8"))?.[1];
-  if (folder === undefined) throw new GitError("rev-parse", `${JSON.stringify(file)} names no repository`);
-  return resolve(root, folder);
-}
-
-const timeoutMs = 60_000;
-const maximumBytes = 64 * 1024 * 1024;
-
-/** One call of git. */
-export interface GitCall {
-  /** The command and its arguments. Outside values come after `--end-of-options` or `--`, or were checked. */
-  readonly args: readonly string[];
-  /** The folder to run in, which no other program writes to. */
-  readonly directory: string;
-  /** Added to an environment that takes only PATH from the caller. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** The standard input of git. Default: empty. */
-  readonly input?: string | Uint8Array;
-  readonly signal?: AbortSignal;
-}
-
-/** The result of a call of git. */
-export interface GitAnswer {
-  readonly exitCode: number;
-  readonly output: Buffer;
-}
-
-/**
- * Runs git without a shell, for at most a minute and 64 MB of output. An exit code that is not in `expected` is an error.
- *
- * @throws GitError
- */
-export function runGit(call: GitCall, expected: readonly number[] = [0]): Promise<GitAnswer> {
-  const [command = ""] = call.args;
-  const options = {
-    cwd: call.directory,
-    env: { ...gitEnvironment(process.env), ...call.environment },
-    encoding: "buffer",
-    timeout: timeoutMs,
-    killSignal: "SIGKILL",
-    maxBuffer: maximumBytes,
-    windowsHide: true,
-    ...(call.signal && { signal: call.signal }),
-  } as const;
-  return new Promise((resolve, reject) => {
-    const child = execFile("git", [...safeSettings, ...call.args], options, (error, output, complaint) => {
-      const exitCode = error === null ? 0 : error.code;
-      if (call.signal?.aborted) reject(call.signal.reason as Error);
-      else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
-      else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
-    });
-    // When git ends early it closes its input; its exit code says why.
-    child.stdin?.on("error", () => {});
-    child.stdin?.end(call.input);
-  });
-}
-
-function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } | null, complaint: Buffer): string {
-  if (error?.code === "ENOENT") return "git is not installed, or not in PATH";
-  if (error?.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return `it wrote more than ${maximumBytes} bytes`;
-  if (error?.killed) return `it did not end within ${timeoutMs} ms`;
-  const text = complaint.toString().trim();
-  return text === "" ? `it ended with ${String(error?.code)}` : text.slice(0, 500);
-}
-
-/**
- * The environment of git, built from scratch so that no variable of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
- * `GIT_EXTERNAL_DIFF`, …) has an effect. Relative entries of PATH are dropped: they could find a program in the repository.
- */
-export function gitEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const path = (environment["PATH"] ?? "").split(delimiter).filter((entry) => isAbsolute(entry));
-  const systemRoot = environment["SystemRoot"];
-  return {
-    PATH: path.join(delimiter),
-    ...(systemRoot !== undefined && { SystemRoot: systemRoot }),
-    LC_ALL: "C",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: devNull,
-    GIT_ATTR_NOSYSTEM: "1",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_NO_REPLACE_OBJECTS: "1",
-    GIT_NO_LAZY_FETCH: "1",
-    GIT_ALLOW_PROTOCOL: "",
-    GIT_PAGER: "cat",
-    GIT_EDITOR: "false",
-  };
-}
-
-/** Settings that override those of the repository, for the few commands that read them. */
-export const safeSettings: readonly string[] = [
-  `core.hooksPath=${devNull}`,
-  "core.fsmonitor=false",
-  `core.attributesFile=${devNull}`,
-  `core.excludesFile=${devNull}`,
-  "core.pager=cat",
-  "core.sshCommand=false",
-  "core.gitProxy=none",
-  "credential.helper=",
-  "protocol.allow=never",
-  "diff.external=",
-  "log.showSignature=false",
-  "commit.gpgSign=false",
-  "tag.gpgSign=false",
-  "gpg.program=false",
-  "submodule.recurse=false",
-  "gc.auto=0",
-  "maintenance.auto=false",
-].flatMap((setting) => ["-c", setting]);

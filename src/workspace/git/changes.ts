@@ -3,11 +3,11 @@ import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
-import { join } from "node:path";
 
 /** The id that git writes for "no file". */
 const nothing = /^0+$/;
-const submodule = "160000";
+/** The mode of a submodule, whose object is a commit of another repository. */
+export const submodule = "160000";
 
 /** A changed file, with the object ids of both contents; `undefined` where there is no file. */
 export interface ChangedFile {
@@ -16,9 +16,11 @@ export interface ChangedFile {
   readonly after: string | undefined;
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
+  /** Set if one side is the commit of a submodule: on both sides, or the other one has nothing, or a file. */
+  readonly submodule?: "whole" | "replaced";
 }
 
-/** The files that differ between two commits; a renamed file counts as two. Submodules are left out. */
+/** The files and submodules that differ between two commits; a renamed file counts as two. */
 export async function changedFiles(
   repository: GitRepository,
   from: string,
@@ -28,29 +30,18 @@ export async function changedFiles(
   const fields = (await repository.objects(args)).output.toString().split("\0");
   const files: ChangedFile[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, mode = "", before = "", after = ""] = (fields[at] ?? "").split(" ");
-    if (fields[at]?.includes(submodule)) continue;
-    files.push({ path: fields[at + 1] ?? "", before: objectIn(before), after: objectIn(after), mode });
+    const [oldMode = "", mode = "", before = "", after = ""] = (fields[at] ?? "").slice(1).split(" ");
+    const modes = [oldMode, mode].filter((each) => !nothing.test(each));
+    const kind = modes.every((each) => each === submodule) ? "whole" : "replaced";
+    files.push({
+      path: fields[at + 1] ?? "",
+      before: objectIn(before),
+      after: objectIn(after),
+      mode,
+      ...(modes.includes(submodule) && { submodule: kind }),
+    });
   }
   return files;
-}
-
-/**
- * The files of the work tree that differ from a commit, and those that are neither in it nor ignored. Each file is read
- * again, byte for byte; the index and settings of the repository are not used.
- */
-export async function changedInWorkTree(repository: GitRepository, commit: string): Promise<readonly string[]> {
-  const environment = { GIT_INDEX_FILE: join(repository.scratch, "index"), GIT_WORK_TREE: repository.root };
-  const paths = async (args: readonly string[]): Promise<string[]> =>
-    (await repository.objects(args, { environment })).output
-      .toString()
-      .split("\0")
-      .filter((path) => path !== "");
-  await repository.objects(["read-tree", checkedId(commit)], { environment });
-  await repository.objects(["update-index", "-q", "--refresh"], { environment, expected: [0, 1] });
-  const changed = await paths(["diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"]);
-  const added = await paths(["ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.agent-persistence/"]);
-  return [...changed, ...added].toSorted();
 }
 
 /** The object id of a content. @param keep writes it to the repository. Default: only for the action. */
@@ -68,7 +59,10 @@ export async function objectAt(repository: GitRepository, commit: string, path: 
   return name === path && type === "blob" ? checkedId(id ?? "") : undefined;
 }
 
-/** The differences between two contents, in lines of the first. A new, deleted or binary file differs as a whole. */
+/**
+ * The differences between two contents, in lines of the first. A new, deleted or binary file differs as a whole, and so does
+ * one whose content a partial clone has not fetched.
+ */
 export async function hunksBetween(
   repository: GitRepository,
   before: string | undefined,
@@ -77,8 +71,9 @@ export async function hunksBetween(
   if (before === after) return [];
   if (before === undefined || after === undefined) return [wholeFile];
   const args = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=0"];
-  const { output } = await repository.objects([...args, checkedId(before), checkedId(after)]);
-  return hunksIn(output.toString());
+  const ids = [checkedId(before), checkedId(after)];
+  const { exitCode, output } = await repository.objects([...args, ...ids], { expected: [0, 128] });
+  return exitCode === 0 ? hunksIn(output.toString()) : [wholeFile];
 }
 
 function objectIn(id: string): string | undefined {
@@ -149,7 +144,7 @@ export async function updateIndex(
   indexFile: string,
   entries: readonly TreeEntry[],
 ): Promise<void> {
-  const nothing = "0".repeat(40);
+  const nothing = repository.nullId;
   const lines = entries.map(({ path, object }) => `${object?.mode ?? "0"} ${object?.id ?? nothing}\t${path}\0`);
   const environment = { GIT_INDEX_FILE: indexFile, GIT_WORK_TREE: repository.root };
   await repository.objects(["update-index", "-z", "--index-info"], { input: lines.join(""), environment, keep: true });

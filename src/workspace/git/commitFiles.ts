@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -7,6 +8,8 @@ import { relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { changedFiles, entriesOf, entryAfter, updateIndex } from "./changes.ts";
 import { GitRepository } from "./GitRepository.ts";
+import { IndexLock } from "./IndexLock.ts";
+import { assertNothingInProgress } from "./operations.ts";
 import { commitOf, currentBranch } from "./history.ts";
 import { checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
 
@@ -57,15 +60,19 @@ const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
  * Commits files on the branch that is checked out, byte for byte: no hook or filter runs, and nothing is signed. Other
- * staged changes stay staged. If HEAD moves meanwhile, nothing is committed.
+ * staged changes stay staged. If HEAD moves meanwhile, nothing is committed. During a merge, rebase, cherry-pick or revert of
+ * somebody, and while the index has unmerged files, nothing is committed either.
  *
  * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
  */
 export async function commitFiles(root: string, request: GitCommitRequest): Promise<GitCommitResult> {
   checkSchema(commitSchema, { root, request }, "commit");
-  const files = new WorkspaceFiles(root, maximumFileBytes);
   const paths = request.paths.map((path) => relativePath(path));
-  return GitRepository.with(root, (repository) => commitPaths(repository, files, paths, request), request.signal);
+  const commit = (repository: GitRepository): Promise<GitCommitResult> => {
+    const inRepository = paths.map((path) => `${repository.prefix}${path}`);
+    return commitPaths(repository, new WorkspaceFiles(repository.root, maximumFileBytes), inRepository, request);
+  };
+  return GitRepository.with(root, commit, request.signal);
 }
 
 /**
@@ -81,9 +88,10 @@ export async function revertCommit(root: string, committed: GitCommitResult): Pr
   await GitRepository.with(root, async (repository) => {
     // Already reverted: a crash came before that was recorded.
     if ((await commitOf(repository, "HEAD")) === parent) return;
-    await moveHead(repository, checkedId(parent), checkedId(commit), "commit reverted");
+    await using lock = await IndexLock.take(repository);
     const changes = await changedFiles(repository, commit, parent);
-    await updateIndex(repository, repository.indexFile, changes.map(entryAfter));
+    await moveHead(repository, checkedId(parent), checkedId(commit), "commit reverted");
+    await lock.update(changes.map(entryAfter));
   });
 }
 
@@ -100,6 +108,7 @@ async function commitPaths(
   paths: readonly string[],
   { message, author }: GitCommitRequest,
 ): Promise<GitCommitResult> {
+  await assertNothingInProgress(repository);
   const parent = (await commitOf(repository, "HEAD")) ?? "";
   const indexFile = join(repository.scratch, "index");
   const environment = { GIT_INDEX_FILE: indexFile };
@@ -112,9 +121,16 @@ async function commitPaths(
   const args = ["commit-tree", tree, ...(parent === "" ? [] : ["-p", parent])];
   const commit = await idOf(repository, args, { environment: identityOf(author), input: message, keep: true });
   // Before the branch: after a crash, staged changes without a commit are harmless, but a commit with an old index would look undone.
-  await updateIndex(repository, repository.indexFile, entries);
-  await moveHead(repository, commit, parent, "commit by an agent");
+  await using lock = await IndexLock.take(repository);
+  await lock.update(entries);
+  await moveHead(repository, commit, parent, "commit by an agent").catch((error: unknown) => {
+    throw withChanges(error, "The files are staged, but not committed: HEAD is where it was.");
+  });
   return { commit, parent, made: true };
+}
+
+function withChanges(error: unknown, changed: string): unknown {
+  return error instanceof GitError ? new GitError(error.command, error.reason, { cause: error, changed }) : error;
 }
 
 async function idOf(

@@ -16,13 +16,26 @@ export async function currentBranch(repository: GitRepository): Promise<string |
   return exitCode === 0 ? checkedRef(output.toString().trim()) : undefined;
 }
 
-/** The upstream of the branch that is checked out, such as `refs/remotes/origin/next`. Default: `origin/main`. */
+/**
+ * The upstream of the branch that is checked out, such as `refs/remotes/origin/next`. Without one, the default branch of
+ * `origin`, as it was when the repository was cloned; else `origin/main` or `origin/master`.
+ */
 export async function upstreamOf(repository: GitRepository): Promise<string> {
   const branch = await currentBranch(repository);
-  if (branch === undefined) return defaultUpstream;
-  const { output } = await repository.names(["for-each-ref", "--format=%(upstream)", "--", branch]);
-  const upstream = output.toString().split("\n")[0] ?? "";
-  return upstream === "" ? defaultUpstream : checkedRef(upstream);
+  const own = branch === undefined ? "" : await refText(repository, "%(upstream)", branch);
+  if (own !== "") return checkedRef(own);
+  const defaultBranch = await refText(repository, "%(symref)", "refs/remotes/origin/HEAD");
+  if (defaultBranch !== "") return checkedRef(defaultBranch);
+  const master = "refs/remotes/origin/master";
+  return (await commitOf(repository, defaultUpstream)) === undefined &&
+    (await commitOf(repository, master)) !== undefined
+    ? master
+    : defaultUpstream;
+}
+
+async function refText(repository: GitRepository, format: string, ref: string): Promise<string> {
+  const { output } = await repository.names(["for-each-ref", `--format=${format}`, "--", ref]);
+  return output.toString().split("\n")[0] ?? "";
 }
 
 /** The number of commits in the history of `to` that are not in that of `from`. */
@@ -41,6 +54,20 @@ export async function mergeBase(repository: GitRepository, one: string, other: s
   const args = ["merge-base", checkedId(one), checkedId(other)];
   const { exitCode, output } = await repository.objects(args, { expected: [0, 1] });
   return exitCode === 0 ? checkedId(output.toString().split("\n")[0] ?? "") : undefined;
+}
+
+/** Whether the known history of a commit ends where a shallow clone was cut, so that it cannot be told what was before. */
+export async function isCutOff(repository: GitRepository, commit: string): Promise<boolean> {
+  const ends = new Set(await repository.shallowCommits());
+  if (ends.size === 0) return false;
+  const roots = await repository.objectText(["rev-list", "--max-parents=0", checkedId(commit)]);
+  return roots.split("\n").some((root) => ends.has(root));
+}
+
+/** Whether a branch has merges of its own since a commit. */
+export async function hasMerges(repository: GitRepository, base: string, head: string): Promise<boolean> {
+  const range = `${checkedId(base)}..${checkedId(head)}`;
+  return (await repository.objectText(["rev-list", "--merges", "--max-count=1", range])) !== "";
 }
 
 /** The messages of at most 20 commits from `from` to `to` that changed a file, newest first. */

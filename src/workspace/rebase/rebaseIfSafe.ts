@@ -1,20 +1,31 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { abortable } from "../../internal/abortable.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import {
+  abortSignalSchema,
+  clockSchema,
+  functionSchema,
+  nonEmptyString,
+  numberFrom,
+} from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { withinTime } from "../../internal/withinTime.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { knownHeadOf, settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
-import { checkDrift } from "../drift/checkDrift.ts";
+import { findDrift } from "../drift/checkDrift.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { relativePath } from "../files/relativePath.ts";
+import { authorSchema, type CommitAuthor, identityOf } from "../git/commitFiles.ts";
+import { gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { type ChangedFile, changedFiles, entryAfter, objectOf, updateIndex } from "../git/changes.ts";
-import { authorSchema, type CommitAuthor, identityOf, moveHead } from "../git/commitFiles.ts";
-import { commitOf, mergeBase } from "../git/history.ts";
+import { commitOf, hasMerges, mergeBase } from "../git/history.ts";
+import { IndexLock } from "../git/IndexLock.ts";
+import { isSparse, localChanges } from "../git/localChanges.ts";
+import { operationInProgress } from "../git/operations.ts";
 import { commitIdSchema } from "../git/refName.ts";
+import { checkOut, type CheckOutTarget } from "./checkOut.ts";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -25,8 +36,12 @@ export type RebaseRefusal =
   | "history_rewritten"
   | "conflicting_files"
   | "local_changes"
+  | "operation_in_progress"
+  | "merge_commits"
+  | "sparse_checkout"
   | "does_not_apply"
   | "tests_failed"
+  | "tests_timed_out"
   | "no_permission";
 
 /** The result of a rebase. */
@@ -44,14 +59,21 @@ export interface RebaseOptions {
   readonly upstream?: string | undefined;
   /** The upstream head of the last check, to detect rewritten history. Absent: it is not detected. */
   readonly knownUpstreamHead?: string | undefined;
-  /** Runs the project's tests in a folder that has only the rebased files that git knows; false refuses the rebase. */
-  readonly test: (folder: string) => PromiseLike<boolean> | boolean;
+  /**
+   * Runs the project's tests in a folder that has only the rebased files that git knows; false refuses the rebase. `signal`
+   * aborts when the rebase is aborted or the time is over. The rebase then ends at once: end what the tests started.
+   */
+  readonly test: (folder: string, signal: AbortSignal) => PromiseLike<boolean> | boolean;
+  /** Milliseconds that `test` may take. Default: 1,800,000 (half an hour). */
+  readonly testTimeoutMs?: number | undefined;
   /** Asked last, with the drift that the rebase would settle; false refuses the rebase. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** The committer of the new commits; their authors stay. */
   readonly committer: CommitAuthor;
-  /** Aborts git; the call then rejects with its reason. */
+  /** Ends the rebase, also while the tests run or permission is asked; the call then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Measures `testTimeoutMs`. Default: the clock of the system. */
+  readonly clock?: Clock | undefined;
 }
 
 const shape = {
@@ -59,6 +81,8 @@ const shape = {
   enabled: z.boolean().optional(),
   upstream: nonEmptyString.optional(),
   test: functionSchema(),
+  testTimeoutMs: numberFrom(0).optional(),
+  clock: clockSchema.optional(),
   permission: functionSchema(),
   committer: authorSchema,
 };
@@ -72,22 +96,35 @@ const optionsSchema = strictOptions({
   signal: abortSignalSchema.optional(),
 });
 
+const defaultTestTimeoutMs = 1_800_000;
+const maximumFileBytes = 64 * 1024 * 1024;
+
 /**
  * Rebases the branch that is checked out onto its upstream, if it is enabled, history was not rewritten, no file was changed
- * on both sides, the work tree equals HEAD, each commit applies, the tests pass on the result, and permission is given. The
- * rebase runs in a separate folder: the repository does not change until every condition holds. No hook or filter runs.
+ * on both sides, work tree and index equal HEAD, nobody is in the middle of a merge or rebase, the branch has no merges of
+ * its own, each commit applies, the tests pass on the result, and permission is given. The rebase runs in a separate folder:
+ * the repository does not change until every condition holds. From before the tests to the end the index is locked, so that
+ * nobody stages or commits meanwhile. Submodules are carried: the index gets their new commits, and their work trees stay.
+ * No hook or filter runs.
  *
- * @throws InvalidInputError; GitError, also when the branch or a file was changed after the last condition was checked.
+ * @throws InvalidInputError; GitError, also when the branch or a file was changed after the last condition was checked. Its
+ *   `changed` says what has changed.
  */
 export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult> {
   checkSchema(optionsSchema, options, "options of the rebase");
   if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
-  const files = new WorkspaceFiles(options.root, 64 * 1024 * 1024);
   const { upstream, knownUpstreamHead, signal } = options;
-  const report = await checkDrift({ files, upstream, knownUpstreamHead, signal });
-  const reason = refusalFor(report);
-  if (reason !== undefined) return { rebased: false, reason, report };
-  return GitRepository.with(options.root, (repository) => rebase(repository, files, options, report), signal);
+  // The whole branch moves, so the whole work tree counts, also when the agent works in a part of it.
+  const { top: root } = await gitFoldersOf(options.root);
+  const rebaseWhole = async (repository: GitRepository): Promise<RebaseResult> => {
+    const files = new WorkspaceFiles(root, maximumFileBytes);
+    const report = await findDrift(repository, { files, upstream, knownUpstreamHead });
+    const reason = refusalFor(report) ?? (await refusalIn(repository, report));
+    if (reason !== undefined) return { rebased: false, reason, report };
+    await using lock = await IndexLock.take(repository);
+    return await rebase(repository, { files, lock }, options, report);
+  };
+  return GitRepository.with(root, rebaseWhole, signal);
 }
 
 /** The reason not to try a rebase; `undefined`: none. */
@@ -98,25 +135,59 @@ export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
   return report.localFiles.length > 0 ? "local_changes" : undefined;
 }
 
+async function refusalIn(
+  repository: GitRepository,
+  { head = "", upstreamHead = "" }: DriftReport,
+): Promise<RebaseRefusal | undefined> {
+  if ((await operationInProgress(repository)) !== undefined) return "operation_in_progress";
+  const base = await mergeBase(repository, head, upstreamHead);
+  // A shallow clone does not have the commit to rebase from.
+  if (base === undefined) return "does_not_apply";
+  if (await hasMerges(repository, base, head)) return "merge_commits";
+  return (await isSparse(repository)) ? "sparse_checkout" : undefined;
+}
+
 async function rebase(
   repository: GitRepository,
-  files: WorkspaceFiles,
+  target: CheckOutTarget,
   options: RebaseOptions,
   report: DriftReport,
 ): Promise<RebaseResult> {
   const { head = "", upstreamHead = "" } = report;
+  const refused = (reason: RebaseRefusal): RebaseResult => ({ rebased: false, reason, report });
+  // Somebody may have staged or changed a file before the lock was taken.
+  if ((await localChanges(repository, head)).length > 0) return refused("local_changes");
   const folder = join(repository.scratch, "rebased");
   await mkdir(folder);
   const rebased = await rebaseApart(repository, folder, [head, upstreamHead], options.committer);
-  if (rebased === undefined) return { rebased: false, reason: "does_not_apply", report };
-  if (!(await options.test(folder))) return { rebased: false, reason: "tests_failed", report };
-  if (!(await options.permission(report))) return { rebased: false, reason: "no_permission", report };
-  options.signal?.throwIfAborted();
+  if (rebased === undefined) return refused("does_not_apply");
+  const passed = await testsPass(folder, options);
+  if (passed !== true) return refused(passed === false ? "tests_failed" : "tests_timed_out");
+  const { signal = new AbortController().signal } = options;
+  if (!(await abortable(signal, async () => options.permission(report)))) return refused("no_permission");
   await keepObjects(repository, rebased, [head, upstreamHead]);
-  await checkOut(repository, files, { from: head, to: rebased }, () =>
-    moveHead(repository, rebased, head, "rebase by an agent"),
-  );
+  await checkOut(repository, target, { from: head, to: rebased });
   return { rebased: true, oldHead: head, head: rebased };
+}
+
+/** `undefined`: they did not end in time. */
+async function testsPass(
+  folder: string,
+  {
+    test,
+    testTimeoutMs = defaultTestTimeoutMs,
+    clock = systemClock,
+    signal = new AbortController().signal,
+  }: RebaseOptions,
+): Promise<boolean | undefined> {
+  const late = new Error(`the tests did not end within ${testTimeoutMs} ms`);
+  const limit = { ms: testTimeoutMs, clock, late: () => late };
+  try {
+    return await withinTime(limit, signal, async (testSignal) => test(folder, testSignal));
+  } catch (error) {
+    if (error === late) return undefined;
+    throw error;
+  }
 }
 
 /** The new head, in the temporary git folder; `undefined` when a commit does not apply. */
@@ -162,48 +233,4 @@ export async function rebaseInRun(
   if (known && result.rebased)
     context.storage.set(versionTrackerKey, { ...settleAll(known, "rebased"), current_head: result.head });
   return result;
-}
-
-/**
- * Moves the work tree and its index from one commit to another, byte for byte. It checks every file before it writes the
- * first one: a single file that differs from `from` stops the checkout.
- *
- * @param moveHead called after all checks; if it throws, nothing has changed.
- */
-export async function checkOut(
-  repository: GitRepository,
-  files: WorkspaceFiles,
-  { from, to }: { readonly from: string; readonly to: string },
-  moveHead: () => Promise<void>,
-): Promise<void> {
-  const changes = await changedFiles(repository, from, to);
-  for (const change of changes) await assertAsItWas(repository, files, change);
-  await moveHead();
-  for (const change of changes) await put(repository, files, change);
-  await updateIndex(repository, repository.indexFile, changes.map(entryAfter));
-}
-
-async function assertAsItWas(
-  repository: GitRepository,
-  files: WorkspaceFiles,
-  { path, before }: ChangedFile,
-): Promise<void> {
-  const found = await files.read(relativePath(path));
-  const now = found.kind === "file" ? await objectOf(repository, found.content) : undefined;
-  const isLink = found.kind === "link" && (await objectOf(repository, Buffer.from(found.state.target))) === before;
-  if ((found.kind === "other" || now !== before) && !isLink)
-    throw new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
-}
-
-async function put(
-  repository: GitRepository,
-  files: WorkspaceFiles,
-  { path, after, mode }: ChangedFile,
-): Promise<void> {
-  const at = relativePath(path);
-  if (after === undefined) return files.put(at, undefined);
-  const content = (await repository.objects(["cat-file", "blob", after])).output;
-  if (mode === "120000") return files.put(at, { kind: "link", target: content.toString() });
-  const state = { kind: "file", hash: nodeSha256.hex(content), bytes: content.length } as const;
-  return files.put(at, { ...state, mode: mode === "100755" ? 0o755 : 0o644 }, content);
 }

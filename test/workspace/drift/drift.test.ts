@@ -123,6 +123,41 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours, { upstream: "origin/none" })).toMatchObject({ severity: "none", commitsBehind: 0 });
   });
 
+  it("checkDrift takes an ordinary commit in a shallow clone for what it is", async () => {
+    const origin = TestRepository.create();
+    for (let count = 0; count < 3; count++) origin.commit({ "a.txt": lines({ 1: `${count}` }) });
+    for (const fetch of [
+      ["fetch", "--quiet"],
+      ["fetch", "--quiet", "--depth=1"],
+    ]) {
+      const ours = new TestRepository();
+      origin.git("clone", "--quiet", "--depth=1", `file://${origin.root}`, ours.root);
+      const known = ours.git("rev-parse", "HEAD");
+      ours.write("a.txt", lines({ 1: "2", 19: "ours" }));
+      origin.commit({ "a.txt": lines({ 1: "2", 10: `theirs ${fetch.length}` }) });
+      ours.git(...fetch);
+      expect(await check(ours, { knownUpstreamHead: known })).toMatchObject({
+        rewritten: false,
+        commitsBehind: 1,
+        severity: "medium",
+        conflictingFiles: ["a.txt"],
+      });
+      origin.git("reset", "--quiet", "--hard", "HEAD~1");
+    }
+  });
+
+  it("checkDrift detects rewritten history in a shallow clone", async () => {
+    const origin = TestRepository.create();
+    for (let count = 0; count < 3; count++) origin.commit({ "a.txt": lines({ 1: `${count}` }) });
+    const ours = new TestRepository();
+    origin.git("clone", "--quiet", "--depth=1", `file://${origin.root}`, ours.root);
+    const known = ours.git("rev-parse", "HEAD");
+    origin.git("reset", "--quiet", "--hard", "HEAD~1");
+    origin.commit({ "b.txt": "b" });
+    ours.git("fetch", "--quiet");
+    expect((await check(ours, { knownUpstreamHead: known })).rewritten).toBe(true);
+  });
+
   it("checkDrift changes nothing in the repository", async () => {
     const { origin, ours } = pair();
     origin.commit({ "a.txt": lines({ 3: "theirs" }) });

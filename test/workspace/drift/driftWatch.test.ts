@@ -1,6 +1,13 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import { SimulatedClock, scriptedModel } from "agent-persistence/testing";
-import { Drift, rebaseInRun, Workspace, type DriftNotice, type DriftWatchConfig } from "agent-persistence/workspace";
+import {
+  Drift,
+  rebaseInRun,
+  Workspace,
+  type DriftNotice,
+  type DriftWatchConfig,
+  type VersionTracker,
+} from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { lines, TestRepository } from "../git/repositories.ts";
 
@@ -151,7 +158,7 @@ describe("Drift", () => {
   it("Drift stops a task on rewritten history, with advice", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
-    origin.commit({ "b.txt": "1" });
+    const pushed = origin.commit({ "b.txt": "1" });
     ours.git("fetch", "--quiet");
     watched.atNode = (name) => {
       if (name !== "one") return;
@@ -166,13 +173,39 @@ describe("Drift", () => {
       requests: [{ prompt: expect.stringContaining("by hand") as string }],
     });
     expect(watched.visited).toEqual(["one"]);
+    expect(await watched.build(ours).agent.resume()).toMatchObject({ status: "waiting" });
+    expect(watched.visited).toEqual(["one"]);
     const [request] = result.status === "waiting" ? result.requests : [];
     const { agent, saved } = watched.build(ours);
+    const heads = [
+      expect.stringContaining(pushed) as string,
+      expect.stringContaining(ours.git("rev-parse", "origin/main")) as string,
+    ];
+    for (const prompt of heads) expect(await saved.getRequests()).toMatchObject([{ prompt }]);
     await saved.answer(request?.requestId ?? "", "user_handled");
     await agent.resume();
     expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
       drift: { drift_events: [{ type: "upstream_change" }, { type: "force_push", resolution: "user_handled" }] },
     });
+  });
+
+  it("Drift asks once about histories that have nothing in common", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    origin.git("checkout", "--quiet", "--orphan", "other");
+    origin.commit({ "a.txt": "other" });
+    origin.git("branch", "--quiet", "--force", "main", "other");
+    ours.git("fetch", "--quiet");
+    watched.atNode = () => watched.clock.advance(600_000);
+    const result = await watched.build(ours).agent.run("go");
+    const [request] = result.status === "waiting" ? result.requests : [];
+    const { agent, saved } = watched.build(ours);
+    await saved.answer(request?.requestId ?? "", "ignored");
+    expect(await agent.resume()).toMatchObject({ status: "completed" });
+    const tracker = (await saved.getLatestCheckpoint())?.storage["drift"] as VersionTracker | undefined;
+    expect(tracker?.drift_events.map(({ type, resolution }) => [type, resolution])).toEqual([
+      ["force_push", "ignored"],
+    ]);
   });
 
   it("Drift never counts a change of the workspace as a change of others, however old it is", async () => {

@@ -1,15 +1,17 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { commitFiles } from "../../../src/workspace/git/commitFiles.ts";
-import { gitEnvironment, GitRepository } from "../../../src/workspace/git/GitRepository.ts";
+import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
+import { gitEnvironment } from "../../../src/workspace/git/runGit.ts";
 import { commitMessagesAbout, commitOf, messagesAbout } from "../../../src/workspace/git/history.ts";
 import { temporaryFolder } from "../fixture.ts";
 import { rebaseIfSafe } from "../../../src/workspace/rebase/rebaseIfSafe.ts";
 import { hostileRepository } from "./hostileRepository.ts";
-import { lines } from "./repositories.ts";
+import { lines, TestRepository } from "./repositories.ts";
 
 describe("an untrusted repository", () => {
   it("a hostile repository runs nothing in a check for drift", async () => {
@@ -65,16 +67,65 @@ describe("an untrusted repository", () => {
     expect(existsSync(target)).toBe(false);
   });
 
+  it("a git that the repository brings is not run, wherever PATH says that it is", async () => {
+    const repository = TestRepository.create();
+    repository.commit({ "a.txt": "a" });
+    const mark = join(temporaryFolder(), "ran");
+    const bin = join(repository.root, "node_modules/.bin");
+    const outside = temporaryFolder();
+    repository.write("node_modules/.bin/git", `#!/bin/sh\n: > "${mark}"\n`);
+    chmodSync(join(bin, "git"), 0o755);
+    symlinkSync(join(bin, "git"), join(outside, "git"));
+    const path = process.env["PATH"];
+    process.env["PATH"] = [
+      bin,
+      outside,
+      "node_modules/.bin",
+      `${repository.root}/../${basename(repository.root)}`,
+      path,
+    ].join(":");
+    try {
+      await checkDrift({ files: new WorkspaceFiles(repository.root, 1e6) });
+      const part = join(repository.root, "node_modules");
+      await checkDrift({ files: new WorkspaceFiles(part, 1e6) });
+      process.env["PATH"] = bin;
+      const other = join(repository.root, "node_modules/.bin");
+      await expect(checkDrift({ files: new WorkspaceFiles(other, 1e6) })).rejects.toMatchObject({
+        code: "git_failed",
+        reason: expect.stringContaining("outside the repository") as string,
+      });
+    } finally {
+      process.env["PATH"] = path;
+    }
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  it.each([".git/HEAD", ".git/index", ".git/config", ".git/commondir", ".git/packed-refs", ".git"])(
+    "a pipe in the place of %s is refused, and not waited for",
+    async (name) => {
+      const repository = TestRepository.create();
+      repository.commit({ "a.txt": "a" });
+      rmSync(join(repository.root, name), { recursive: true, force: true });
+      execFileSync("mkfifo", [join(repository.root, name)]);
+      await expect(checkDrift({ files: new WorkspaceFiles(repository.root, 1e6) })).rejects.toMatchObject({
+        code: "git_failed",
+        reason: expect.stringContaining("is not a file") as string,
+      });
+    },
+  );
+
   it("git runs without the environment of the caller", () => {
-    const environment = gitEnvironment({
-      PATH: "/usr/bin:.:relative::/bin",
-      GIT_DIR: "/x",
-      GIT_CONFIG_COUNT: "1",
-      GIT_EXTERNAL_DIFF: "/evil",
-      GIT_SSH_COMMAND: "/evil",
-      LD_PRELOAD: "/evil.so",
-      HOME: "/home/user",
-    });
+    const environment = gitEnvironment(
+      {
+        GIT_DIR: "/x",
+        GIT_CONFIG_COUNT: "1",
+        GIT_EXTERNAL_DIFF: "/evil",
+        GIT_SSH_COMMAND: "/evil",
+        LD_PRELOAD: "/evil.so",
+        HOME: "/home/user",
+      },
+      "/usr/bin:/bin",
+    );
     expect(environment["PATH"]).toBe("/usr/bin:/bin");
     expect(Object.values(environment).join()).not.toMatch(/evil|home/);
     expect(environment["GIT_DIR"]).toBeUndefined();

@@ -103,6 +103,58 @@ describe("commitFiles", () => {
     },
   );
 
+  it("commitFiles commits nothing while somebody merges", async () => {
+    const repository = TestRepository.create();
+    repository.commit({ "a.txt": "1\n" });
+    repository.git("checkout", "--quiet", "-b", "side");
+    repository.commit({ "a.txt": "side\n" });
+    repository.git("checkout", "--quiet", "main");
+    const before = repository.commit({ "a.txt": "main\n" });
+    expect(() => repository.git("merge", "--quiet", "side")).toThrow("merge");
+    const state = repository.git("status", "--porcelain");
+    expect(state).toBe("UU a.txt");
+    const commit = () => commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    await expect(commit()).rejects.toMatchObject({
+      code: "git_failed",
+      reason: expect.stringContaining("a merge is in progress") as string,
+      changed: "Nothing was changed.",
+    });
+    rmSync(join(repository.root, ".git/MERGE_HEAD"));
+    await expect(commit()).rejects.toMatchObject({ code: "git_failed" });
+    expect([repository.git("status", "--porcelain"), repository.git("rev-parse", "HEAD")]).toEqual([state, before]);
+  });
+
+  it("commitFiles commits nothing while another git command holds the index", async () => {
+    const repository = TestRepository.create();
+    const before = repository.commit({ "a.txt": "1" });
+    repository.write("a.txt", "2");
+    repository.write(".git/index.lock", "");
+    const commit = () => commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    await expect(commit()).rejects.toMatchObject({ reason: expect.stringContaining("index.lock") as string });
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
+    repository.remove(".git/index.lock");
+    expect(await commit()).toMatchObject({ made: true });
+    expect(repository.git("status", "--porcelain")).toBe("");
+  });
+
+  it("commitFiles commits in a part of a repository, in a split index, and with SHA-256", async () => {
+    const repository = new TestRepository();
+    repository.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256");
+    repository.commit({ "packages/one/a.txt": "1", "packages/one/gone.txt": "1", "b.txt": "1" });
+    repository.git("update-index", "--split-index");
+    repository.write("packages/one/a.txt", "2");
+    repository.remove("packages/one/gone.txt");
+    const one = join(repository.root, "packages/one");
+    const made = await commitFiles(one, { message: "x", paths: ["a.txt", "gone.txt"], author });
+    expect(repository.git("show", "--name-status", "--format=", "HEAD")).toBe(
+      "M\tpackages/one/a.txt\nD\tpackages/one/gone.txt",
+    );
+    expect(repository.git("status", "--porcelain")).toBe("");
+    await revertCommit(one, made);
+    expect(repository.git("rev-parse", "HEAD")).toBe(made.parent);
+    expect(repository.git("fsck", "--no-dangling")).toBe("");
+  });
+
   it("commitFiles commits on a detached HEAD", async () => {
     const repository = TestRepository.create();
     const main = repository.commit({ "a.txt": "1" });

@@ -1,31 +1,41 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
 import { mergeThreeWay } from "agent-persistence/workspace";
+import { mergeInSteps } from "../../../src/workspace/merge/mergeThreeWay.ts";
 import { GitMergeFile } from "./gitMergeFile.ts";
 import { randomVersions } from "./randomVersions.ts";
+import { longVersions, repeatedVersions } from "./repeatedVersions.ts";
 
-const cases = process.env["SOAK"] === "1" ? 1_000 : 100;
+const soak = process.env["SOAK"] === "1";
+const cases = soak ? 20_000 : 150;
+const longCases = soak ? 100 : 3;
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
 const joined = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
 const text = (...lines: readonly string[]) => joined(lines);
 
 describe("merge beside git merge-file", () => {
-  it("a merge is never clean where git conflicts or has another text, and rarely conflicts where git is clean", () => {
+  it.each([
+    ["ordinary files", randomVersions],
+    ["files with repeated lines", repeatedVersions],
+  ])("a merge has the result of git, in conflicts too: %s", async (_name, versionsOf) => {
     using git = new GitMergeFile();
-    const found = { agreed: 0, otherEdges: 0, oursOnly: 0 };
     for (let seed = 1; seed <= cases; seed++) {
-      const { base, ours, theirs } = randomVersions(seed);
-      const result = mergeThreeWay(base, ours, theirs);
-      const { conflicts, text: merged } = git.merge({ base, ours, theirs });
-      expect({ seed, clean: result.clean && conflicts > 0 }).toEqual({ seed, clean: false });
-      if (result.clean) expect({ seed, text: result.text }).toEqual({ seed, text: merged });
-      if (result.text === merged) found.agreed++;
-      else if (conflicts > 0) found.otherEdges++;
-      else found.oursOnly++;
+      const versions = versionsOf(seed);
+      const { clean, text: merged } = await mergeThreeWay(versions.base, versions.ours, versions.theirs);
+      const expected = git.merge(versions);
+      expect({ seed, clean, merged }).toEqual({ seed, clean: expected.conflicts === 0, merged: expected.text });
     }
-    expect(found.agreed).toBeGreaterThan(cases * 0.85);
-    expect(found.otherEdges).toBeLessThan(cases * 0.12);
-    expect(found.oursOnly).toBeLessThan(cases * 0.06);
+  });
+
+  it("a merge of long files has the result of git, where neither looks for the shortest way", async () => {
+    using git = new GitMergeFile();
+    for (let seed = 1; seed <= longCases; seed++) {
+      const { base, ours, theirs } = longVersions(seed);
+      const result = await mergeThreeWay(base, ours, theirs);
+      const { conflicts, text: merged } = git.merge({ base, ours, theirs });
+      expect(result.clean).toBe(conflicts === 0);
+      expect(result.text === merged).toBe(true);
+    }
   });
 
   const lines = ["a", "b", "c", "d", "e", "f", "g"];
@@ -62,19 +72,34 @@ describe("merge beside git merge-file", () => {
       text("<<<<<<< OURS", "=======", "b", ">>>>>>> THEIRS"),
       text("<<<<<<< OURS", "=======", "c", ">>>>>>> THEIRS"),
     ],
+    ["a repeated line that one side removes", text("a", "a", "d", "d"), text("a", "d"), text("a", "a", "d")],
+    [
+      "empty lines",
+      text("\t@echo", "\t@echo", "", ""),
+      text("\t@echo", "\t@echo", "", "", ""),
+      text("\t@echo", "", "", ""),
+    ],
+    [
+      "both change the middle in part alike",
+      text("a", "b", "c", "d", "e"),
+      text("a", "X", "c", "Y", "e"),
+      text("a", "X", "k", "Y", "e"),
+    ],
+    ["one empties the file, the other one changes it", text(...lines), "", text("A", ...lines.slice(1))],
+    ["a line break at the end on one side alone", "a\nb", "a\nb\n", "A\nb"],
     ["white space alone", text("a b", "c"), text("a  b", "c"), text("a b", "c ")],
   ];
-  it.each(table)("a merge has the result of git: %s", (_name, base, ours, theirs) => {
+  it.each(table)("a merge has the result of git: %s", async (_name, base, ours, theirs) => {
     using git = new GitMergeFile();
     const { conflicts, text: merged } = git.merge({ base, ours, theirs });
-    const result = mergeThreeWay(base, ours, theirs);
+    const result = await mergeThreeWay(base, ours, theirs);
     expect({ clean: result.clean, text: result.text }).toEqual({ clean: conflicts === 0, text: merged });
   });
 });
 
 describe("merge", () => {
-  it("a merge lists each conflict with its lines in all three versions", () => {
-    const result = mergeThreeWay(
+  it("a merge lists each conflict with its lines in all three versions", async () => {
+    const result = await mergeThreeWay(
       text("a", "b", "c", "d"),
       text("new", "a", "x", "c", "d"),
       text("a", "y1", "y2", "c"),
@@ -92,32 +117,32 @@ describe("merge", () => {
     });
   });
 
-  it("a merge takes the only side that changed, whatever its content", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (base, changed) => {
+  it("a merge takes the only side that changed, whatever its content", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), async (base, changed) => {
         const expected = { clean: true, text: changed };
-        expect(mergeThreeWay(base, changed, base)).toEqual(expected);
-        expect(mergeThreeWay(base, base, changed)).toEqual(expected);
-        expect(mergeThreeWay(base, changed, changed)).toEqual(expected);
+        expect(await mergeThreeWay(base, changed, base)).toEqual(expected);
+        expect(await mergeThreeWay(base, base, changed)).toEqual(expected);
+        expect(await mergeThreeWay(base, changed, changed)).toEqual(expected);
       }),
     );
   });
 
-  it("a merge has the same result with its sides exchanged", () => {
+  it("a merge has the same result with its sides exchanged", async () => {
     const line = fc.constantFrom("a\n", "b\n", "c\n", "__proto__\n", "d\r\n", "\n");
     const file = fc.array(line, { maxLength: 12 }).map((lines) => lines.join(""));
-    fc.assert(
-      fc.property(file, file, file, (base, ours, theirs) => {
-        const result = mergeThreeWay(base, ours, theirs);
-        const mirrored = mergeThreeWay(base, theirs, ours);
+    await fc.assert(
+      fc.asyncProperty(file, file, file, async (base, ours, theirs) => {
+        const result = await mergeThreeWay(base, ours, theirs);
+        const mirrored = await mergeThreeWay(base, theirs, ours);
         expect(mirrored.clean).toBe(result.clean);
         if (result.clean) expect(mirrored).toEqual(result);
       }),
     );
   });
 
-  it("a merge does not split binary content", () => {
-    expect(mergeThreeWay("a\0", "b\0", "c\0")).toEqual({
+  it("a merge does not split binary content", async () => {
+    expect(await mergeThreeWay("a\0", "b\0", "c\0")).toEqual({
       clean: false,
       binary: true,
       text: "b\0",
@@ -130,42 +155,45 @@ describe("merge", () => {
     ["theirs has others", "a\r\nb\r\nc\r\n", "A\r\nb\r\nc\r\n", "a\nb\nC\n", "A\nb\nC\n"],
     ["base is empty", "", "a\nx\n", "a\r\nx\r\n", "a\nx\n"],
     ["mixed ones stay", "a\r\nb\nc\nd\n", "A\r\nb\nc\nd\n", "a\r\nb\nc\nD\n", "A\r\nb\nc\nD\n"],
-  ])("a merge combines line endings when asked to: %s", (_name, base, ours, theirs, merged) => {
-    expect(mergeThreeWay(base, ours, theirs, { lineEndings: "merge" })).toEqual({ clean: true, text: merged });
+  ])("a merge combines line endings when asked to: %s", async (_name, base, ours, theirs, merged) => {
+    expect(await mergeThreeWay(base, ours, theirs, { lineEndings: "merge" })).toEqual({ clean: true, text: merged });
   });
 
-  it("a merge keeps the merged line endings in a conflict", () => {
-    const result = mergeThreeWay("a\nb\n", "a\r\nx\r\n", "a\ny\n", { lineEndings: "merge" });
+  it("a merge keeps the merged line endings in a conflict", async () => {
+    const result = await mergeThreeWay("a\nb\n", "a\r\nx\r\n", "a\ny\n", { lineEndings: "merge" });
     expect(result.text).toBe("a\r\n<<<<<<< OURS\r\nx\r\n=======\r\ny\r\n>>>>>>> THEIRS\r\n");
   });
 
-  it("a merge makes a gap that is too long one conflict, and merges the rest", () => {
-    const block = (word: string) => Array.from({ length: 600 }, (_, index) => `${word} ${index % 7}`);
-    const base = ["first", ...block("base"), "last"];
-    const result = mergeThreeWay(
-      text(...base),
-      text("First", ...block("ours"), "last"),
-      text("first", ...block("theirs"), "Last"),
-    );
-    expect(result).toMatchObject({ clean: false, regions: [{ base: { line: 1 } }] });
-    const apart = ["head", "between", ...base, "tail"];
-    const other = mergeThreeWay(text(...apart), text("Head", ...apart.slice(1)), text(...apart.slice(0, -1), "Tail"));
-    expect(other).toEqual({ clean: true, text: text("Head", ...apart.slice(1, -1), "Tail") });
-  });
-
-  it("a merge cuts long files at lines that occur once, however many there are", () => {
+  it("a merge leaves other work of the process its turns, and gives the same result", async () => {
     const base = numbered(130_000);
-    const ours = base.with(10, "ours");
-    const theirs = base.with(129_990, "theirs");
-    expect(mergeThreeWay(joined(base), joined(ours), joined(theirs))).toEqual({
-      clean: true,
-      text: joined(ours.with(129_990, "theirs")),
-    });
+    const ours = base.map((line, at) => (at % 100 === 10 ? `${line} ours` : line));
+    const theirs = base.map((line, at) => (at % 100 === 60 ? `${line} theirs` : line));
+    let turns = 0;
+    const counted = setInterval(() => turns++, 0);
+    const result = await mergeThreeWay(joined(base), joined(ours), joined(theirs));
+    clearInterval(counted);
+    const both = ours.map((line, at) => (at % 100 === 60 ? `${line} theirs` : line));
+    expect(result).toEqual({ clean: true, text: joined(both) });
+    expect(turns).toBeGreaterThan(0);
   });
 
-  it("a merge of files whose lines are all alike makes one conflict", () => {
+  it("a merge is cut into steps that are short, whatever the files", () => {
+    const alike = Array.from({ length: 20_000 }, () => "same");
+    const files: readonly (readonly string[])[] = [
+      [alike, alike.slice(300), ["x", ...alike.slice(100)]].map(joined),
+      [numbered(20_000), numbered(20_000).toReversed(), numbered(20_000).map((line) => `${line}!`)].map(joined),
+    ];
+    for (const [base = "", ours = "", theirs = ""] of files) {
+      const steps = mergeInSteps({ base, ours, theirs }, { ours: "OURS", theirs: "THEIRS" });
+      expect([...steps].length).toBeGreaterThan(20);
+    }
+  });
+
+  it("a merge of files whose lines are all alike has the result of git", async () => {
+    using git = new GitMergeFile();
     const alike = Array.from({ length: 4_000 }, () => "same");
-    const result = mergeThreeWay(text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs"));
-    expect(result).toMatchObject({ clean: false, regions: [{ base: { line: 101 } }] });
+    const [base, ours, theirs] = [text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs")];
+    const { text: merged } = git.merge({ base, ours, theirs });
+    expect(await mergeThreeWay(base, ours, theirs)).toEqual({ clean: true, text: merged });
   });
 });

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rebaseIfSafe, type RebaseOptions } from "agent-persistence/workspace";
+import { SimulatedClock } from "agent-persistence/testing";
+import { type GitError, rebaseIfSafe, type RebaseOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { treeOf } from "../fixture.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
@@ -57,6 +58,40 @@ describe("rebaseIfSafe", () => {
     ["a file of somebody is not committed", "local_changes", {}, (ours) => ours.write("c.txt", "by hand")],
     ["a new file is not committed", "local_changes", {}, (ours) => ours.write("e.txt", "by hand")],
     ["both changed a file", "conflicting_files", {}, (ours) => void ours.commit({ "b.txt": "ours" })],
+    [
+      "a change is staged",
+      "local_changes",
+      {},
+      (ours) => {
+        ours.write("c.txt", "staged");
+        ours.git("add", "c.txt");
+        ours.write("c.txt", "c\n");
+      },
+    ],
+    [
+      "the branch has a merge of its own",
+      "merge_commits",
+      {},
+      (ours) => {
+        ours.git("checkout", "--quiet", "-b", "side", "HEAD~1");
+        ours.commit({ "side.txt": "side" });
+        ours.git("checkout", "--quiet", "main");
+        ours.git("merge", "--quiet", "--no-commit", "side");
+        ours.commit({ "only-here.txt": "by the merge" });
+      },
+    ],
+    [
+      "somebody reverts a commit",
+      "operation_in_progress",
+      {},
+      (ours) => ours.write(".git/REVERT_HEAD", `${ours.git("rev-parse", "HEAD")}\n`),
+    ],
+    [
+      "the checkout is sparse",
+      "sparse_checkout",
+      {},
+      (ours) => void ours.git("sparse-checkout", "set", "--no-cone", "/a.txt"),
+    ],
     ["history was rewritten", "history_rewritten", { knownUpstreamHead: "0".repeat(40) }],
   ])("rebaseIfSafe refuses and changes nothing when %s", async (_name, reason, options, prepare) => {
     const { ours } = pair();
@@ -75,6 +110,104 @@ describe("rebaseIfSafe", () => {
     expect(asked).toEqual([]);
   });
 
+  it("rebaseIfSafe carries submodules: the index gets their new commit", async () => {
+    const library = TestRepository.create();
+    library.commit({ "x.txt": "1" });
+    const origin = TestRepository.create();
+    origin.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.root, "library");
+    origin.commit({ "a.txt": "a" });
+    const ours = origin.clone();
+    ours.commit({ "ours.txt": "ours" });
+    const bumped = new TestRepository(join(origin.root, "library")).commit({ "x.txt": "2" });
+    origin.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.root, "another");
+    origin.commit({ "b.txt": "theirs" });
+    ours.git("fetch", "--quiet");
+    expect(await rebase(ours)).toMatchObject({ rebased: true });
+    expect(ours.git("rev-parse", "HEAD:library")).toBe(bumped);
+    expect(ours.git("diff", "--cached", "--name-only")).toBe("");
+    expect(ours.git("status", "--porcelain")).toBe("");
+  });
+
+  it("rebaseIfSafe moves the whole branch from a part of the work tree, and keeps a split index intact", async () => {
+    const { ours } = pair({ "b.txt": "theirs", "packages/one/c.txt": "theirs" });
+    ours.commit({ "packages/one/a.txt": "ours" });
+    ours.git("update-index", "--split-index");
+    const result = await rebase(ours, { root: join(ours.root, "packages/one") });
+    expect(result).toMatchObject({ rebased: true });
+    expect(readFileSync(join(ours.root, "b.txt"), "utf8")).toBe("theirs");
+    expect(ours.git("status", "--porcelain")).toBe("");
+  });
+
+  it("rebaseIfSafe holds the index while the tests run", async () => {
+    const { ours } = pair();
+    const test = () => {
+      ours.write("b.txt", "staged by hand");
+      expect(() => ours.git("add", "b.txt")).toThrow(/index\.lock/);
+      ours.git("cat-file", "-e", "HEAD");
+      ours.write("b.txt", "b\n");
+      return true;
+    };
+    expect(await rebase(ours, { test })).toMatchObject({ rebased: true });
+    expect(existsSync(join(ours.root, ".git/index.lock"))).toBe(false);
+  });
+
+  it("rebaseIfSafe changes nothing while another git command holds the index", async () => {
+    const { ours } = pair();
+    ours.write(".git/index.lock", "");
+    const before = stateOf(ours);
+    const tested: string[] = [];
+    const rebasing = rebase(ours, { test: (folder) => tested.push(folder) > 0 });
+    await expect(rebasing).rejects.toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
+    expect([stateOf(ours), tested]).toEqual([before, []]);
+  });
+
+  it("rebaseIfSafe ends tests that hang: at their time limit, and with the signal", async () => {
+    const { ours } = pair();
+    const before = stateOf(ours);
+    const clock = new SimulatedClock();
+    const signals: AbortSignal[] = [];
+    const hanging = (then: () => void) => (_folder: string, signal: AbortSignal) => {
+      signals.push(signal);
+      queueMicrotask(then);
+      return new Promise<never>(() => {});
+    };
+    const late = rebase(ours, { test: hanging(() => clock.advance(1_800_000)), clock });
+    expect(await late).toMatchObject({ rebased: false, reason: "tests_timed_out" });
+    const stop = new AbortController();
+    const stopped = rebase(ours, { test: hanging(() => stop.abort(new Error("enough"))), signal: stop.signal });
+    await expect(stopped).rejects.toThrow("enough");
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(stateOf(ours)).toEqual(before);
+  });
+
+  it("the error of a rebase says what has changed and what has not", async () => {
+    const { ours } = pair({ "b.txt": "theirs", "new-folder/d.txt": "d" });
+    const head = ours.git("rev-parse", "HEAD");
+    // What is written last finds a link in its way.
+    const permission = () => {
+      symlinkSync("/nowhere", join(ours.root, "new-folder"));
+      return true;
+    };
+    const failed = await rebase(ours, { permission }).catch((error: unknown) => error as GitError);
+    const now = ours.git("rev-parse", "HEAD");
+    expect(now).toBe(head);
+    expect(failed).toMatchObject({ code: "path_not_allowed" });
+    rmSync(join(ours.root, "new-folder"));
+    const unwritable = () => {
+      writeFileSync(join(ours.root, ".git/index.lock.stolen"), "");
+      rmSync(join(ours.root, ".git/index.lock"));
+      return true;
+    };
+    const error = await rebase(ours, { permission: unwritable }).catch((reason: unknown) => reason as GitError);
+    expect(error).toMatchObject({
+      code: "git_failed",
+      changed: expect.stringMatching(
+        /The branch was moved from .* and all files are written\. The index is as it was/,
+      ) as string,
+    });
+    expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
+  });
+
   it("rebaseIfSafe refuses when the branch or a file changed while the tests ran", async () => {
     const { ours } = pair();
     const writes = rebase(ours, {
@@ -88,9 +221,10 @@ describe("rebaseIfSafe", () => {
       reason: expect.stringContaining("b.txt") as string,
     });
     ours.git("checkout", "--quiet", "b.txt");
-    const commits = rebase(ours, { test: () => ours.commit({ "z.txt": "z" }) !== "" });
-    await expect(commits).rejects.toMatchObject({ code: "git_failed" });
-    expect(ours.git("log", "-1", "--format=%s")).toBe("change");
+    const moved = ours.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "by hand");
+    const moves = rebase(ours, { test: () => ours.git("update-ref", "refs/heads/main", moved) === "" });
+    await expect(moves).rejects.toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
+    expect(ours.git("rev-parse", "HEAD")).toBe(moved);
     expect(readFileSync(join(ours.root, "b.txt"), "utf8")).toBe("b\n");
   });
 });

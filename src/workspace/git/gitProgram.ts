@@ -1,0 +1,59 @@
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { delimiter, isAbsolute, join, sep } from "node:path";
+import { GitError } from "../../errors/workspace/GitError.ts";
+
+/** The git of the system, and the PATH for the programs that it starts itself. */
+export interface GitProgram {
+  readonly file: string;
+  readonly path: string;
+}
+
+const names = process.platform === "win32" ? ["git.exe"] : ["git"];
+const known = new Map<string, GitProgram>();
+
+/**
+ * The first git in PATH that is not in the repository: a repository could bring its own, and package runners put folders of
+ * it into PATH. Relative entries do not count. It is found once for each repository and PATH.
+ *
+ * @param top the root of the repository's work tree; nothing in it is run.
+ * @throws GitError
+ */
+export function gitProgram(path: string, top: string): GitProgram {
+  const key = `${top}\0${path}`;
+  const program = known.get(key) ?? findGit(path, top);
+  known.set(key, program);
+  return program;
+}
+
+function findGit(path: string, top: string): GitProgram {
+  const entries = path.split(delimiter).filter((entry) => isAbsolute(entry) && isOutside(entry, top));
+  for (const entry of entries)
+    for (const name of names) {
+      const file = programAt(join(entry, name));
+      if (file !== undefined && isOutside(file, top)) return { file, path: entries.join(delimiter) };
+    }
+  throw new GitError("", "git is not installed, or not in PATH outside the repository");
+}
+
+function isOutside(place: string, top: string): boolean {
+  const real = realPath(place) ?? place;
+  const within = realPath(top) ?? top;
+  return real !== within && !real.startsWith(within.endsWith(sep) ? within : within + sep);
+}
+
+function programAt(file: string): string | undefined {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile() ? realpathSync(file) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(place: string): string | undefined {
+  try {
+    return realpathSync(place);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { submodule } from "./changes.ts";
+import { GitRepository } from "./GitRepository.ts";
+import { checkedId } from "./refName.ts";
+
+/** Settings that say which differences count. None of them names a program. */
+const countedSettings = new Set([
+  "core.filemode",
+  "core.symlinks",
+  "core.ignorecase",
+  "core.precomposeunicode",
+  "core.trustctime",
+  "core.checkstat",
+  "core.autocrlf",
+  "core.eol",
+  "core.sparsecheckout",
+  "core.sparsecheckoutcone",
+  "core.excludesfile",
+]);
+
+/**
+ * The paths that `git status` lists: staged, changed, unmerged, neither tracked nor ignored, and submodules in which
+ * something is so. It works on a copy of the index, with the settings and ignore rules of the repository and its user, but
+ * no filter runs: a file with one counts as changed once its size or times differ from those in the index.
+ */
+export async function localChanges(repository: GitRepository, head: string): Promise<readonly string[]> {
+  const environment = { GIT_INDEX_FILE: await repository.copyOfIndex(), GIT_WORK_TREE: repository.root };
+  const settings = await settingsOf(repository);
+  await repository.objects(["update-ref", "--no-deref", "HEAD", checkedId(head)]);
+  const args = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
+  const { output } = await repository.withAttributes("* -filter\n", () =>
+    repository.objects(args, { environment, settings }),
+  );
+  const listed = output.toString().split("\0");
+  const paths = new Set(listed.filter((entry) => entry !== "").map((entry) => entry.slice(3)));
+  for (const path of await submodulesIn(repository, environment))
+    if (!paths.has(path) && (await isChangedWithin(join(repository.root, path)))) paths.add(path);
+  return [...paths].filter((path) => !isOwn(path)).toSorted();
+}
+
+/** The folder of this library. */
+function isOwn(path: string): boolean {
+  return path === ".agent-persistence" || path.includes(".agent-persistence/");
+}
+
+/** Whether some files of HEAD are left out of the work tree. */
+export async function isSparse(repository: GitRepository): Promise<boolean> {
+  const environment = { GIT_INDEX_FILE: await repository.copyOfIndex() };
+  const { output } = await repository.objects(["ls-files", "-t", "-z"], { environment });
+  return output
+    .toString()
+    .split("\0")
+    .some((entry) => entry.startsWith("S "));
+}
+
+async function submodulesIn(
+  repository: GitRepository,
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const { output } = await repository.objects(["ls-files", "--stage", "-z"], { environment });
+  const entries = output.toString().split("\0");
+  return entries.filter((entry) => entry.startsWith(submodule)).map((entry) => entry.slice(entry.indexOf("\t") + 1));
+}
+
+async function isChangedWithin(folder: string): Promise<boolean> {
+  if ((await stat(join(folder, ".git")).catch(() => undefined)) === undefined) return false;
+  return GitRepository.with(folder, async (repository) => {
+    const { output } = await repository.names(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], [0, 1, 128]);
+    const head = output.toString().trim();
+    return head !== "" && (await localChanges(repository, head)).length > 0;
+  });
+}
+
+async function settingsOf(repository: GitRepository): Promise<readonly string[]> {
+  const { output } = await repository.userSettings();
+  const fields = output.toString().split("\0");
+  const settings = [`core.excludesFile=${defaultExcludes()}`];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [key = "", value = "true"] = (fields[at + 1] ?? "").split("\n");
+    // Our own settings are listed as those of a command.
+    if (fields[at] === "command" || !countedSettings.has(key)) continue;
+    settings.push(`${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`);
+  }
+  return settings;
+}
+
+function defaultExcludes(): string {
+  return join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "git", "ignore");
+}

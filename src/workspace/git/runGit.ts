@@ -1,0 +1,124 @@
+import { execFile } from "node:child_process";
+import { devNull } from "node:os";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import type { GitProgram } from "./gitProgram.ts";
+
+const timeoutMs = 60_000;
+const maximumBytes = 64 * 1024 * 1024;
+
+/** One call of git. */
+export interface GitCall {
+  /** The command and its arguments. Outside values come after `--end-of-options` or `--`, or were checked. */
+  readonly args: readonly string[];
+  readonly program: GitProgram;
+  /** The folder to run in, which no other program writes to. */
+  readonly directory: string;
+  /** Settings that win over {@link safeSettings}, such as `core.fileMode=false`. */
+  readonly settings?: readonly string[];
+  /** Added to an environment that has only PATH. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The standard input of git. Default: empty. */
+  readonly input?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+  /** Reads the configuration of the user: from this file, or from the usual places if it is empty. Default: none is read. */
+  readonly userConfiguration?: string;
+}
+
+/** The result of a call of git. */
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly output: Buffer;
+}
+
+/**
+ * Runs git without a shell, for at most a minute and 64 MB of output. An exit code that is not in `expected` is an error.
+ *
+ * @throws GitError
+ */
+export function runGit(call: GitCall, expected: readonly number[] = [0]): Promise<GitAnswer> {
+  const [command = ""] = call.args;
+  const options = {
+    cwd: call.directory,
+    env: environmentOf(call),
+    encoding: "buffer",
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+    maxBuffer: maximumBytes,
+    windowsHide: true,
+    ...(call.signal && { signal: call.signal }),
+  } as const;
+  const settings = [...safeSettings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
+  return new Promise((resolve, reject) => {
+    const child = execFile(call.program.file, [...settings, ...call.args], options, (error, output, complaint) => {
+      const exitCode = error === null ? 0 : error.code;
+      if (call.signal?.aborted) reject(call.signal.reason as Error);
+      else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
+      else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
+    });
+    // When git ends early it closes its input; its exit code says why.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(call.input);
+  });
+}
+
+function environmentOf({ program, environment, userConfiguration }: GitCall): Record<string, string> {
+  const { GIT_CONFIG_GLOBAL: none = "", ...others } = gitEnvironment(process.env, program.path);
+  const file = userConfiguration ?? none;
+  return { ...others, ...(file !== "" && { GIT_CONFIG_GLOBAL: file }), ...environment };
+}
+
+function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } | null, complaint: Buffer): string {
+  if (error?.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return `it wrote more than ${maximumBytes} bytes`;
+  if (error?.killed) return `it did not end within ${timeoutMs} ms`;
+  const text = complaint.toString().trim();
+  return text === "" ? `it ended with ${String(error?.code)}` : text.slice(0, 500);
+}
+
+/**
+ * The environment of git, built from scratch so that no variable of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
+ * `GIT_EXTERNAL_DIFF`, …) has an effect.
+ */
+export function gitEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  path: string,
+): Record<string, string> {
+  const systemRoot = environment["SystemRoot"];
+  return {
+    PATH: path,
+    ...(systemRoot !== undefined && { SystemRoot: systemRoot }),
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: devNull,
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_ALLOW_PROTOCOL: "",
+    GIT_PAGER: "cat",
+    GIT_EDITOR: "false",
+  };
+}
+
+/** Settings that override those of the repository, for the few commands that read them. */
+export const safeSettings: readonly string[] = [
+  `core.hooksPath=${devNull}`,
+  "core.fsmonitor=false",
+  `core.attributesFile=${devNull}`,
+  `core.excludesFile=${devNull}`,
+  "core.pager=cat",
+  "core.sshCommand=false",
+  "core.gitProxy=none",
+  "credential.helper=",
+  "protocol.allow=never",
+  "diff.external=",
+  "log.showSignature=false",
+  "commit.gpgSign=false",
+  "tag.gpgSign=false",
+  "gpg.program=false",
+  "submodule.recurse=false",
+  "gc.auto=0",
+  "maintenance.auto=false",
+  "core.splitIndex=false",
+  "core.untrackedCache=false",
+];

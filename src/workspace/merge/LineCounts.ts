@@ -1,0 +1,9 @@
+/** Counts of lines by number, empty between uses. */
+export interface LineCounts {
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+export function emptyCounts(different: number): LineCounts {
+  return { from: new Int32Array(different), to: new Int32Array(different) };
+}

@@ -1,0 +1,110 @@
+import type { LineCounts } from "./LineCounts.ts";
+import type { Steps } from "./Steps.ts";
+
+/** One of two texts that are compared. */
+export interface Comparable {
+  /** Its lines by number. */
+  readonly lines: Int32Array;
+  /** 1 for each changed line, with one unchanged line more before the first and after the last: line `at` is at `at + 1`. */
+  readonly changed: Uint8Array;
+  /** The places of the lines that need a comparison. */
+  readonly places: Int32Array;
+  /** Their lines, by number. */
+  readonly compared: Int32Array;
+}
+
+/** Lines that occur more often in the other text are only compared if something near them has no other match. */
+const mostMatches = 1_024;
+/** How far from a frequent line the lines are looked at. */
+const neighborhood = 100;
+/** A frequent line counts as changed if there are this many times as many lines without a match as frequent ones around it. */
+const outweighed = 4;
+
+const keep = 0;
+const unmatched = 1;
+const frequent = 2;
+
+/**
+ * Leaves out of the comparison what both texts have at the start and at the end, lines that the other text does not have,
+ * and frequent lines among such lines.
+ */
+export function* comparableLines(
+  from: Int32Array,
+  to: Int32Array,
+  counts: LineCounts,
+): Steps<{ readonly from: Comparable; readonly to: Comparable }> {
+  for (let at = 0; at < from.length; at++) counts.from[from[at]!]!++;
+  for (let at = 0; at < to.length; at++) counts.to[to[at]!]!++;
+  yield;
+  const shortest = Math.min(from.length, to.length);
+  let start = 0;
+  while (start < shortest && from[start] === to[start]) start++;
+  let tail = 0;
+  while (tail < shortest - start && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++;
+  const sides = {
+    from: yield* sideOf(from, { start, end: from.length - tail }, counts.to),
+    to: yield* sideOf(to, { start, end: to.length - tail }, counts.from),
+  };
+  for (let at = 0; at < from.length; at++) counts.from[from[at]!] = 0;
+  for (let at = 0; at < to.length; at++) counts.to[to[at]!] = 0;
+  yield;
+  return sides;
+}
+
+function* sideOf(
+  lines: Int32Array,
+  { start, end }: { readonly start: number; readonly end: number },
+  matches: Int32Array,
+): Steps<Comparable> {
+  const tooMany = Math.min(roundedRoot(lines.length), mostMatches);
+  const kinds = new Uint8Array(end - start);
+  for (let at = start; at < end; at++) {
+    const count = matches[lines[at]!]!;
+    kinds[at - start] = count === 0 ? unmatched : count < tooMany ? keep : frequent;
+  }
+  yield;
+  const changed = new Uint8Array(lines.length + 2);
+  const places = new Int32Array(end - start);
+  let count = 0;
+  for (let at = 0; at < kinds.length; at++) {
+    const kind = kinds[at];
+    if (kind === unmatched || (kind === frequent && isAmongUnmatched(kinds, at))) changed[start + at + 1] = 1;
+    else places[count++] = start + at;
+  }
+  const compared = new Int32Array(count);
+  for (let at = 0; at < count; at++) compared[at] = lines[places[at]!]!;
+  return { lines, changed, places: places.subarray(0, count), compared };
+}
+
+function isAmongUnmatched(kinds: Uint8Array, at: number): boolean {
+  const before = lookAround(kinds, at, -1);
+  if (before.without === 0) return false;
+  const after = lookAround(kinds, at, 1);
+  if (after.without === 0) return false;
+  // The line itself counts on both sides.
+  const others = before.frequent + after.frequent + 2;
+  return others * outweighed < others + before.without + after.without;
+}
+
+/** Counts the lines up to the next one that is compared anyway. */
+function lookAround(
+  kinds: Uint8Array,
+  at: number,
+  step: 1 | -1,
+): { readonly without: number; readonly frequent: number } {
+  let [without, others] = [0, 0];
+  for (let distance = 1; distance <= neighborhood; distance++) {
+    const kind = kinds[at + distance * step];
+    if (kind === undefined || kind === keep) break;
+    if (kind === unmatched) without++;
+    else others++;
+  }
+  return { without, frequent: others };
+}
+
+/** The square root, rounded up to a power of two in a way that needs no floating point. */
+export function roundedRoot(value: number): number {
+  let root = 1;
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 4)) root *= 2;
+  return root;
+}
