@@ -10,7 +10,7 @@ export interface RecoveryParticipant {
    * is not called for it. Absent: never.
    */
   isOwnWork?(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean>;
-  /** Returns the options that it can carry out for a mismatch; changes nothing. */
+  /** Returns the options that it can carry out for a mismatch, and those that it only records; changes nothing. */
   optionsFor(
     mismatch: EnvironmentMismatch,
     checkpoint: AgentCheckpointData,

@@ -221,7 +221,7 @@ export interface OfferedMismatch {
   readonly mismatch: EnvironmentMismatch;
   /** In the order of {@link recoveryOptions}. */
   readonly options: readonly RecoveryOption[];
-  /** The participant that carries out an option; `undefined` for an option that changes nothing. */
+  /** The participant that carries out an option or wants to know of it; `undefined`: none. */
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
@@ -234,8 +234,7 @@ export async function offeredOptions(
   const offers: { readonly participant: RecoveryParticipant; readonly options: ReadonlySet<RecoveryOption> }[] = [];
   for (const participant of participants)
     offers.push({ participant, options: new Set(await participant.optionsFor(mismatch, checkpoint)) });
-  const doneBy = (option: RecoveryOption) =>
-    needsNobody.has(option) ? undefined : offers.find(({ options }) => options.has(option))?.participant;
+  const doneBy = (option: RecoveryOption) => offers.find(({ options }) => options.has(option))?.participant;
   const options = recoveryOptions[mismatch.kind].filter(
     (option) => needsNobody.has(option) || doneBy(option) !== undefined,
   );

@@ -16,6 +16,8 @@ export interface DriftQuestion {
   readonly knownUpstreamHead?: string | undefined;
   /** Files as the workspace left them, whose changes are the agent's own. Default: none. */
   readonly left?: LeftFiles | undefined;
+  /** The same for changes since the last checkpoint. Default: none. */
+  readonly unsaved?: LeftFiles | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -137,10 +139,12 @@ function commonSubmodule(path: string, theirs: ChangedFile, ours: ChangedFile | 
 
 async function notLeftByWorkspace(
   local: readonly string[],
-  { files, left }: DriftQuestion,
+  { files, left, unsaved }: DriftQuestion,
 ): Promise<readonly string[]> {
   const others: string[] = [];
-  for (const path of local) if (!(await isLeftByWorkspace(path, left, files))) others.push(path);
+  for (const path of local)
+    if (!(await isLeftByWorkspace(path, left, files)) && !(await isLeftByWorkspace(path, unsaved, files)))
+      others.push(path);
   return others;
 }
 

@@ -11,8 +11,9 @@ import { authorSchema } from "../git/commitFiles.ts";
 import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import { forgetUnsaved, unsavedOf, watchUnsaved } from "../files/UnsavedChanges.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { checkDrift, type LeftFiles, leftFilesOf } from "../drift/checkDrift.ts";
+import { checkDrift, type DriftQuestion, leftFilesOf } from "../drift/checkDrift.ts";
 import { type DriftReport, driftResponse, type DriftResponse } from "../drift/DriftReport.ts";
 import {
   isSettled,
@@ -84,6 +85,7 @@ export class DriftWatch {
    * It calls `fetch` first, as a check does.
    */
   readonly recovery: RecoveryParticipant;
+  readonly #recovery: UpstreamRecovery;
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
@@ -95,13 +97,15 @@ export class DriftWatch {
   constructor(config: DriftWatchConfig) {
     checkSchema(configSchema, config, "configuration of Drift");
     this.#config = config;
-    this.recovery = new UpstreamRecovery(config);
+    this.#recovery = new UpstreamRecovery(config);
+    this.recovery = this.#recovery;
     this.#files = new WorkspaceFiles(config.root, 10 * 1024 * 1024);
     this.#clock = config.clock ?? systemClock;
   }
 
   /** Checks if a check is due: at the first node of a run in this process, and then once per interval. */
   async checkWhenDue(context: AgentContext): Promise<void> {
+    watchUnsaved(context.runId);
     const last = this.#checked.get(context.runId);
     const { intervalMs = defaultIntervalMs } = this.#config;
     if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return;
@@ -111,15 +115,15 @@ export class DriftWatch {
 
   /**
    * Checks now and records the result in the agent's storage. On high drift and rewritten history the run ends as `waiting`
-   * until it is answered with `user_handled` or `ignored`. Changes of the agent's workspace up to the last checkpoint do not
-   * count as local changes.
+   * until it is answered with `user_handled` or `ignored`. Changes of the agent's workspace up to the last checkpoint, and those that
+   * its file tools made since, do not count as local changes.
    *
    * @throws GitError
    */
   async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
-    const known = context.storage.get(versionTrackerKey);
+    const known = this.#withRecovered(context.storage.get(versionTrackerKey), context.agentId);
     const left = leftFilesOf(await persistence(context).getCheckpoints());
-    const report = await this.#look(known, context.signal, left);
+    const report = await this.#look(known, context.signal, { left, unsaved: unsavedOf(context.runId) });
     const response = driftResponse(report);
     const notice = { agentId: context.agentId, trigger, report, response };
     await this.#config.onDrift?.(notice);
@@ -129,7 +133,16 @@ export class DriftWatch {
     const resolution = hasToAsk ? await ask(context, report, questionOf(known, report, response.advice)) : undefined;
     const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
     context.storage.set(versionTrackerKey, trackVersions(known, report, about));
+    this.#recovery.recorded(context.agentId);
     return report;
+  }
+
+  /** Adds what a recovery settled before the run went on. */
+  #withRecovered(known: VersionTracker | undefined, agentId: string): VersionTracker | undefined {
+    const settled = this.#recovery.settledFor(agentId);
+    if (settled === undefined) return known;
+    const { report, resolution } = settled;
+    return trackVersions(known, { ...report, localFiles: [] }, { taskId: agentId, at: this.#now(), resolution });
   }
 
   /**
@@ -160,12 +173,17 @@ export class DriftWatch {
   forget(runId: string): void {
     this.#checked.delete(runId);
     this.#told.delete(runId);
+    forgetUnsaved(runId);
   }
 
-  async #look(known: VersionTracker | undefined, signal: AbortSignal, left?: LeftFiles): Promise<DriftReport> {
+  async #look(
+    known: VersionTracker | undefined,
+    signal: AbortSignal,
+    own: Pick<DriftQuestion, "left" | "unsaved"> = {},
+  ): Promise<DriftReport> {
     const { upstream, fetch } = this.#config;
     await fetch?.(signal);
-    return checkDrift({ files: this.#files, upstream, knownUpstreamHead: knownHeadOf(known), left, signal });
+    return checkDrift({ files: this.#files, upstream, knownUpstreamHead: knownHeadOf(known), ...own, signal });
   }
 
   #now(): string {

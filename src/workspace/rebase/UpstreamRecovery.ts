@@ -4,7 +4,7 @@ import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.
 import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
-import { knownHeadOf, versionTrackerKey } from "../drift/VersionTracker.ts";
+import { type DriftResolution, knownHeadOf, versionTrackerKey } from "../drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts";
 
@@ -16,6 +16,12 @@ export interface UpstreamRecoveryConfig {
   readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
 }
 
+/** A drift that was settled while its run was stopped. */
+export interface SettledDrift {
+  readonly report: DriftReport;
+  readonly resolution: DriftResolution;
+}
+
 const maximumFileBytes = 10 * 1024 * 1024;
 
 /** Reports commits that the upstream got after a checkpoint, and rebases onto them. */
@@ -23,6 +29,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
   readonly #config: UpstreamRecoveryConfig;
   readonly #files: WorkspaceFiles;
   readonly #reports = new WeakMap<EnvironmentMismatch, DriftReport>();
+  readonly #settled = new Map<string, SettledDrift>();
 
   constructor(config: UpstreamRecoveryConfig) {
     this.#config = config;
@@ -43,15 +50,31 @@ export class UpstreamRecovery implements RecoveryParticipant {
 
   optionsFor(mismatch: EnvironmentMismatch): readonly RecoveryOption[] {
     const report = this.#reports.get(mismatch);
-    return report && this.#config.rebase && refusalFor(report) === undefined ? ["rebase"] : [];
+    if (report === undefined) return [];
+    return this.#config.rebase && refusalFor(report) === undefined ? ["ignore", "rebase"] : ["ignore"];
   }
 
   async prepare(
-    _mismatch: EnvironmentMismatch,
-    _option: RecoveryOption,
+    mismatch: EnvironmentMismatch,
+    option: RecoveryOption,
     checkpoint: AgentCheckpointData,
   ): Promise<() => Promise<void>> {
-    return () => this.#rebase(checkpoint);
+    return async () => {
+      if (option === "rebase") await this.#rebase(checkpoint);
+      const report = this.#reports.get(mismatch);
+      const resolution = option === "rebase" ? "rebased" : "ignored";
+      if (report) this.#settled.set(checkpoint.agentId, { report, resolution });
+    };
+  }
+
+  /** What a recovery in this process settled for an agent whose run has not recorded it yet. */
+  settledFor(agentId: string): SettledDrift | undefined {
+    return this.#settled.get(agentId);
+  }
+
+  /** The run has recorded what was settled. */
+  recorded(agentId: string): void {
+    this.#settled.delete(agentId);
   }
 
   /** Choosing this option gives the permission. @throws RecoveryRefusedError, GitError */

@@ -13,6 +13,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { noteUnsaved } from "../files/UnsavedChanges.ts";
 import { fileIn, type FoundFile, presentIn, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { z } from "zod";
@@ -153,7 +154,10 @@ export async function changeFiles(
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
   const noted = durable.recordedNotes(fileNoteKey).flatMap(fileChangesIn);
-  if (noted.length > 0 && (await finishNoted(files, noted))) return noted;
+  if (noted.length > 0 && (await finishNoted(files, noted))) {
+    noteUnsaved(context.runId, noted);
+    return noted;
+  }
   const { changes, contents } = await decide();
   const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
   if (changed.length === 0) return changes;
@@ -162,6 +166,7 @@ export async function changeFiles(
   durable.note({ key: fileNoteKey, value, contents });
   await durable.durable();
   abortSignal.throwIfAborted();
+  noteUnsaved(context.runId, changed);
   for (const { path, after } of changed)
     await files.put(path, after, after?.kind === "file" ? contents.get(after.hash) : undefined);
   return changes;

@@ -1,6 +1,7 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import { SimulatedClock, scriptedModel } from "agent-persistence/testing";
 import {
+  commitTool,
   Drift,
   rebaseInRun,
   Workspace,
@@ -206,6 +207,33 @@ describe("Drift", () => {
     expect(tracker?.drift_events.map(({ type, resolution }) => [type, resolution])).toEqual([
       ["force_push", "ignored"],
     ]);
+  });
+
+  it("Drift does not count a file that the agent writes and commits in one answer", async () => {
+    const { ours } = pair();
+    const notices: DriftNotice[] = [];
+    const workspace = new Workspace({ root: ours.root });
+    const commit = commitTool({ root: ours.root, author: { name: "Agent", email: "agent@example.com" } });
+    const write = workspace.tools.find(({ name }) => name === "write_file")!;
+    const work = strategy<string, string>("work", (graph) => {
+      const both = graph.node("both", async (input: string, context) => {
+        await context.tools.call(write as never, { path: "a.txt", content: "agent's" } as never);
+        await context.tools.call(commit, { message: "Agent's", paths: ["a.txt"] });
+        return input;
+      });
+      graph.edge(graph.start, both);
+      graph.edge(both, graph.finish);
+    });
+    const tools = [...workspace.tools, commit];
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work, tools })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider(), participants: [workspace] })
+      .install(Drift, { root: ours.root, onDrift: (notice) => void notices.push(notice) });
+    await agent.run("go");
+    expect(notices.map(({ trigger, report }) => [trigger, report.localFiles])).toEqual([
+      ["before_task_resume", []],
+      ["before_commit", []],
+    ]);
+    expect(ours.git("status", "--porcelain")).toBe("");
   });
 
   it("Drift never counts a change of the workspace as a change of others, however old it is", async () => {

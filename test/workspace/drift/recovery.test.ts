@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { recoverTask, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
-import { Drift, type DriftWatchConfig } from "agent-persistence/workspace";
+import { Drift, type DriftWatchConfig, type VersionTracker } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { Fault, Stopped } from "../../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../../persistence/support/storages.ts";
@@ -29,7 +29,7 @@ function build(opened: Opened, { root }: TestRepository, fault: Fault, config: P
 }
 
 /** A run that stopped; then the upstream got a commit. */
-async function stopped(opened: Opened) {
+async function stopped(opened: Opened, theirs: Readonly<Record<string, string>> = { "new.txt": "theirs\n" }) {
   const origin = TestRepository.create();
   origin.commit({ "a.txt": "a\n", "b.txt": "b\n" });
   const ours = origin.clone();
@@ -40,7 +40,7 @@ async function stopped(opened: Opened) {
     .catch((reason: unknown) => reason);
   if (!(error instanceof Stopped)) throw error;
   fault.repair();
-  origin.commit({ "new.txt": "theirs\n" }, "Theirs");
+  origin.commit(theirs, "Theirs");
   const fetch = () => Promise.resolve(void ours.git("fetch", "--quiet"));
   const come = (choose: RecoveryOption | undefined, config: Partial<DriftWatchConfig> = { rebase }) => {
     const agent = build(opened, ours, fault, { fetch, ...config });
@@ -50,21 +50,35 @@ async function stopped(opened: Opened) {
     });
   };
   const state = () => [ours.git("rev-parse", "HEAD"), ours.git("status", "--porcelain")];
-  return { ours, come, state };
+  const events = async () => {
+    const saved = persistence(build(opened, ours, fault)).agent("a");
+    const tracker = (await saved.getLatestCheckpoint())?.storage["drift"] as VersionTracker | undefined;
+    return tracker?.drift_events.map(({ type, resolution }) => [type, resolution]);
+  };
+  return { ours, come, state, events };
 }
 
 describe.each(logStorages)("recovery with new commits upstream, $name", ({ open }) => {
   it("a recovery can ignore new upstream commits", async () => {
-    const { come, state } = await stopped(await open());
+    const { come, state, events } = await stopped(await open());
     const before = state();
     const report = await come("ignore");
     expect([report.result.status, state()]).toEqual(["completed", before]);
     expect(report.steps[2]?.chosen).toMatchObject([{ mismatch: { kind: "new_commits_upstream" }, option: "ignore" }]);
+    expect(await events()).toEqual([["upstream_change", "ignored"]]);
+  });
+
+  it("a recovery that ignores a conflict lets the run go on", async () => {
+    const { come, ours, events } = await stopped(await open(), { "a.txt": "theirs\n" });
+    ours.write("a.txt", "ours\n");
+    expect((await come("ignore", {})).result.status).toBe("completed");
+    expect(await events()).toEqual([["upstream_change", "ignored"]]);
   });
 
   it("a recovery can rebase onto new upstream commits", async () => {
-    const { come, ours } = await stopped(await open());
+    const { come, ours, events } = await stopped(await open());
     expect((await come("rebase")).result.status).toBe("completed");
+    expect(await events()).toEqual([["upstream_change", "rebased"]]);
     expect(ours.git("log", "--format=%s", "-2")).toBe("Ours\nTheirs");
     expect([existsSync(join(ours.root, "new.txt")), ours.git("status", "--porcelain")]).toEqual([true, ""]);
   });
