@@ -2,13 +2,14 @@ import { z } from "zod";
 import type { AgentContext, AgentStorage } from "../../agent/context/AgentContext.ts";
 import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { numberFrom, clockSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { authorSchema } from "../git/commitFiles.ts";
-import type { RebaseOptions } from "../rebase/rebaseIfSafe.ts";
+import { rebaseIfSafe, type RebaseOptions, type RebaseResult } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { forgetUnsaved, unsavedOf, watchUnsaved } from "../files/UnsavedChanges.ts";
@@ -36,6 +37,10 @@ export interface DriftNotice {
   readonly trigger: DriftTrigger;
   readonly report: DriftReport;
   readonly response: DriftResponse;
+  /** The rebase after the run; absent: there was none. */
+  readonly rebase?: RebaseResult;
+  /** Why the rebase after the run failed. Its `changed` says what has changed. The run is completed all the same. */
+  readonly rebaseError?: GitError;
 }
 
 /** How to watch for drift. */
@@ -56,7 +61,14 @@ export interface DriftWatchConfig {
    * Lets a recovery offer `rebase` for new commits, through `rebaseIfSafe`. Choosing that option gives the permission.
    * Default: not offered.
    */
-  readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
+  readonly rebase?:
+    | (Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> & Partial<Pick<RebaseOptions, "permission">>)
+    | undefined;
+  /**
+   * Rebases after a completed run if a rebase was proposed, under the conditions of `rebaseIfSafe`; needs `rebase` with
+   * `permission`. The notice `at_end` has the result. Default: false.
+   */
+  readonly autoRebase?: boolean | undefined;
 }
 
 const configSchema = strictOptions({
@@ -66,8 +78,20 @@ const configSchema = strictOptions({
   onDrift: functionSchema().optional(),
   intervalMs: numberFrom(0).optional(),
   clock: clockSchema.optional(),
-  rebase: strictOptions({ test: functionSchema(), committer: authorSchema }).optional(),
-});
+  rebase: strictOptions({
+    test: functionSchema(),
+    committer: authorSchema,
+    testTimeoutMs: numberFrom(0).optional(),
+    permission: functionSchema().optional(),
+  }).optional(),
+  autoRebase: z.boolean().optional(),
+}).refine(
+  (config) => {
+    const { autoRebase, rebase } = config as DriftWatchConfig;
+    return autoRebase !== true || rebase?.permission !== undefined;
+  },
+  { message: "autoRebase needs rebase.permission", path: ["rebase", "permission"] },
+);
 
 /** The answers to a run that waits because of drift. */
 export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
@@ -160,13 +184,26 @@ export class DriftWatch {
     storage.set(versionTrackerKey, settleAll(tracker, "task_restarted"));
   };
 
-  /** Repeats the last notice at the end of a run if its proposed rebase was not made. */
+  /** Rebases at the end of a run if that is configured, and repeats the last notice if its proposed rebase was not made. */
   async end({ runId, state }: Pick<AgentRun, "runId" | "state">): Promise<void> {
     const told = this.#told.get(runId);
     this.forget(runId);
     if (told?.response.action !== "continue" || told.response.rebase === undefined) return;
     if (isSettled(state.storage.get(versionTrackerKey), told.report)) return;
-    await this.#config.onDrift?.({ ...told, trigger: "at_end" });
+    await this.#config.onDrift?.({ ...told, trigger: "at_end", ...(await this.#rebaseAfter(told.report)) });
+  }
+
+  async #rebaseAfter({ upstreamHead }: DriftReport): Promise<Pick<DriftNotice, "rebase" | "rebaseError">> {
+    const { root, upstream, autoRebase, rebase, clock } = this.#config;
+    if (autoRebase !== true || rebase?.permission === undefined) return {};
+    const { permission } = rebase;
+    const known = { upstream, knownUpstreamHead: upstreamHead };
+    try {
+      return { rebase: await rebaseIfSafe({ ...rebase, ...known, root, enabled: true, permission, clock }) };
+    } catch (error) {
+      if (error instanceof GitError) return { rebaseError: error };
+      throw error;
+    }
   }
 
   /** Forgets a run that ended in this process. */

@@ -13,7 +13,7 @@ export interface UpstreamRecoveryConfig {
   readonly root: string;
   readonly upstream?: string | undefined;
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
-  readonly rebase?: Pick<RebaseOptions, "test" | "committer"> | undefined;
+  readonly rebase?: Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> | undefined;
 }
 
 /** A drift that was settled while its run was stopped. */

@@ -209,6 +209,31 @@ describe("Drift", () => {
     ]);
   });
 
+  it("Drift rebases after the run with autoRebase, under the same conditions", async () => {
+    const { origin, ours } = pair();
+    const committer = { name: "Agent", email: "agent@example.com" };
+    const upstream = origin.commit({ "b.txt": "theirs" });
+    ours.git("fetch", "--quiet");
+    const tried = async (allowed: boolean) => {
+      const watched = new Watched();
+      const rebase = { test: () => true, committer, permission: () => allowed };
+      const { agent } = watched.build(ours, { autoRebase: true, rebase });
+      expect(await agent.run("go")).toMatchObject({ status: "completed" });
+      return watched.notices.at(-1);
+    };
+    expect(await tried(false)).toMatchObject({
+      trigger: "at_end",
+      rebase: { rebased: false, reason: "no_permission" },
+    });
+    ours.write(".git/index.lock", "");
+    expect(await tried(true)).toMatchObject({ trigger: "at_end", rebaseError: { code: "git_failed" } });
+    ours.remove(".git/index.lock");
+    expect(await tried(true)).toMatchObject({ trigger: "at_end", rebase: { rebased: true, head: upstream } });
+    expect(ours.git("rev-parse", "HEAD")).toBe(upstream);
+    const unasked = { autoRebase: true, rebase: { test: () => true, committer } };
+    expect(() => new Watched().build(ours, unasked)).toThrow("rebase.permission");
+  });
+
   it("Drift does not count a file that the agent writes and commits in one answer", async () => {
     const { ours } = pair();
     const notices: DriftNotice[] = [];
