@@ -1,5 +1,4 @@
 import { isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FileNote, FolderChange, LeftOutFile } from "../files/FileNote.ts";
 import { hiddenAt, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 
@@ -14,10 +13,9 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];
   const leftOut = new Map<string, string>();
   for (const path of new Set([...before.files.keys(), ...after.files.keys()])) {
-    const [was, is] = [before.files.get(path), after.files.get(path)];
-    const unknown = unknownAt(path, was, is, { before, after });
+    const { change, unknown } = changeAt(path, before, after);
+    if (change) changes.push(change);
     if (unknown) leftOut.set(unknown.path, unknown.reason);
-    else if (unknown === undefined) addChange(path, was, is, changes, leftOut);
   }
   for (const { path, reason } of changedHidden(before, after)) leftOut.set(path, reason);
   return {
@@ -28,37 +26,41 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   };
 }
 
-/** What hides one side of a file; `null`: it is hidden and did not change; `undefined`: both sides are known. */
-function unknownAt(
-  path: string,
-  was: ScannedFile | undefined,
-  is: ScannedFile | undefined,
-  { before, after }: { readonly before: Scan; readonly after: Scan },
-): LeftOutFile | null | undefined {
-  if (was && is) return undefined;
-  const [hidden, entry] = hiddenAt(was ? after : before, path) ?? [];
+interface FileDifference {
+  readonly change?: FileChange;
+  /** What of it is not kept or not known. */
+  readonly unknown?: LeftOutFile | undefined;
+}
+
+function changeAt(path: string, before: Scan, after: Scan): FileDifference {
+  const [was, is] = [before.files.get(path), after.files.get(path)];
+  if (was && is) return modification(path, was, is);
+  if (was) return hiddenDifference(path, was, after, "after the command") ?? keptChange(path, was, "before");
+  if (is) return hiddenDifference(path, is, before, "when the command began") ?? keptChange(path, is, "after");
+  return {};
+}
+
+function modification(path: string, was: ScannedFile, is: ScannedFile): FileDifference {
+  if (isSameStamp(was.stamp, is.stamp)) return {};
+  const reason = was.leftOut ?? is.leftOut;
+  const unknown = reason === undefined ? undefined : { path, reason };
+  if (!was.state || !is.state || isSameFile(was.state, is.state)) return { unknown };
+  return { change: { path, before: was.state, after: is.state }, unknown };
+}
+
+/** A file that only one scan has, and that the other did not look into; `undefined`: it was created or deleted. */
+function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: string): FileDifference | undefined {
+  const [hidden, entry] = hiddenAt(other, path) ?? [];
   if (hidden === undefined || !entry) return undefined;
-  if (hidden === path && entry.stamp && isSameStamp(entry.stamp, (was ?? is)?.stamp)) return null;
-  const when = was ? "after the command" : "when the command began";
-  return { path: hidden, reason: `${entry.reason ?? "was ignored"} ${when}, so changes in it are not known` };
+  if (hidden === path && entry.stamp && isSameStamp(entry.stamp, file.stamp)) return {};
+  return {
+    unknown: { path: hidden, reason: `${entry.reason ?? "was ignored"} ${when}, so changes in it are not known` },
+  };
 }
 
-function addChange(
-  path: string,
-  was: ScannedFile | undefined,
-  is: ScannedFile | undefined,
-  changes: FileChange[],
-  leftOut: Map<string, string>,
-): void {
-  const reason = was?.leftOut ?? is?.leftOut;
-  if (reason !== undefined && !(was && is && isSameStamp(was.stamp, is.stamp))) leftOut.set(path, reason);
-  const isKept = isKnown(was) && isKnown(is);
-  if (isKept && !isSameFile(was?.state, is?.state))
-    changes.push(withoutUndefined({ path, before: was?.state, after: is?.state }));
-}
-
-function isKnown(file: ScannedFile | undefined): boolean {
-  return file === undefined || file.state !== undefined;
+function keptChange(path: string, { state, leftOut }: ScannedFile, side: "before" | "after"): FileDifference {
+  const unknown = leftOut === undefined ? undefined : { path, reason: leftOut };
+  return state ? { change: { path, [side]: state }, unknown } : { unknown };
 }
 
 /** What neither scan kept, and what is seen to have changed. */
