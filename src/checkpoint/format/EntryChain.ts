@@ -12,12 +12,18 @@ export interface ChainLink {
  * found although its own checksum is right. Only gaps that a `pruned` record names are passed over.
  */
 export class EntryChain {
-  readonly #gaps: readonly PrunedGap[];
+  readonly #gapsByFirst = new Map<number, PrunedGap[]>();
+  readonly #pruned: PrunedRange[];
   #end: ChainLink | undefined;
 
   /** @param start what comes before the first append; absent when reading begins in the middle, where nothing is known. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
-    this.#gaps = gaps;
+    for (const gap of gaps) {
+      const others = this.#gapsByFirst.get(gap.first);
+      if (others) others.push(gap);
+      else this.#gapsByFirst.set(gap.first, [gap]);
+    }
+    this.#pruned = rangesOf(gaps);
     this.#end = start;
   }
 
@@ -34,7 +40,13 @@ export class EntryChain {
 
   /** True for a position that a `pruned` record names, whether or not its bytes are gone. */
   isPruned(position: number): boolean {
-    return this.#gaps.some((gap) => gap.first <= position && position <= gap.last);
+    let [low, high] = [0, this.#pruned.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#pruned[middle]?.last ?? 0) < position) low = middle + 1;
+      else high = middle;
+    }
+    return (this.#pruned[low]?.first ?? Infinity) <= position;
   }
 
   /** Walks over pruned gaps that begin right after `from`, as far as `position` at most. */
@@ -48,8 +60,22 @@ export class EntryChain {
 
   #gapAfter(at: ChainLink, position: number): PrunedGap | undefined {
     if (at.position + 1 === position) return undefined;
-    const fits = (gap: PrunedGap) =>
-      gap.first === at.position + 1 && gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
-    return this.#gaps.filter(fits).sort((a, b) => b.last - a.last)[0];
+    const fits = (gap: PrunedGap) => gap.before === at.checksum && gap.first <= gap.last && gap.last < position;
+    const gaps = this.#gapsByFirst.get(at.position + 1) ?? [];
+    return gaps.filter(fits).sort((a, b) => b.last - a.last)[0];
   }
+}
+
+type PrunedRange = Pick<PrunedGap, "first" | "last">;
+
+/** The positions in gaps, as ranges that do not overlap, in order. */
+function rangesOf(gaps: readonly PrunedGap[]): PrunedRange[] {
+  const ranges: { first: number; last: number }[] = [];
+  for (const { first, last } of gaps.toSorted((a, b) => a.first - b.first)) {
+    const before = ranges.at(-1);
+    if (first > last) continue;
+    if (before && first <= before.last) before.last = Math.max(before.last, last);
+    else ranges.push({ first, last });
+  }
+  return ranges;
 }

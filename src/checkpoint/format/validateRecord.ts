@@ -110,6 +110,7 @@ const shapes = {
   },
   reply: { lane: count, request: text, at: time },
   status: { run: text, status: text, at: time, requests: optional(listOf(text)), usage },
+  ended: { run: text, version: count, status: oneOf("completed", "cancelled"), usage, ...lane },
   rollback: {
     target: count,
     calls: listOf(text),
@@ -126,6 +127,7 @@ const shapes = {
     checkpointId: text,
     parent: optional(count),
     parentId: optional(text),
+    first: optional((value) => value === true),
     run: like(run),
     createdAt: time,
     nextNumber: count,

@@ -2,6 +2,7 @@ import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import { Pace } from "../../../internal/Pace.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary, ReadOptions } from "../../RecordLog.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
@@ -63,10 +64,14 @@ export class LogReader {
     const { parts } = await this.#loader.load({ needsOlder: () => true });
     const gaps = this.gapsIn(parts);
     const chain = new EntryChain(gaps);
+    const pace = new Pace();
     let bytes = 0;
-    for (const part of gaps.length === 0 ? [] : parts)
-      for (const { start, end, entry } of this.#scan.entries(part.segment, part))
+    for (const part of gaps.length === 0 ? [] : parts) {
+      for (const { start, end, entry } of this.#scan.entries(part.segment, part)) {
         if (chain.isPruned(entry.position)) bytes += end - start;
+        await pace.after(end - start);
+      }
+    }
     return bytes;
   }
 
