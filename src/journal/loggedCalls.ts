@@ -1,4 +1,5 @@
-import { callsOf, emptyState, type AgentState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
+import { emptyState, type AgentState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
+import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";

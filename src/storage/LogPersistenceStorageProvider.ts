@@ -95,10 +95,10 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
     if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
     const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
-    const { latest, snapshot } = recent.index;
-    // The tool calls of the checkpoint beside the snapshot stand before it.
+    const { latest, base } = recent.index;
+    // The tool calls of the checkpoint beside a snapshot stand before it, unless it begins its lane.
     const whole =
-      snapshot === undefined || (latest && latest.order > snapshot.order && recent.reaches(latest))
+      base === undefined || (latest && (base.first || latest.order > base.order) && recent.reaches(latest))
         ? recent
         : await AgentLog.read(this.log, agentId);
     const point = whole.index.latest;

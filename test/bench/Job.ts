@@ -2,6 +2,7 @@
 export type Job =
   | { readonly kind: "times" | "heap"; readonly contestant: string; readonly steps: number }
   | { readonly kind: "load"; readonly steps: number; readonly messages: number }
+  | { readonly kind: "turns" }
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
   | { readonly kind: "capture" }

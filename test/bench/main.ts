@@ -9,6 +9,7 @@ import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { TurnFigures } from "./ours/turns.ts";
 import { table, targetLine, type Row } from "./report.ts";
 import {
   callTargets,
@@ -18,6 +19,7 @@ import {
   memoryTargets,
   mergeTargets,
   pruningTargets,
+  turnTargets,
   type Target,
 } from "./targets.ts";
 
@@ -54,6 +56,8 @@ for (const [steps, messages] of [
   const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
   targets.push(...loadTargets(steps, messages, figures));
 }
+if (values.steps.includes("3000") && chosen.some(isOurs))
+  targets.push(...turnTargets((await inOwnProcess({ kind: "turns" })) as readonly TurnFigures[]));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -4,6 +4,7 @@ import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { TurnFigures } from "./ours/turns.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
@@ -42,6 +43,23 @@ export function loadTargets(steps: number, messages: number, figures: LoadFigure
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
   ];
+}
+
+/** A conversation gets longer, and the model gets all of it; what is stored of a turn stays the same. */
+export function turnTargets([first, ...later]: readonly TurnFigures[]): Target[] {
+  return later.flatMap(({ turn, hotMs, coldMs, parseMs }): Target[] => {
+    const [hot, cold] = [first?.hotMs ?? 0, first?.coldMs ?? 0];
+    const opening = coldMs - cold;
+    return [
+      { name: `turn ${turn} ÷ turn 1 (${hotMs.toFixed(1)} ms)`, found: hotMs / hot, atMost: 2, unit: "×" },
+      {
+        name: `turn ${turn} in a new process, above turn 1 ÷ read and parse the messages (${opening.toFixed(1)} ms)`,
+        found: opening / parseMs,
+        atMost: 2,
+        unit: "×",
+      },
+    ];
+  });
 }
 
 /** k calls add at most k + 1 appends to a turn, each at most 1.5 floors. */

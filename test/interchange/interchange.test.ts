@@ -55,7 +55,7 @@ it.each(names)(
 );
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
-const kinds: Readonly<Record<AgentRecord["kind"], true>> = {
+const kinds: Readonly<Record<Exclude<AgentRecord["kind"], "ended">, true>> = {
   task: true,
   run: true,
   lane: true,

@@ -6,7 +6,7 @@ import { CorruptBlobError } from "../../src/errors/storage/CorruptBlobError.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";
-import { readBlob } from "../../src/storage/AgentLog.ts";
+import { readBlob } from "../../src/storage/fetchBlobs.ts";
 
 const hash = "0".repeat(64);
 const store = () => new MemoryBlobStore(async () => nodeSha256);

@@ -1,6 +1,8 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { type AgentState, foldTo } from "../state/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import type { AgentState } from "../state/AgentState.ts";
+import { foldTo } from "../state/foldTo.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { agentPath } from "../status/agentPath.ts";
 import { formatVersion } from "../format/formatVersion.ts";

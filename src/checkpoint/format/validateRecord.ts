@@ -1,5 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { EndedRecord } from "../records/runRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 
 type Test = (value: unknown) => boolean;
@@ -111,6 +112,7 @@ const shapes = {
   },
   reply: { lane: count, request: text, at: time },
   status: { run: text, status: text, at: time, requests: optional(listOf(text)), usage },
+  ended: { run: text, version: count, status: oneOf("completed", "cancelled"), usage, digest: optional(text), ...lane },
   rollback: {
     target: count,
     calls: listOf(text),
@@ -127,6 +129,7 @@ const shapes = {
     checkpointId: text,
     parent: optional(count),
     parentId: optional(text),
+    first: optional((value) => value === true),
     run: like(run),
     createdAt: time,
     nextNumber: count,
@@ -163,7 +166,7 @@ export function validateRecord({ records, position }: Entry, nextVersion?: numbe
   for (const record of records) {
     const field = invalidField(record) ?? (next === undefined ? undefined : unorderedField(record, next));
     if (field !== undefined) return `append ${position}: record "${record.kind}" has an invalid "${field}"`;
-    if (next !== undefined && record.kind === "checkpoint") next = (record as CheckpointRecord).version + 1;
+    if (next !== undefined && hasVersion(record)) next = record.version + 1;
   }
   return undefined;
 }
@@ -177,8 +180,13 @@ export function invalidField(record: LogRecord): string | undefined {
 /** Versions only grow, and a lane begins at a checkpoint before it. */
 function unorderedField(record: LogRecord, next: number): string | undefined {
   const { kind, version = 0, from = -1 } = record as { kind: string; version?: number; from?: number };
-  if (kind === "checkpoint" && version < next) return "version";
+  if (hasVersion(record) && version < next) return "version";
   return kind === "lane" && from >= next ? "from" : undefined;
+}
+
+/** Whether it is a checkpoint, or what is left of one. */
+function hasVersion(record: LogRecord): record is CheckpointRecord | EndedRecord {
+  return record.kind === "checkpoint" || record.kind === "ended";
 }
 
 function firstInvalid(value: object, fields: Fields): string | undefined {

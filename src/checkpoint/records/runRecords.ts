@@ -26,6 +26,20 @@ export interface RunRecord {
   readonly assumed?: true;
 }
 
+/** A run has ended, and the checkpoint at its end was pruned: its result remains. */
+export interface EndedRecord {
+  readonly kind: "ended";
+  readonly lane: number;
+  readonly run: string;
+  /** The version of that checkpoint. */
+  readonly version: number;
+  readonly status: "completed" | "cancelled";
+  readonly output?: StoredValue;
+  readonly usage?: ModelUsage;
+  /** The digest of the run's input. Absent: unknown. */
+  readonly digest?: string;
+}
+
 /** The status of the run changed without a checkpoint. Runs begin in progress unless a record beside them says `queued`. */
 export interface StatusRecord {
   readonly kind: "status";

@@ -50,12 +50,13 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
   }
 }
 
-/** The status that a snapshot restates. A snapshot is written only while its run is in progress. */
+/** The status that a snapshot restates. A snapshot is written only while its run is in progress, or with its end. */
 export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
+  const { status, at } = checkpoint;
   return {
     run,
     createdAt,
-    current: { status: "in_progress", at: life?.since ?? run.at },
+    current: status ? { status, at } : { status: "in_progress", at: life?.since ?? run.at },
     startedAt: life?.startedAt ?? run.at,
     retries: life?.retries ?? 0,
     checkpoint: { id: checkpointId, record: checkpoint },

@@ -63,7 +63,7 @@ export interface CheckpointPlan {
   readonly unresolved?: true;
   readonly status?: "completed";
   readonly end?: CompletionData;
-  /** True where one visit has ended and another begins: a snapshot may stand here. */
+  /** True where no visit has begun and not ended: a snapshot may stand here. */
   readonly boundary?: true;
 }
 

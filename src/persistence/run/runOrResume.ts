@@ -1,4 +1,5 @@
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { BranchEffects, RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
@@ -6,7 +7,7 @@ import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
@@ -305,9 +306,8 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
 
 /** Begins a run after another one, which has just ended on this journal. */
 async function beginAfterOther(call: DurableCall, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
-  const log = await call.journal.readAll();
-  const state = foldTo(log.index);
-  return begin(call, keep, state && { log, state });
+  await call.journal.readHead();
+  return begin(call, keep, storedState(call.journal));
 }
 
 async function begin(
@@ -332,7 +332,7 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
     announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
   const verify = "verify" in options ? options.verify : undefined;
-  journal.endFacts = completionData(setup, journal, runId, verify);
+  journal.endFacts = completionData(setup, journal, recorder, verify);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
@@ -371,16 +371,18 @@ const resultsSchema: z.ZodType = z.array(z.unknown());
 function completionData(
   { participants, log }: PersistenceSetup,
   journal: Journal,
-  runId: string,
+  { run: { run: runId }, recording }: RunRecorder,
   verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
 ): ((output: unknown) => Promise<CompletionData>) | undefined {
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
   if (!verify && !changesFiles) return undefined;
   const { writer, agentId } = journal;
+  // Of a run that is resumed, earlier owners may have noted changes.
+  const after = recording ? 0 : journal.position;
   return async (output) => {
     const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
     await journal.durable();
-    const files = changesFiles ? await changedFiles(log, agentId, runId) : [];
+    const files = changesFiles ? await changedFiles(log, agentId, runId, after) : [];
     return {
       ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
       ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),

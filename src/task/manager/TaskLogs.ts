@@ -3,7 +3,7 @@ import { StorageNotListableError } from "../../errors/storage/StorageNotListable
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
-import { AgentLog } from "../../storage/AgentLog.ts";
+import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
@@ -26,7 +26,7 @@ export class TaskLogs {
 
   /** Reads and folds the log of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
-    return (await AgentLog.readHead(this.log, taskId)).log.index.statusState;
+    return (await readHead(this.log, taskId)).log.index.statusState;
   }
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */

@@ -3,6 +3,7 @@ import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import { Pace } from "../../../internal/Pace.ts";
 import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
@@ -76,10 +77,14 @@ export class LogReader {
     const { parts } = await this.#loader.load({ needsOlder: () => true });
     const gaps = this.gapsIn(parts);
     const chain = new EntryChain(gaps);
+    const pace = new Pace();
     let bytes = 0;
-    for (const part of gaps.length === 0 ? [] : parts)
-      for (const { start, end, entry } of this.#scan.entries(part.segment, part))
+    for (const part of gaps.length === 0 ? [] : parts) {
+      for (const { start, end, entry } of this.#scan.entries(part.segment, part)) {
         if (chain.isPruned(entry.position)) bytes += end - start;
+        await pace.after(end - start);
+      }
+    }
     return bytes;
   }
 

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
-import { lastCheckpointOf } from "../../AgentLog.ts";
+import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
