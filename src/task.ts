@@ -27,7 +27,7 @@ export {
   retentionSchedule,
   RetentionSchedule,
   type RetentionScheduleOptions,
-} from "./task/retention/RetentionSchedule.ts";
+} from "./persistence/RetentionSchedule.ts";
 export { recoverTask, recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
 export type {
   RecoverAllOptions,

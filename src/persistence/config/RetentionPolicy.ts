@@ -41,6 +41,6 @@ export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
 /** The policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
   checkSchema(retentionPolicySchema, policy, "retention policy");
-  const { maxCheckpointsPaused, ...chosen } = { ...defaultRetention, ...withoutUndefined(policy) };
-  return { ...chosen, maxCheckpointsPaused: maxCheckpointsPaused ?? chosen.maxCheckpoints };
+  const chosen = { ...defaultRetention, ...withoutUndefined(policy) };
+  return { ...chosen, maxCheckpointsPaused: policy.maxCheckpointsPaused ?? chosen.maxCheckpoints };
 }

@@ -1,16 +1,13 @@
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
-import type { BranchEffects, RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
+import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
-import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
@@ -23,42 +20,27 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { changedFiles } from "../../journal/changedFiles.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { endRecords } from "../../journal/endRecords.ts";
-import { loggedCalls } from "../../journal/loggedCalls.ts";
-import { planRollback } from "../../journal/planRollback.ts";
 import { runRecord } from "../../journal/runRecord.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import type { CompletionData } from "../record/checkpointRecord.ts";
 import { newRun, restoredRun, type StoredState } from "../record/startRecorder.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
-import { revertibleCall } from "../rollback/RollbackReport.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingInputs } from "../waiting/pendingInputs.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts, type RunInput } from "./decideRun.ts";
-import { type Announce, joinOrRun } from "./joinOrRun.ts";
-import { recordedEnd } from "./recordedEnd.ts";
-import { z } from "zod";
-
-type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
-
-/** One call of `run` or `resume`. */
-interface DurableCall {
-  readonly setup: PersistenceSetup;
-  readonly recorders: RunRecorders;
-  readonly journal: Journal;
-  readonly request: RunRequest;
-  readonly next: Next;
-  readonly announce: Announce;
-}
+import { branchEffects } from "./branchEffects.ts";
+import { comparedInput } from "./comparedInput.ts";
+import { completionData } from "./completionData.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
+import type { DurableCall, Next } from "./DurableCall.ts";
+import { joinOrRun } from "./joinOrRun.ts";
+import { recordedResult } from "./recordedResult.ts";
 
 /**
  * Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. A `run` whose `runId` this process
@@ -97,7 +79,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const decision = decide(request, journal, stored);
   switch (decision.kind) {
     case "recorded":
-      return recorded(call, decision.runId, stored);
+      return recordedResult(call, decision.runId, stored);
     case "resume":
       return resume(call, stored);
     case "waiting":
@@ -140,28 +122,6 @@ async function finishOpenRollback({
 function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
   if (result.status !== "completed" || remaining.length === 0) return result;
   return { ...result, effects: { missing: [], remaining } };
-}
-
-/** @throws RunInputDiffersError when the run was asked for with another input. */
-async function recorded(
-  { setup, journal, request }: DurableCall,
-  runId: string,
-  stored: StoredState | undefined,
-): Promise<RunResult<unknown>> {
-  const { digest, ...end } = await recordedEnd(setup.log, journal, runId);
-  const { input, agentId, kind } = request;
-  const isOther =
-    digest === undefined
-      ? comparedInput(stored, stored?.log.index.runRecords.get(runId), input) === "other"
-      : digest !== valueDigest(input, journal.sha256);
-  if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
-  return { status: "completed", runId, ...end };
-}
-
-/** How the input of a stored run compares with a given one. */
-function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): RunInput {
-  if (!stored || !run || run.assumed) return "unknown";
-  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
 }
 
 /** Resumes the unfinished run, or begins it anew if its strategy has changed and it may be abandoned. */
@@ -351,43 +311,6 @@ async function assertFits({ setup, journal }: DurableCall, { log, state }: Store
   await assertStrategyFits(graph, agentId, state, log.reader(state), sha256, () => journal.readAll());
   if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
   if (state.settings) toolsByNames(tools, state.settings.tools);
-}
-
-/** The effects that remain although they are not on the lane of a branch, and those of its lane that were reverted. */
-function branchEffects(log: AgentLog, target: CheckpointPoint, hasInverse: (tool: string) => boolean): BranchEffects {
-  const calls = loggedCalls(log.index, log.blobs);
-  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
-  const line = foldTo(log.index, target)?.calls;
-  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
-  return {
-    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
-    missing: missing.map(revertibleCall),
-  };
-}
-
-const resultsSchema: z.ZodType = z.array(z.unknown());
-
-/** Collects what is recorded with the end of a run besides its output; `undefined`: nothing. */
-function completionData(
-  { participants, log }: PersistenceSetup,
-  journal: Journal,
-  { run: { run: runId }, recording }: RunRecorder,
-  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
-): ((output: unknown) => Promise<CompletionData>) | undefined {
-  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
-  if (!verify && !changesFiles) return undefined;
-  const { writer, agentId } = journal;
-  // Of a run that is resumed, earlier owners may have noted changes.
-  const after = recording ? 0 : journal.position;
-  return async (output) => {
-    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
-    await journal.durable();
-    const files = changesFiles ? await changedFiles(log, agentId, runId, after) : [];
-    return {
-      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
-      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
-    };
-  };
 }
 
 /**

@@ -9,8 +9,8 @@ import { diskUsage, retentionSchedule, RetentionSchedule, type RetentionSchedule
 import { SimulatedClock } from "agent-persistence/testing";
 import { tmpdir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
-import { durableAgent } from "../../persistence/support/durableAgent.ts";
-import { logStorages } from "../../persistence/support/storages.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
 import { delegatingOwner } from "../../testing/delegatingLog.ts";
 
 const minute = 60 * 1000;
