@@ -12,6 +12,7 @@ export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/Per
 export type { TornTail } from "./checkpoint/format/TornTail.ts";
 export type {
   AgentSummary,
+  ListOptions,
   LogAppend,
   LogCapabilities,
   LogEnd,

@@ -12,6 +12,16 @@ export interface LogCapabilities {
   readonly machines: "one" | "many";
   /** What of an agent is there when it is opened again. Absent: every record; else nothing can wait for an answer on it. */
   readonly keeps?: "checkpoints" | "nothing";
+  /**
+   * `"exact"`: a list shows each agent as it is. `"eventual"`: it may for a while omit an agent or show an older summary.
+   * Absent: the storage cannot tell which agents it has, and its lists are empty.
+   */
+  readonly listing?: "exact" | "eventual";
+  /**
+   * `list` selects by every option, and reads little besides what it yields. Absent: it selects by one `status`, `after` and
+   * `limit` alone, and the library does the rest.
+   */
+  readonly narrows?: true;
 }
 
 /** Who owns a log. `nonce` is random, so that two owners in one process differ. */
@@ -64,6 +74,22 @@ export interface AgentSummary {
   readonly data: unknown;
 }
 
+/** Which agents to list, in which part of the order. An agent must fit every option that is given. Default: all agents. */
+export interface ListOptions {
+  /** Only agents in this status, or in one of these. */
+  readonly status?: string | readonly string[];
+  /** Only agents that no living owner has. */
+  readonly free?: true;
+  /** ISO 8601: only agents that fall due then or earlier. */
+  readonly dueBefore?: string;
+  /** ISO 8601: only agents whose status last changed then or earlier. */
+  readonly updatedBefore?: string;
+  /** Only agents behind this `order`. */
+  readonly after?: string;
+  /** The most agents to yield. Default: no limit. */
+  readonly limit?: number;
+}
+
 /** What is appended at once: all of it or nothing. */
 export interface LogAppend {
   /** Unique in the log. The same id at the same position again is acknowledged, not refused. */
@@ -100,13 +126,11 @@ export interface RecordLog {
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
    * Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for, and never fails because of
-   * one agent: one whose status cannot be read is in the status `unreadable`.
+   * one agent: one whose status cannot be read is in the status `unreadable`. An agent that moves from one of the statuses
+   * asked for to another meanwhile may be omitted. Where `unreadable` is one of several statuses, a log that narrows need
+   * not look at agents that were last seen in another.
    */
-  list(options?: {
-    readonly status?: string;
-    readonly after?: string;
-    readonly limit?: number;
-  }): AsyncIterable<AgentSummary>;
+  list(options?: ListOptions): AsyncIterable<AgentSummary>;
   /**
    * How many bytes still exist of appends that a durable `pruned` record names. More than 0 if a crash or a failure
    * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.

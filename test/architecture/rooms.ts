@@ -27,6 +27,7 @@ export const floors: readonly (readonly string[])[] = [
   ["checkpoint/pruning"],
   ["storage"],
   ["storage/memory", "storage/none", "storage/checkpoints", "storage/file/layout"],
+  ["storage/file/index"],
   ["storage/file/owner"],
   ["storage/file/read"],
   ["storage/file/takeover", "storage/file/summary"],

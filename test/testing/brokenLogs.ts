@@ -152,6 +152,21 @@ export const brokenLogs: readonly BrokenLog[] = [
     make: () => changed((log) => ({ list: ({ limit: _limit, ...options } = {}) => log.list(options) })),
   },
   {
+    mistake: "lists agents that have an owner as free",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ free: _free, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "lists agents that are not due",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ dueBefore: _dueBefore, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "lists agents that changed lately",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ updatedBefore: _updatedBefore, ...options } = {}) => log.list(options) })),
+  },
+  {
     mistake: "leaves an agent out of a list while its summary is written",
     caughtBy: "never omits an agent while its summary is written anew",
     make: omittingWhatIsWritten,

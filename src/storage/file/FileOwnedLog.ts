@@ -15,7 +15,7 @@ import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
-import { repairState, StateFile } from "./summary/listAgents.ts";
+import { StateFile } from "./summary/StateFile.ts";
 
 /**
  * A log in files that this process owns. It writes one append at a time, and the next only when the one before is on the
@@ -63,7 +63,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    await repairState(this.#backend, this.#folder, this.generation, this.#end).catch(() => {});
+    await this.#state.repair(this.generation, this.#end).catch(() => {});
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -94,6 +94,8 @@ export class FileOwnedLog implements OwnedLog {
         await this.#state.remove();
         return dropSegments(this.#backend, this.#folder, this.#taken, this.#end);
       });
+      // Who lists the agent finds that it was deleted, and removes what stays.
+      await this.#state.unmark().catch(() => {});
       await segment.close().catch(() => {});
       await this.#finish(this.#closedError());
       await this.#backend.reserve.renew();

@@ -22,6 +22,7 @@ import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
+  ListOptions,
   LogCapabilities,
   LogEnd,
   LogOwner,
@@ -30,8 +31,9 @@ import type {
   RecordLog,
 } from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import { selectSummaries } from "../selectSummaries.ts";
+import { isOwned } from "../listSummaries.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
+import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { DiskReserve } from "./owner/DiskReserve.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
@@ -79,6 +81,7 @@ export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.Z
     "unlink",
     "readdir",
     "mkdir",
+    "rmdir",
     "fsyncDir",
   ).optional(),
   clock: clockSchema.optional(),
@@ -105,16 +108,17 @@ export class FileRecordLog implements RecordLog {
     const { reserveBytes = 256 * 1024 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
-    const machine = { disk, sha256, clock, identity, leaseMs };
-    const [judge, publisher] = [new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const folder = resolve(directory);
+    const machine = { disk, sha256, clock, identity, leaseMs, tasks: join(folder, "tasks") };
+    const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
-    this.#backend = { ...machine, tasks: join(folder, "tasks"), judge, publisher, reserve };
+    this.#backend = { ...machine, index, judge, publisher, reserve };
     this.blobs = new FileBlobStore(this.#backend);
   }
 
   get capabilities(): LogCapabilities {
-    return { durable: true, processes: this.#backend.publisher.linkSupported ? "many" : "one", machines: "one" };
+    const processes = this.#backend.publisher.linkSupported ? "many" : "one";
+    return { durable: true, processes, machines: "one", listing: "exact", narrows: true };
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
@@ -134,9 +138,14 @@ export class FileRecordLog implements RecordLog {
     yield* openReader(this.#backend, this.#folder(agentId)).read(options);
   }
 
-  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
+  async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
-    yield* selectSummaries(await listAgents(this.#backend), options);
+    let left = limit;
+    for await (const summary of left > 0 ? listAgents(this.#backend, selection, left < Infinity) : []) {
+      if (free && (await isOwned(this, summary.agentId))) continue;
+      yield summary;
+      if (--left <= 0) return;
+    }
   }
 
   async unremovedBytes(agentId: string): Promise<number> {

@@ -16,6 +16,8 @@ import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { runRecord } from "../../journal/runRecord.ts";
 import { isResumable } from "../state/transitionTask.ts";
+import { listSummaries } from "../../storage/listSummaries.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
@@ -78,16 +80,32 @@ export class TaskManager {
    */
   async *list(filter: TaskFilter = {}): AsyncGenerator<Task> {
     checkSchema(taskManagerSchemas.filter, filter, "task filter");
-    const { status, limit = Infinity, after } = filter;
+    const { status, limit = Infinity } = filter;
     let left = limit;
-    if (left === 0) return;
-    for await (const summary of this.#logs.log.list(withoutUndefined({ status, after }))) {
+    for await (const summary of left > 0 ? this.#summaries(filter) : []) {
       const listed = taskOfSummary(summary);
       const task = listed && (await this.#readListed(listed));
       // Its status may have changed since it was listed.
       if (!task || (status !== undefined && task.status !== status)) continue;
       yield task;
       if (--left === 0) return;
+    }
+  }
+
+  /** A page after another, until the caller has enough: some agents may be no tasks. */
+  async *#summaries({ status, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
+    let behind = after;
+    for (let found = limit; found === limit;) {
+      found = 0;
+      const page = limit === Infinity ? undefined : limit;
+      for await (const summary of listSummaries(
+        this.#logs.log,
+        withoutUndefined({ status, after: behind, limit: page }),
+      )) {
+        yield summary;
+        behind = summary.order;
+        found++;
+      }
     }
   }
 
@@ -100,7 +118,7 @@ export class TaskManager {
     }
   }
 
-  /** The tasks that a worker may claim: interrupted ones, then overdue ones, then the queue by priority and age. */
+  /** The tasks that a worker may claim, by priority; of equal ones the interrupted, then the overdue, then the queue by age. */
   claimable(): AsyncGenerator<ClaimableTask> {
     return claimableTasks(this.#logs);
   }

@@ -3,7 +3,15 @@ import { nextTurn } from "../../internal/nextTurn.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { AgentSummary, LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogAppend,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 
 /** A test of a log, which is given by itself or in a harness. */
@@ -70,11 +78,11 @@ export class RecordLogUnderTest {
     return (await this.entries(agentId, options)).map((entry) => entry[key]);
   }
 
-  async list(options?: Parameters<RecordLog["list"]>[0]): Promise<AgentSummary[]> {
+  async list(options?: ListOptions): Promise<AgentSummary[]> {
     return collect(this.log.list(options));
   }
 
-  async listIds(options?: Parameters<RecordLog["list"]>[0]): Promise<string[]> {
+  async listIds(options?: ListOptions): Promise<string[]> {
     return (await this.list(options)).map(({ agentId }) => agentId);
   }
 

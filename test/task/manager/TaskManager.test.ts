@@ -146,7 +146,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     const list = vi.spyOn(provider.log, "list");
     const read = vi.spyOn(provider.log, "read");
     expect((await listed(tasks, { limit: 1, after: cursor })).map(({ taskId }) => taskId)).toEqual(["t10"]);
-    expect(list.mock.calls).toEqual([[{ after: cursor }]]);
+    expect(list.mock.calls).toEqual([[{ after: cursor, limit: 1 }]]);
     expect(new Set(read.mock.calls.map(([agentId]) => agentId))).toEqual(new Set(["t10"]));
   });
 

@@ -185,8 +185,12 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     });
   });
 
-  it("recovers what an ended process left in progress, before the queue", async () => {
-    const { work, outcomes, agent, tasks, status } = await setup({ taskId: "cut" }, { taskId: "next", priority: 9 });
+  it("recovers what an ended process left in progress: before tasks of its priority, after those of a higher one", async () => {
+    const { work, outcomes, agent, tasks, status } = await setup(
+      { taskId: "older", priority: 1 },
+      { taskId: "cut", priority: 1 },
+      { taskId: "higher", priority: 9 },
+    );
     const controller = new AbortController();
     const cut = agent((_input, { signal }) => {
       controller.abort(new Error("the process ends"));
@@ -197,8 +201,9 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.isResumable("cut")).toBe(true);
     await work((input) => input).run();
     expect(outcomes).toMatchObject([
+      { taskId: "higher", recovered: false, outcome: "completed" },
       { taskId: "cut", recovered: true, outcome: "completed" },
-      { taskId: "next", recovered: false, outcome: "completed" },
+      { taskId: "older", recovered: false, outcome: "completed" },
     ]);
   });
 

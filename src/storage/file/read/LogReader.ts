@@ -46,8 +46,11 @@ export class LogReader {
     for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
   }
 
-  /** The newest summary that an append carried. All that comes after it is verified: a later one may be in what is damaged. */
-  async lastSummary(): Promise<AgentSummary | undefined> {
+  /**
+   * The newest summary that an append carried, and whether the agent was deleted. All that comes after the summary is
+   * verified: a later one may be in what is damaged.
+   */
+  async lastSummary(): Promise<{ readonly summary: AgentSummary | undefined; readonly dropped: boolean }> {
     let found: (FoundEntry & { readonly part: LogPart }) | undefined;
     const needsOlder = (part: LogPart): boolean => {
       const last = this.#lastWithSummary(part);
@@ -56,9 +59,11 @@ export class LogReader {
     };
     const image = await this.#loader.load({ needsOlder });
     for (const _ of this.#follow(image, found));
-    if (found === undefined) return undefined;
+    const dropped = image.dropped !== undefined;
+    if (found === undefined) return { summary: undefined, dropped };
     const { position } = found.entry;
-    return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+    const stored = found.summary as Omit<AgentSummary, "agentId" | "position">;
+    return { summary: { ...stored, agentId: this.#agentId, position }, dropped };
   }
 
   /** How the log ends. An agent without a log has nothing that could be missing. */

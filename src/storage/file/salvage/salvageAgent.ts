@@ -9,6 +9,7 @@ import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
+import type { AgentSummary } from "../../RecordLog.ts";
 import { parseBlobReference } from "../../blobReference.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
@@ -17,6 +18,7 @@ import { encodeControl, wholeSegment } from "../layout/controlLine.ts";
 import { parseSegment } from "../layout/Segment.ts";
 import { publishSegment } from "../owner/OwnedSegment.ts";
 import { listSegments } from "../read/LogLoader.ts";
+import { basename } from "node:path";
 
 /** What was salvaged of an agent, and what was not. */
 export interface SalvageReport {
@@ -62,8 +64,16 @@ export async function salvageAgent(source: SalvageSide, target: SalvageSide): Pr
   await ensureAgentFolder(target.backend.disk, target.folder);
   const lostBlobs = await copyBlobs(source, target, appends);
   await writeSegment(target, highest + 1, appends, from);
+  await markStatus(target, appends);
   const lastCheckpointId = appends.flatMap(({ entry }) => lastCheckpointOf(entry) ?? []).at(-1);
   return withoutUndefined({ ...report, lastCheckpointId, lostBlobs });
+}
+
+async function markStatus({ backend, folder }: SalvageSide, appends: readonly FoundLine[]): Promise<void> {
+  const { entry, summary } = appends.findLast((append) => append.summary !== undefined) ?? {};
+  if (!entry || !summary) return;
+  const listed = { ...(summary as AgentSummary), agentId: folder.agentId, position: entry.position };
+  await backend.index.mark(basename(folder.path), { summary: listed, generation: 0 });
 }
 
 /** Every intact append in the files of an agent, each once. What was there before the agent was deleted is not looked at. */
