@@ -20,5 +20,6 @@ export type {
   OwnedLog,
   OwnerState,
   ReadOptions,
+  RebuiltSummary,
   RecordLog,
 } from "./storage/RecordLog.ts";

@@ -20,7 +20,7 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
-import type { LogCapabilities, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import type { LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 import { Places } from "./Places.ts";
@@ -153,6 +153,11 @@ export class Journal implements AsyncDisposable {
   /** The interrupted append that the open skipped; `undefined`: there was none. */
   get tornTail(): TornTail | undefined {
     return this.#owned.tornTail;
+  }
+
+  /** The picture of the status that the open found damaged; `undefined`: none. */
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#owned.rebuilt;
   }
 
   get keeps(): LogCapabilities["keeps"] {

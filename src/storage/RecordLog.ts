@@ -34,6 +34,12 @@ export interface LogOwner {
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
 
+/** A picture of an agent's status that was damaged or belonged to another agent. It was written anew from the log. */
+export interface RebuiltSummary {
+  /** The file, or the part of the storage, that holds it. */
+  readonly file: string;
+}
+
 /** How a log ends, as far as its bytes tell. */
 export interface LogEnd {
   /**
@@ -159,6 +165,8 @@ export interface OwnedLog {
   readonly generation: number;
   /** What a crash left of an append that this open passed over; absent: nothing. */
   readonly tornTail?: TornTail | undefined;
+  /** The picture of the agent's status that this open found damaged; absent: none. */
+  readonly rebuilt?: RebuiltSummary | undefined;
   /**
    * Aborted when the log is no longer this process's to write: taken over (the reason is an `OwnershipLostError`) or
    * asked to stop (the reason is a `StopRequestedError`).

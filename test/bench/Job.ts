@@ -6,4 +6,5 @@ export type Job =
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
   | { readonly kind: "capture" }
-  | { readonly kind: "prune" };
+  | { readonly kind: "prune" }
+  | { readonly kind: "queue" };

@@ -10,6 +10,7 @@ import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { TurnFigures } from "./ours/turns.ts";
+import type { QueueFigures } from "./ours/queues.ts";
 import { table, targetLine, type Row } from "./report.ts";
 import {
   callTargets,
@@ -20,6 +21,7 @@ import {
   mergeTargets,
   pruningTargets,
   turnTargets,
+  queueTargets,
   type Target,
 } from "./targets.ts";
 
@@ -66,6 +68,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

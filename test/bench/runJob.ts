@@ -15,6 +15,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "calls") return (await import("./ours/calls.ts")).calls(await folder("run"));
   if (given.kind === "capture") return (await import("./ours/captures.ts")).captures(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
+  if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);
   if (contestant === undefined) throw new Error(`There is no contestant ${given.contestant}.`);

@@ -5,6 +5,7 @@ import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { TurnFigures } from "./ours/turns.ts";
+import type { QueueFigures } from "./ours/queues.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
@@ -97,4 +98,26 @@ export function pruningTargets({ agents, save }: PruningFigures): Target[] {
     }),
     { name: "median save with retention ÷ without", found: save, atMost: 1.1, unit: "×" },
   ];
+}
+
+/** What is finished costs nothing: each figure ÷ that among ten agents. */
+export function queueTargets({ among, longQueue }: QueueFigures): Target[] {
+  const [few] = among;
+  const ratios = among.slice(1).flatMap(({ agents, claimMs, pollMs, workerMs, pageMs }): Target[] => {
+    if (few === undefined) return [];
+    const size = `among ${agents.toLocaleString("en")} finished agents ÷ among ${few.agents}`;
+    const ms = (value: number) => `${value.toFixed(1)} ms`;
+    return [
+      { name: `claim ${size} (${ms(claimMs)} of CPU)`, found: claimMs / few.claimMs, atMost: 1.5, unit: "×" },
+      { name: `poll ${size} (${ms(pollMs)})`, found: pollMs / few.pollMs, atMost: 1.5, unit: "×" },
+      {
+        name: `worker with one task ${size} (${ms(workerMs)})`,
+        found: workerMs / few.workerMs,
+        atMost: 1.5,
+        unit: "×",
+      },
+      { name: `first 20 of a list ${size} (${ms(pageMs)})`, found: pageMs / few.pageMs, atMost: 2.5, unit: "×" },
+    ];
+  });
+  return [...ratios, { name: "a task of a queue of 1,000 ÷ of 10", found: longQueue, atMost: 1.5, unit: "×" }];
 }

@@ -363,7 +363,7 @@ function startOf(data: AgentCheckpointData | undefined) {
   return { messageHistory, storage, lastInput, nodeId, version };
 }
 
-it("tasks of 0.1.0 are taken on by a worker: what was cut short first, then the queue by priority", async () => {
+it("tasks of 0.1.0 are taken on by a worker: by priority, and what was cut short before the queue", async () => {
   const directory = copyOf("tasks");
   const world = new World();
   const clock = new SimulatedClock(later);
@@ -376,8 +376,8 @@ it("tasks of 0.1.0 are taken on by a worker: what was cut short first, then the 
     onOutcome: ({ taskId, outcome, recovered }) => void outcomes.push([taskId, outcome, recovered]),
   }).run();
   expect(outcomes).toEqual([
-    ["cut", "completed", true],
     ["queued", "completed", false],
+    ["cut", "completed", true],
     ["restarted", "completed", false],
     ["retried", "completed", false],
   ]);

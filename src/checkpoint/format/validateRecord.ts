@@ -111,7 +111,7 @@ const shapes = {
     expiresAt: optional(time),
   },
   reply: { lane: count, request: text, at: time },
-  status: { run: text, status: text, at: time, requests: optional(listOf(text)), usage },
+  status: { run: text, status: text, at: time, requests: optional(listOf(text)), attempt: optional(count), usage },
   ended: { run: text, version: count, status: oneOf("completed", "cancelled"), usage, digest: optional(text), ...lane },
   rollback: {
     target: count,

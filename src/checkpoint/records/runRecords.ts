@@ -66,4 +66,6 @@ export interface StatusRecord {
   readonly recoverable?: false;
   /** Queued again after a failure: the number of retries so far. */
   readonly retry?: number;
+  /** In progress: a task is begun or continued, and how often it was since it last got further, this time included. */
+  readonly attempt?: number;
 }

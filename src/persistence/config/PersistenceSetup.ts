@@ -124,8 +124,9 @@ export class PersistenceSetup {
     this.lastAgentId = agentId;
     const listener = this.#emit && emitAppended(agentId, this.#emit);
     const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
-    const { tornTail } = journal;
+    const { tornTail, rebuilt } = journal;
     if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
+    if (rebuilt) this.tell({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
     return journal;
   }
 

@@ -215,6 +215,9 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   const run = stored?.log.index.run;
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
   const opening = startRecords(journal);
+  const { current, task } = journal.statusState;
+  // Now: the process may end before the run records anything.
+  if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
   await assertFits(call, stored);
@@ -235,11 +238,19 @@ function queued(
 }
 
 /** The records that set the run to in progress. @throws TransitionNotAllowedError when it has failed permanently. */
-function startRecords({ statusState, agentId, clock }: Journal): readonly AgentRecord[] {
+function startRecords(journal: Journal): readonly AgentRecord[] {
+  const { statusState, agentId } = journal;
   const { current } = statusState;
   if (!current || current.status === "in_progress") return [];
   if (current.record?.recoverable === false) throw new TransitionNotAllowedError(agentId, "failed", "in_progress", []);
-  return statusRecords(statusState, { status: "in_progress", at: clock.now() });
+  return beginRecords(journal);
+}
+
+/** The attempts of a task are counted, so that one that ends its process is not begun for ever. */
+function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
+  const { task, attempts, current } = statusState;
+  const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
+  return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
 }
 
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {

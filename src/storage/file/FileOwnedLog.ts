@@ -6,7 +6,7 @@ import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
-import type { AgentSummary, LogAppend, OwnedLog } from "../RecordLog.ts";
+import type { AgentSummary, LogAppend, OwnedLog, RebuiltSummary } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
@@ -35,6 +35,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Where it will end when all that waits has been stored: if one fails, so does all after it. */
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
+  #rebuilt: RebuiltSummary | undefined;
 
   constructor(backend: FileBackend, folder: AgentFolder, taken: Taken, onEnd: () => void) {
     this.#backend = backend;
@@ -60,10 +61,14 @@ export class FileOwnedLog implements OwnedLog {
     return this.#lease.lost;
   }
 
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#rebuilt;
+  }
+
   /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    await this.#state.repair(this.generation, this.#end).catch(() => {});
+    this.#rebuilt = await this.#state.repair(this.generation, this.#end).catch(() => undefined);
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {

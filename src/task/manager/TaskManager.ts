@@ -1,5 +1,6 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
@@ -12,10 +13,10 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
 import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
-import { stopAndOpen } from "../../journal/openWithRetry.ts";
+import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { runRecord } from "../../journal/runRecord.ts";
-import { isResumable } from "../state/transitionTask.ts";
+import { hasStateData, isResumable } from "../state/transitionTask.ts";
 import { listSummaries } from "../../storage/listSummaries.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
@@ -31,6 +32,8 @@ import {
 } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
+/** How long `create` waits for an owner of the id who has stored no task under it. */
+const createTimeoutMs = 5_000;
 
 type StopOptions = Parameters<typeof stopAndOpen>[2];
 
@@ -52,12 +55,15 @@ export class TaskManager {
   /**
    * Stores a new task in the queue. A worker, or a run of its agent, starts it.
    *
-   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError.
+   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError;
+   * AgentBusyError when another process has owned the id for seconds and stored no run under it.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
-    await using journal = await this.#logs.openJournal(taskId);
-    if (journal.statusState.run || journal.statusState.task) throw new AlreadyExistsError("task_exists", taskId);
+    // Whoever owns the agent may be creating it, and its records come later than its ownership.
+    const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
+    await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
+    assertUnused(taskId, journal.statusState);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     await journal.store([taskRecord(given), run, queued]);
@@ -109,9 +115,11 @@ export class TaskManager {
     }
   }
 
+  /** A summary with data of another status than its own is a damaged picture: the log has the task. */
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
-      return listed.status === "in_progress" ? await this.get(listed.taskId) : await readTask(this.#logs.log, listed);
+      const isWhole = listed.status !== "in_progress" && hasStateData(listed);
+      return isWhole ? await readTask(this.#logs.log, listed) : await this.get(listed.taskId);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       return undefined;
@@ -235,6 +243,11 @@ export class TaskManager {
     await journal.store(records);
     return readTask(logs.log, moved);
   }
+}
+
+/** @throws AlreadyExistsError */
+function assertUnused(taskId: string, { run, task }: StatusState): void {
+  if (run || task) throw new AlreadyExistsError("task_exists", taskId);
 }
 
 function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {

@@ -1,11 +1,13 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
-import { listSummaries } from "../../storage/listSummaries.ts";
+import { isOwned, listSummaries } from "../../storage/listSummaries.ts";
 import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
+import { hasStateData } from "../state/transitionTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task without an owner that a worker may claim. */
@@ -18,6 +20,8 @@ export interface ClaimableTask {
   readonly reserves: readonly FileReservation[];
   /** ISO 8601; the time of the last status change. */
   readonly updatedAt: string;
+  /** How often it was begun or continued since it last got further; 0 for a task that was not. */
+  readonly attempts: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
 }
@@ -32,6 +36,8 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
   ];
   const tasks = lists.map((options) => listTasks(logs, options));
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
+    // It was free when its list came to it, which may have waited for the others.
+    if (await isOwned(logs.log, summary.agentId)) continue;
     const task = await claimable(logs, summary, taskName);
     if (task) yield task;
   }
@@ -51,20 +57,17 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
 }
 
 /** Queued tasks are read from their summaries alone. */
-async function claimable(
-  logs: TaskLogs,
-  summary: AgentSummary,
-  taskName: string,
-): Promise<ClaimableTask | undefined> {
+async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
   const { agentId: taskId, updatedAt, requestIds, priority = 0 } = summary;
   // What was asked for.
   const status = summary.status as ClaimableTask["status"];
-  const task = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0 };
-  if (status === "queued") return { ...task, reserves: reservesOf(summary) ?? [] };
+  const found = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0 };
+  if (status === "queued" && hasStateData(summary)) return { ...found, attempts: 0, reserves: reservesOf(summary) };
   const recorded = await ifReadable(() => logs.life(taskId));
+  if (!recorded) return { ...found, attempts: 0, reserves: [] };
+  const { task, attempts, current } = recorded;
   // The owner may have ended the task between the listing and the look at its log.
-  if (recorded && recorded.current?.status !== status) return undefined;
-  return { ...task, reserves: recorded?.task?.reserves ?? [] };
+  return current?.status === status ? { ...found, attempts, reserves: task?.reserves ?? [] } : undefined;
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
@@ -77,8 +80,8 @@ async function ifReadable(known: () => Promise<StatusState>): Promise<StatusStat
   }
 }
 
-function reservesOf({ data }: AgentSummary): readonly FileReservation[] | undefined {
-  return (data as { readonly reserves?: readonly FileReservation[] } | null)?.reserves;
+function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
+  return (data as StateData["queued"]).reserves ?? [];
 }
 
 /** Whether an error means that one task cannot be read, and says nothing about the others. */

@@ -1,13 +1,13 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { type AgentFolder, agentFolderName, replaceAtomically } from "../layout/AgentFolder.ts";
 import { decodeState, encodeState, type StoredState } from "../layout/stateJson.ts";
-import type { AgentSummary } from "../../RecordLog.ts";
+import type { AgentSummary, RebuiltSummary } from "../../RecordLog.ts";
 import type { Marked } from "../index/AgentIndex.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { openReader } from "../read/LogReader.ts";
 import { basename, join } from "node:path";
 
-type Backend = Pick<FileBackend, "disk" | "sha256" | "index" | "tasks">;
+type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tasks">;
 
 /**
  * The picture of an agent's status beside its log, and its mark in the index. They cannot change at once with the log, so
@@ -62,16 +62,22 @@ export class StateFile {
     if (this.#marked) await this.#backend.index.unmark(this.#name, this.#marked);
   }
 
-  /** Writes the file anew from the log when it is missing, damaged or was left while it changed. */
-  async repair(generation: number, end: ChainLink): Promise<void> {
+  /**
+   * Writes the file anew from the log when it is missing or was left while it changed, and when it is damaged or belongs to
+   * another agent: then it resolves to what was rebuilt.
+   */
+  async repair(generation: number, end: ChainLink): Promise<RebuiltSummary | undefined> {
     const state = await readState(this.#backend, this.#name);
     this.#marked = state;
-    if (state && !state.changing) return;
+    if (state && !state.changing) return undefined;
+    const file = this.#folder.state;
+    const isDamaged = state === undefined && (await this.#backend.disk.stat(file)) !== undefined;
     const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
     this.#marked = undefined;
-    if (!summary) return;
+    if (!summary) return undefined;
     await this.#backend.index.mark(this.#name, { summary, generation: 0 });
     await this.settle(summary, generation, end);
+    return isDamaged ? { file } : undefined;
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
