@@ -1,3 +1,4 @@
+import { normalize } from "node:path";
 import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -35,7 +36,12 @@ function sharedPaths(
   return [...new Set(shared)];
 }
 
-/** Whether two reservations cannot be held at the same time. */
+/** Whether two reservations cannot be held at the same time. The spelling of a path, such as `./a` for `a`, does not matter. */
 export function excludes(one: FileReservation, other: FileReservation): boolean {
-  return one.path === other.path && (one.operation === "write" || other.operation === "write");
+  return (one.operation === "write" || other.operation === "write") && spelled(one.path) === spelled(other.path);
+}
+
+/** One spelling for each path. */
+function spelled(path: string): string {
+  return normalize(`${path}/`);
 }

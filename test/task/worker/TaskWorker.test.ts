@@ -422,6 +422,7 @@ describe.each(logStorages)("$name: tasks that reserve files", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "completed" });
     const next = await reservations.acquire(reserves, { ...person, owner: "the next" });
     await expect(reservations.acquire(reserves, person)).rejects.toThrow("the next");
+    await expect(reservations.acquire([{ path: "./a", operation: "read" }], person)).rejects.toThrow("the next");
     await next.release();
   });
 });
@@ -444,6 +445,15 @@ describe("overlaps of planned tasks", () => {
       "a-c: y",
     ]);
     expect(overlaps(task("a", "r x", "w x"), task("b", "w x"))).toEqual(["a-b: x"]);
+  });
+
+  it("are found whatever the spelling of a path", () => {
+    expect(overlaps(task("a", "w x/y"), task("b", "w ./x//y"), task("c", "r x/z/../y"))).toEqual([
+      "a-b: x/y",
+      "a-c: x/y",
+      "b-c: ./x//y",
+    ]);
+    expect(overlaps(task("a", "w x"), task("b", "w ../x"), task("c", "w /x"))).toEqual([]);
   });
 });
 
