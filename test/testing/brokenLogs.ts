@@ -1,5 +1,4 @@
 import { PositionConflictError } from "../../src/errors/storage/PositionConflictError.ts";
-import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
 import type { RecordLogHarness } from "../../src/testing.ts";
 import {
@@ -18,12 +17,15 @@ import {
   storingWhatItRefuses,
   withTwoOwners,
   writeAnyhow,
-} from "./alteredLogs.ts";
+} from "./log/alteredLogs.ts";
+
+import { inDatabase } from "./log/logsUnderTest.ts";
 
 /** A log with one mistake, and the test that must find it. */
 export interface BrokenLog {
   readonly mistake: string;
   readonly caughtBy: string;
+  /** A log alone is tested as one in memory. */
   readonly make: () => RecordLog | RecordLogHarness;
 }
 
@@ -65,7 +67,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   {
     mistake: "forgets with its process",
     caughtBy: "gives each owner a higher generation and the position where the last one ended",
-    make: () => ({ log: new MemoryRecordLog(), reopen: () => new MemoryRecordLog() }),
+    make: () => ({ ...inDatabase(), reopen: () => inDatabase().log }),
   },
   {
     mistake: "leaves gaps between positions",

@@ -61,7 +61,7 @@ export const summaryTests: readonly RecordLogTest[] = [
   logTest(
     "lists several statuses, what is free, what is due and what is old, where it narrows",
     async (storage, expect) => {
-      if (!storage.log.capabilities.narrows) return;
+      storage.assertNarrows();
       const statuses = ["queued", "waiting", "in_progress", "completed"];
       const day = (n: number) => `2026-02-0${n + 1}T00:00:00.000Z`;
       for (const [n, status] of statuses.entries()) {
