@@ -6,7 +6,14 @@ import { StorageClosedError } from "../../../src/errors/storage/StorageClosedErr
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import type { BlobStore } from "../../../src/storage/BlobStore.ts";
 import { formatBlobReference } from "../../../src/storage/blobReference.ts";
-import type { AgentSummary, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../../src/storage/RecordLog.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../../src/storage/RecordLog.ts";
 import { selectSummaries } from "../../../src/storage/selectSummaries.ts";
 import { ask, type Connection, leaseMs } from "./Connection.ts";
 import type { Database, Row } from "./Database.ts";
@@ -15,7 +22,7 @@ import { DatabaseOwnedLog } from "./DatabaseOwnedLog.ts";
 /** A log in tables, as an author of a backend might write it: for many processes, which judge leases by one clock. */
 export class DatabaseRecordLog implements RecordLog {
   readonly version = "v1";
-  readonly capabilities = { durable: true, processes: "many", machines: "many" } as const;
+  readonly capabilities = { durable: true, processes: "many", machines: "many", listing: "exact" } as const;
   readonly blobs: BlobStore;
   readonly #connection: Connection;
   readonly #owned = new Set<DatabaseOwnedLog>();
@@ -53,7 +60,7 @@ export class DatabaseRecordLog implements RecordLog {
     }
   }
 
-  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
+  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
     const { database } = this.#opened();
     const all = await database.select(() => [...database.agents.values()].flatMap(({ summary }) => summary ?? []));
     yield* selectSummaries(structuredClone(all), options);

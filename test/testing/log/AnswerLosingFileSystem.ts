@@ -10,6 +10,7 @@ export class AnswerLosingFileSystem implements FileSystem {
   unlink = nodeFileSystem.unlink.bind(nodeFileSystem);
   readdir = nodeFileSystem.readdir.bind(nodeFileSystem);
   mkdir = nodeFileSystem.mkdir.bind(nodeFileSystem);
+  rmdir = nodeFileSystem.rmdir.bind(nodeFileSystem);
   fsyncDir = async (): Promise<void> => {};
   losesAnswer = false;
 
