@@ -39,6 +39,10 @@ export class LinkedHistory {
     for (; link.entry !== undefined; link = link.after) yield link.entry;
   }
 
+  get size(): number {
+    return this.#links.size;
+  }
+
   has(number: number): boolean {
     return this.#links.has(number);
   }

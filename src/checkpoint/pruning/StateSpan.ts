@@ -37,6 +37,11 @@ export class StateSpan {
   #answers = new Map<string, AnswerRecord>();
   #calls = new Map<string, RecordedCall>();
 
+  /** How many messages and storage keys another one from here takes. */
+  get size(): number {
+    return this.#originals.history.size + this.#storage.size;
+  }
+
   /** Another one from here, for one of several lanes that begin here. */
   fork(): StateSpan {
     const fork = new StateSpan();

@@ -76,11 +76,11 @@ class LaneWalk implements KeptStates {
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
       // Where nothing else needs the state, the last lane that begins here takes it over.
-      if (isOver && frame.children.length === 0) this.#frames.pop();
-      if (child !== undefined)
-        this.#enter(child, isOver && frame.children.length === 0 ? frame.span : frame.span.fork());
+      const isLast = isOver && frame.children.length === 0;
+      if (isLast) this.#frames.pop();
+      if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
       else if (!isOver) this.#pass(frame, next);
-      yield bytesOfStep;
+      yield child === undefined || isLast ? bytesOfStep : bytesOfStep * (1 + frame.span.size);
     }
   }
 
@@ -101,7 +101,8 @@ class LaneWalk implements KeptStates {
     frame.span.add(record, order);
     if (record.kind !== "checkpoint") return;
     this.#reach(frame, record);
-    frame.children.push(...(this.#children.get(record.version) ?? []));
+    // Of a lane without a checkpoint, such as that of a run of which the result is left, no state is needed.
+    frame.children.push(...(this.#children.get(record.version) ?? []).filter((lane) => this.#last.has(lane)));
   }
 
   #reach({ lane, span }: Frame, { version, status, input }: CheckpointRecord): void {

@@ -1,4 +1,5 @@
 import { callFacts } from "../data/toolCalls.ts";
+import type { Pace } from "../../internal/Pace.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
@@ -6,6 +7,9 @@ import { type RecordedCall, visitAt } from "../state/AgentState.ts";
 import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+
+/** What a record takes, as the bytes that would take as long to read. */
+const bytesOfRecord = 128;
 
 /** Which recorded answers and calls are still needed. */
 export interface NeededCalls {
@@ -19,15 +23,19 @@ export interface NeededCalls {
  * @param restated the records of kept checkpoints.
  * @param kept versions of kept checkpoints.
  */
-export function neededCalls(
+export async function neededCalls(
   index: LogProjection,
   restated: readonly AgentRecord[],
   kept: ReadonlySet<number>,
   hasInverse: (tool: string) => boolean,
-): NeededCalls {
+  pace: Pace,
+): Promise<NeededCalls> {
   const answers = new Set<string>();
   const calls = new Set<string>();
-  for (const slot of restated.flatMap(referringSlots)) addReferences(slot, answers, calls);
+  for (const record of restated) {
+    for (const slot of referringSlots(record)) addReferences(slot, answers, calls);
+    await pace.after(bytesOfRecord);
+  }
   const again = visitsThatRunAgain(index, kept);
   const isShown = shownAfter(index, kept);
   const needed = callsOf(index).filter(

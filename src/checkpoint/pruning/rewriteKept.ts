@@ -27,7 +27,8 @@ export async function rewriteKept(
   hasInverse: (tool: string) => boolean,
   pace: Pace,
 ): Promise<readonly RestatedEntry[]> {
-  const rewriting = new Rewriting(index, kept, await keptStates(index, kept, pace), hasInverse);
+  const states = await keptStates(index, kept, pace);
+  const rewriting = new Rewriting(index, kept, states, await callsNeeded(index, kept, states, hasInverse, pace));
   const restated: RestatedEntry[] = [];
   for (const { position, generation, checksum, records } of entries) {
     const left = (records as readonly AgentRecord[]).flatMap((record) => rewriting.rewritten(record));
@@ -35,6 +36,20 @@ export async function rewriteKept(
     await pace.after(estimateBytes(records));
   }
   return restated;
+}
+
+function callsNeeded(
+  index: LogProjection,
+  kept: ReadonlySet<number>,
+  { deltas }: KeptStates,
+  hasInverse: (tool: string) => boolean,
+  pace: Pace,
+): Promise<NeededCalls> {
+  const restated = [...deltas].flatMap(([version, records]) => {
+    const checkpoint = index.checkpoints.get(version)?.record;
+    return checkpoint ? [...records, checkpoint] : records;
+  });
+  return neededCalls(index, restated, kept, hasInverse, pace);
 }
 
 class Rewriting {
@@ -46,12 +61,7 @@ class Rewriting {
   readonly #origins = new Map<number, number>();
   #order = -1;
 
-  constructor(
-    index: LogProjection,
-    kept: ReadonlySet<number>,
-    states: KeptStates,
-    hasInverse: (tool: string) => boolean,
-  ) {
+  constructor(index: LogProjection, kept: ReadonlySet<number>, states: KeptStates, needed: NeededCalls) {
     this.#index = index;
     this.#kept = kept;
     this.#states = states;
@@ -59,11 +69,7 @@ class Rewriting {
       const origin = kept.has(version) ? version : parent === undefined ? undefined : this.#origins.get(parent);
       if (origin !== undefined) this.#origins.set(version, origin);
     }
-    const restated = [...states.deltas].flatMap(([version, records]) => {
-      const checkpoint = index.checkpoints.get(version)?.record;
-      return checkpoint ? [...records, checkpoint] : records;
-    });
-    this.#needed = neededCalls(index, restated, kept, hasInverse);
+    this.#needed = needed;
   }
 
   /** The next record of the log, as far as it is kept. */
