@@ -84,7 +84,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const { index, blobs } = await AgentLog.read(this.log, agentId);
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
-      const uploads = writer.takeUploads();
+      const uploads = writer.takeUploads(records);
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
       await owned.append({ id: `import-${randomId()}`, records }, owned.position);
     } finally {
