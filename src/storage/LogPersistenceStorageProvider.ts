@@ -25,7 +25,7 @@ export interface LogProviderOptions {
   readonly inlineThresholdBytes?: number | undefined;
   /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
   readonly compressThresholdBytes?: number | undefined;
-  /** Default: Node's own where there is Node, WebAssembly elsewhere. */
+  /** Default: Node's own where there is Node, JavaScript elsewhere. */
   readonly sha256?: Sha256 | undefined;
 }
 
