@@ -6,6 +6,12 @@ import { fileURLToPath } from "node:url";
 const demo = fileURLToPath(new URL("demo.mjs", import.meta.url));
 const { status, stdout, stderr } = spawnSync(process.execPath, [demo], { encoding: "utf8" });
 assert.equal(status, 0, stdout + stderr);
-assert.deepEqual(stdout.match(/signed up [A-Z]\w+/g), ["Alex", "Daniel", "Daniel", "Maria"].map((name) => `signed up ${name}`));
-assert.deepEqual(stdout.match(/took back \w+/g), ["Maria", "Daniel", "Alex"].map((name) => `took back ${name}`));
+assert.deepEqual(
+  stdout.match(/signed up [A-Z]\w+/g),
+  ["Alex", "Daniel", "Daniel", "Maria"].map((name) => `signed up ${name}`),
+);
+assert.deepEqual(
+  stdout.match(/took back \w+/g),
+  ["Maria", "Daniel", "Alex"].map((name) => `took back ${name}`),
+);
 console.log("   the demo does what it claims");

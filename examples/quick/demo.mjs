@@ -39,7 +39,9 @@ function signUpAgent(folder, diesAt) {
 
 /** Runs this file in a process of its own, as a server that starts again would. */
 function inAnotherProcess(...args) {
-  const { signal, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args], { stdio: "inherit" });
+  const { signal, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args], {
+    stdio: "inherit",
+  });
   return { signal, status };
 }
 

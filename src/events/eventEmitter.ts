@@ -7,7 +7,7 @@ import type { Clock } from "../internal/Clock.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { warn } from "../internal/warn.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import type { JournalOptions } from "../journal/Journal.ts";
+import type { Journal, JournalOptions } from "../journal/Journal.ts";
 import type {
   EventBody,
   EventCheckpoint,
@@ -43,6 +43,12 @@ export function eventEmitter(
 
 function warnOfListener(error: unknown, { kind, agentId }: PersistenceEvent): void {
   warn("listener_failed", `The listener failed on ${kind} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
+}
+
+/** Emits what the opening of an agent's log has found. */
+export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEvent): void {
+  if (tornTail) emit({ kind: "log_torn_tail", agentId, tornTail });
+  if (rebuilt) emit({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
 }
 
 /** Emits the events of a journal's durable appends. It tracks their run, which the record of a checkpoint does not name. */

@@ -190,7 +190,7 @@ export class Journal implements AsyncDisposable {
     const { current, task } = this.#statusState;
     const changed = current !== before.current || task !== before.task;
     const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
-    this.#queue.push(records, this.writer.takeUploads(), {
+    this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,
       // With a storage that resolves at once, no timer and no signal would run between two steps.
       last: last && this.#recordLog.capabilities.durable,

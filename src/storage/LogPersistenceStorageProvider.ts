@@ -25,7 +25,7 @@ export interface LogProviderOptions {
   readonly inlineThresholdBytes?: number | undefined;
   /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
   readonly compressThresholdBytes?: number | undefined;
-  /** Default: Node's own where there is Node, WebAssembly elsewhere. */
+  /** Default: Node's own where there is Node, JavaScript elsewhere. */
   readonly sha256?: Sha256 | undefined;
 }
 
@@ -84,7 +84,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const { index, blobs } = await AgentLog.read(this.log, agentId);
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
-      const uploads = writer.takeUploads();
+      const uploads = writer.takeUploads(records);
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
       await owned.append({ id: `import-${randomId()}`, records }, owned.position);
     } finally {

@@ -114,7 +114,7 @@ export interface ReadOptions {
   readonly after?: number;
   /** Only entries up to this position, inclusive. */
   readonly upTo?: number;
-  /** Begin at the newest snapshot, if there is one. */
+  /** Begin at the newest snapshot that is not behind `upTo`, if there is one. */
   readonly sinceSnapshot?: boolean;
 }
 
@@ -128,7 +128,12 @@ export interface RecordLog {
   readonly blobs: BlobStore;
   /** Takes ownership. Never waits: rejects with `AgentBusyError` while another owner is alive. */
   open(agentId: string, owner: LogOwner): Promise<OwnedLog>;
-  /** Oldest first. Needs no ownership and writes nothing. An agent never seen has no entries. */
+  /**
+   * Oldest first, without the positions that a stored `pruned` record names. Needs no ownership and writes nothing. An
+   * agent never seen has no entries.
+   *
+   * @throws CorruptLogError in place of an entry whose stored bytes were changed.
+   */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
    * Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for, and never fails because of
@@ -180,11 +185,14 @@ export interface OwnedLog {
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
   /**
    * Removes the bytes of appends that a durable `pruned` record names: those at these positions, and those that an earlier
-   * pruning should have removed.
+   * pruning should have removed. A position that no such record names stays. Rejects when another owner has taken over.
    */
   prune(positions: readonly number[]): Promise<void>;
-  /** Removes the agent. Positions and generations continue to count if its id is used again. */
+  /**
+   * Removes the agent. Positions and generations continue to count if its id is used again, and `prev` begins empty. Rejects
+   * when another owner has taken over.
+   */
   drop(): Promise<void>;
-  /** Gives the log back. Idempotent. */
+  /** Gives the log back. Idempotent. Of an owner that was replaced, it leaves the next one in place. */
   release(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { contestants, type Contestant } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
+import { importTimes } from "./importTimes.ts";
 import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
@@ -16,6 +17,7 @@ import {
   callTargets,
   captureTargets,
   fileTargets,
+  importTargets,
   loadTargets,
   memoryTargets,
   mergeTargets,
@@ -70,6 +72,7 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
+if (values.steps.includes("100") && chosen.some(isOurs)) targets.push(...importTargets(importTimes()));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

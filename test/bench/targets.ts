@@ -1,4 +1,5 @@
 import type { Figures } from "./Figures.ts";
+import type { ImportFigures } from "./importTimes.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
@@ -14,6 +15,10 @@ export interface Target {
   readonly atMost: number;
   /** What the number counts: times something, or milliseconds. */
   readonly unit: "×" | " ms";
+}
+
+export function importTargets({ rootMs, zodMs }: ImportFigures): Target[] {
+  return [{ name: `import (${rootMs.toFixed(0)} ms) ÷ import of zod`, found: rootMs / zodMs, atMost: 1.3, unit: "×" }];
 }
 
 export function fileTargets(steps: number, messageBytes: number, { save, floor, diskBytes = 0 }: Figures): Target[] {

@@ -1,5 +1,5 @@
 import type { BrokenLog } from "./brokenLogs.ts";
-import { checksumOf } from "./database/Database.ts";
+import { checksumOf, Database } from "./database/Database.ts";
 import { inDatabase } from "./log/logsUnderTest.ts";
 import {
   everyInstance,
@@ -146,6 +146,18 @@ export const brokenOwnerships: readonly BrokenLog[] = [
     mistake: "removes only what it is told now",
     caughtBy: pruned,
     make: () => everyOwner((owned) => ({ prune: async (at) => (at.length === 0 ? undefined : owned.prune(at)) })),
+  },
+  {
+    mistake: "removes agents by the beginning of their ids",
+    caughtBy: "keeps agents apart with ids that begin with each other",
+    make: () =>
+      inDatabase((database) => ({
+        remove: (agentId) => {
+          const ids = [...database.agents.keys()].filter((id) => id.startsWith(agentId));
+          for (const id of ids) Database.prototype.remove.call(database, id, database.agent(id).generation);
+          return true;
+        },
+      })),
   },
   ...(
     [

@@ -17,7 +17,7 @@ import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
+import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
@@ -124,9 +124,7 @@ export class PersistenceSetup {
     this.lastAgentId = agentId;
     const listener = this.#emit && emitAppended(agentId, this.#emit);
     const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
-    const { tornTail, rebuilt } = journal;
-    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
-    if (rebuilt) this.tell({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
+    if (this.#emit) emitOpened(journal, this.#emit);
     return journal;
   }
 

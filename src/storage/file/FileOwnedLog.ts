@@ -68,7 +68,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    this.#rebuilt = await this.#state.repair(this.generation, this.#end).catch(() => undefined);
+    this.#rebuilt = await this.#state.repair(this.generation, this.#taken).catch(() => undefined);
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {

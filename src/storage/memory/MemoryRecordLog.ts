@@ -50,7 +50,7 @@ export class MemoryRecordLog implements RecordLog {
   readonly #order = new SummaryOrder();
   #closed = false;
 
-  /** @param options.sha256 default: that of the platform, WebAssembly where there is no other. */
+  /** @param options.sha256 default: that of the platform, in JavaScript where there is no other. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
     checkSchema(optionsSchema, options, "options of the log in memory");
     const { sha256 } = options;

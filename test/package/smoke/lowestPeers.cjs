@@ -4,6 +4,6 @@ const { minVersion } = require("semver");
 
 console.log(
   Object.entries(peerDependencies)
-    .map(([name, range]) => `${name}@${minVersion(range)}`)
+    .map(([name, range]) => `${name}@${minVersion(range).version}`)
     .join(" "),
 );

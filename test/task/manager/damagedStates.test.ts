@@ -66,12 +66,38 @@ it.each([
   for (const taskId of ["a", "b", "c"]) await forge(statePath(directory, taskId), change);
   expect(shown(await collect(tasks.list()))).toEqual(["a queued", "b failed", "c completed"]);
   expect(shown(await collect(tasks.list({ status: "completed" })))).toEqual(["c completed"]);
+  const rebuilt: string[] = [];
   const agents = durableAgent(
     oneNode((input) => input),
     open(),
+    { onEvent: ({ kind, agentId }) => void (kind === "summary_rebuilt" && rebuilt.push(agentId)) },
   );
   await new TaskWorker({ tasks, agents }).run();
   expect(await tasks.get("a")).toMatchObject({ status: "completed" });
+  await tasks.retry("b");
+  await new TaskWorker({ tasks, agents }).run();
+  expect(shown(await collect(tasks.list()))).toEqual(["a completed", "b completed", "c completed"]);
+  expect(rebuilt).toEqual(["a"]);
+});
+
+it("an older state.json, of an earlier owner, hides its task from no list, and is rebuilt and reported", async () => {
+  const { directory, open, tasks } = await threeTasks();
+  await collect(tasks.list({ status: "queued" }));
+  const path = statePath(directory, "a");
+  const older = await readFile(path);
+  await tasks.start("a");
+  await tasks.fail("a", new Error("x"));
+  await writeFile(path, older);
+  expect(shown(await collect(tasks.list()))).toEqual(["a failed", "b failed", "c completed"]);
+  const rebuilt: PersistenceEvent[] = [];
+  const reporting = new TaskManager({
+    storage: open(),
+    onEvent: (event) => void (event.kind === "summary_rebuilt" && rebuilt.push(event)),
+  });
+  await reporting.retry("a");
+  expect(rebuilt).toMatchObject([{ agentId: "a", file: path }]);
+  expect(shown(await collect(tasks.list({ status: "queued" })))).toEqual(["a queued"]);
+  expect(await collect(tasks.claimable())).toMatchObject([{ taskId: "a" }]);
 });
 
 it("an older state.json of the same owner is not believed where the index knows of a newer one", async () => {

@@ -53,7 +53,7 @@ export class LogReader {
   async lastSummary(): Promise<{ readonly summary: AgentSummary | undefined; readonly dropped: boolean }> {
     let found: (FoundEntry & { readonly part: LogPart }) | undefined;
     const needsOlder = (part: LogPart): boolean => {
-      const last = this.#lastWithSummary(part);
+      const last = lastWithSummary(this.#scan, part);
       found = last && { ...last, part };
       return found === undefined;
     };
@@ -61,9 +61,7 @@ export class LogReader {
     for (const _ of this.#follow(image, found));
     const dropped = image.dropped !== undefined;
     if (found === undefined) return { summary: undefined, dropped };
-    const { position } = found.entry;
-    const stored = found.summary as Omit<AgentSummary, "agentId" | "position">;
-    return { summary: { ...stored, agentId: this.#agentId, position }, dropped };
+    return { summary: summaryIn(this.#agentId, found), dropped };
   }
 
   /** How the log ends. An agent without a log has nothing that could be missing. */
@@ -131,15 +129,21 @@ export class LogReader {
       }),
     );
   }
+}
 
-  #lastWithSummary(part: LogPart): FoundEntry | undefined {
-    for (const { start, end } of linesWithBackwards(part, summaryText)) {
-      const decoded = this.#scan.entryAt(part.segment, start);
-      if (decoded.ok && decoded.summary !== undefined)
-        return { start, end, entry: decoded.entry, summary: decoded.summary };
-    }
-    return undefined;
+/** The last entry of a part that carries a summary. What comes after it is not verified. */
+export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | undefined {
+  for (const { start, end } of linesWithBackwards(part, summaryText)) {
+    const decoded = scan.entryAt(part.segment, start);
+    if (decoded.ok && decoded.summary !== undefined)
+      return { start, end, entry: decoded.entry, summary: decoded.summary };
   }
+  return undefined;
+}
+
+/** The summary that an entry carries, which has the agent's id and the position itself. */
+export function summaryIn(agentId: string, { entry: { position }, summary }: FoundEntry): AgentSummary {
+  return { ...(summary as Omit<AgentSummary, "agentId" | "position">), agentId, position };
 }
 
 function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {

@@ -9,6 +9,13 @@ import { basename, join } from "node:path";
 
 type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tasks">;
 
+/** What an owner found of the log when it took it. */
+interface FoundLog {
+  readonly end: ChainLink;
+  /** The last summary, as far as it was read; absent: it was not, or there is none. */
+  readonly summary?: AgentSummary;
+}
+
 /**
  * The picture of an agent's status beside its log, and its mark in the index. They cannot change at once with the log, so
  * the file says `changing` on the device before the append that changes the status, and is settled after. A reader that
@@ -45,9 +52,8 @@ export class StateFile {
 
   /** Says how far the log reaches, if more was appended since the status changed. Not synced. */
   async noteEnd(end: ChainLink): Promise<void> {
-    if (this.#end?.position === end.position) return;
-    const state = await readState(this.#backend, this.#name);
-    if (state !== undefined && state.end?.position !== end.position) await this.#write({ ...state, end }, false);
+    if (!this.#marked || this.#end?.position === end.position) return;
+    await this.#write({ ...this.#marked, changing: false, end }, false);
   }
 
   /** Removed on the device when it resolves. */
@@ -63,21 +69,34 @@ export class StateFile {
   }
 
   /**
-   * Writes the file anew from the log when it is missing or was left while it changed, and when it is damaged or belongs to
-   * another agent: then it resolves to what was rebuilt.
+   * Writes the file anew from the log when it is missing or was left while it changed, and when it is damaged, out of date
+   * or another agent's: then it resolves to what was rebuilt.
    */
-  async repair(generation: number, end: ChainLink): Promise<RebuiltSummary | undefined> {
+  async repair(generation: number, taken: FoundLog): Promise<RebuiltSummary | undefined> {
     const state = await readState(this.#backend, this.#name);
-    this.#marked = state;
-    if (state && !state.changing) return undefined;
+    if (state && !state.changing && (await this.#isCurrent(state, taken))) {
+      this.#marked = state;
+      this.#end = state.end;
+      return undefined;
+    }
     const file = this.#folder.state;
-    const isDamaged = state === undefined && (await this.#backend.disk.stat(file)) !== undefined;
+    const isDamaged = state ? !state.changing : (await this.#backend.disk.stat(file)) !== undefined;
     const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
-    this.#marked = undefined;
     if (!summary) return undefined;
     await this.#backend.index.mark(this.#name, { summary, generation: 0 });
-    await this.settle(summary, generation, end);
+    await this.settle(summary, generation, taken.end);
     return isDamaged ? { file } : undefined;
+  }
+
+  /** Whether the file shows what the log shows. The log is read for it only where it reaches further than the file says. */
+  async #isCurrent({ summary, end }: StoredState, { end: found, summary: last }: FoundLog): Promise<boolean> {
+    if (!last && end?.position === found.position) return true;
+    const recorded = last ?? (await openReader(this.#backend, this.#folder).lastSummary()).summary;
+    return recorded !== undefined && this.#encoded(recorded) === this.#encoded(summary);
+  }
+
+  #encoded(summary: AgentSummary): string {
+    return encodeState({ summary, generation: 1, changing: false }, this.#backend.sha256);
   }
 
   async #write(state: StoredState, durable: boolean): Promise<void> {
