@@ -1,3 +1,4 @@
+import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
@@ -42,7 +43,7 @@ const defaults = {
   participants: [],
   inverseRetry: {},
   onToolCallInDoubt: "ask",
-  maxCheckpointBytes: 5 * 1024 * 1024,
+  maxCheckpointBytes: defaultMaxCheckpointBytes,
   clock: systemClock,
 } as const;
 

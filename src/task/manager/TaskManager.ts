@@ -1,3 +1,6 @@
+import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
+import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
@@ -45,21 +48,24 @@ type StopOptions = Parameters<typeof stopAndOpen>[2];
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
+  readonly #maxInputBytes: number;
 
   /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`, or one that keeps nothing. */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
+    this.#maxInputBytes = options.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.#logs = new TaskLogs(options);
   }
 
   /**
    * Stores a new task in the queue. A worker, or a run of its agent, starts it.
    *
-   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError;
+   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError; CheckpointTooLargeError for an input that a run would refuse;
    * AgentBusyError when another process has owned the id for seconds and stored no run under it.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
+    this.#assertInputFits(taskId, given.inputRequest);
     // Whoever owns the agent may be creating it, and its records come later than its ownership.
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
@@ -215,6 +221,15 @@ export class TaskManager {
   /** Queues a failed task again; its run resumes where it failed. Rejects when the failure is not recoverable. */
   async retry(taskId: string): Promise<TaskWithStatus<"queued">> {
     return this.#change(taskId, { status: "queued" });
+  }
+
+  /** @throws CheckpointTooLargeError */
+  #assertInputFits(taskId: string, inputRequest: unknown): void {
+    const subject = "the input of the run";
+    const record = { kind: "run", run: "", input: encodeValue(inputRequest, subject), at: 0 } as const;
+    const parts = checkpointParts([{ name: subject, record }]);
+    if (parts.some(({ bytes }) => bytes > this.#maxInputBytes))
+      throw new CheckpointTooLargeError(taskId, "start", parts, this.#maxInputBytes);
   }
 
   async #change<Status extends StatusRecord["status"]>(

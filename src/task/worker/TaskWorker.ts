@@ -1,4 +1,5 @@
 import { AIAgent } from "../../agent/AIAgent.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
@@ -54,7 +55,7 @@ export class TaskWorker implements AsyncDisposable {
   /** @throws InvalidInputError, and FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
     checkSchema(workerSchema, options, "options of the worker");
-    for (const agent of agentsOf(options)) persistence(agent);
+    assertDurable(options.agents);
     const { concurrency = 1, maxAttempts = 5, attemptDelayMs = 1_000 } = options;
     this.#options = options;
     this.#concurrency = concurrency;
@@ -240,8 +241,20 @@ export class TaskWorker implements AsyncDisposable {
   }
 }
 
-function agentsOf({ agents }: TaskWorkerOptions): readonly AIAgent<never, unknown>[] {
-  return agents instanceof AIAgent ? [agents] : Object.values(agents);
+/** @throws FeatureNotInstalledError for an agent without Persistence, which it names. */
+function assertDurable(agents: TaskWorkerOptions["agents"]): void {
+  const named: readonly (readonly [string, AIAgent<never, unknown>])[] =
+    agents instanceof AIAgent
+      ? [["The agent", agents]]
+      : Object.entries(agents).map(([name, agent]) => [`The agent ${JSON.stringify(name)}`, agent]);
+  for (const [name, agent] of named) {
+    try {
+      persistence(agent);
+    } catch (error) {
+      if (!(error instanceof FeatureNotInstalledError)) throw error;
+      throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
+    }
+  }
 }
 
 /** Whether another process claimed or changed the task first. */

@@ -1,4 +1,4 @@
-import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import {
   findOverlaps,
   InProcessReservations,
@@ -7,6 +7,7 @@ import {
   type FileReservation,
   type FileReservations,
   type NewTask,
+  type Task,
   type TaskOutcome,
 } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
@@ -454,6 +455,15 @@ describe("overlaps of planned tasks", () => {
       "b-c: ./x//y",
     ]);
     expect(overlaps(task("a", "w x"), task("b", "w ../x"), task("c", "w /x"))).toEqual([]);
+  });
+
+  it("are found between queued tasks as the manager lists them", async () => {
+    const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
+    for (const taskName of ["a", "b"])
+      await tasks.create({ taskName, inputRequest: "go", reserves: task("", "w x").reserves });
+    const listed: Task[] = [];
+    for await (const each of tasks.list({ status: "queued" })) listed.push(each);
+    expect(findOverlaps(listed).map(({ path }) => path)).toEqual(["x"]);
   });
 });
 

@@ -4,6 +4,7 @@ import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import { InvalidInputError, type InputProblem } from "../../../errors/agent/InvalidInputError.ts";
 import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
@@ -84,6 +85,7 @@ async function findLines({
   await assertNoLinks(disk, [folder.path, folder.checkpoints]);
   const scan = new SegmentScan(folder.agentId, sha256);
   const generations = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
+  if (generations.length === 0) throw new InvalidInputError("salvage", [unknownAgent(folder.agentId)]);
   const lines = new Map<string, FoundLine>();
   for (const generation of generations) {
     const path = folder.segment(generation);
@@ -94,6 +96,13 @@ async function findLines({
     if (scan.isDropped(bytes)) break;
   }
   return { lines: [...lines.values()], highest: generations[0] ?? 0 };
+}
+
+function unknownAgent(agentId: string): InputProblem {
+  return {
+    path: "agentId",
+    expected: `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`,
+  };
 }
 
 /** A damaged claim is what a salvage is for; a segment of a newer format is not. */
