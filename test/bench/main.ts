@@ -10,9 +10,11 @@ import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
-import type { TurnFigures } from "./ours/turns.ts";
+import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
-import { table, targetLine, type Row } from "./report.ts";
+import type { Talker } from "./conversations.ts";
+import { table, targetLine, turnTable, type Row } from "./report.ts";
+import type { TurnFigures } from "./turns.ts";
 import {
   callTargets,
   captureTargets,
@@ -21,6 +23,7 @@ import {
   loadTargets,
   memoryTargets,
   mergeTargets,
+  prunedTurnTargets,
   pruningTargets,
   turnTargets,
   queueTargets,
@@ -44,6 +47,7 @@ const chosen = contestants.filter(({ name }) =>
 );
 linkLibrary();
 const targets: Target[] = [];
+const talkers = ["ours", "sqlite-delta", "sqlite-full", "memory-delta"] as const;
 
 for (const steps of values.steps.map(Number)) {
   const rows: Row[] = [];
@@ -60,8 +64,14 @@ for (const [steps, messages] of [
   const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
   targets.push(...loadTargets(steps, messages, figures));
 }
-if (values.steps.includes("3000") && chosen.some(isOurs))
-  targets.push(...turnTargets((await inOwnProcess({ kind: "turns" })) as readonly TurnFigures[]));
+if (values.steps.includes("3000") && chosen.some(isOurs)) {
+  const figures = new Map<Talker, readonly TurnFigures[]>();
+  for (const talker of values.only === "ours" ? (["ours"] as const) : talkers)
+    figures.set(talker, (await inOwnProcess({ kind: "turns", talker })) as readonly TurnFigures[]);
+  console.log(`\nOne run a turn, with the messages before it: CPU time\n\n${turnTable(figures)}`);
+  const pruned = (await inOwnProcess({ kind: "pruneTurns" })) as readonly PrunedConversation[];
+  targets.push(...turnTargets(figures.get("ours") ?? []), ...prunedTurnTargets(pruned));
+}
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
