@@ -53,7 +53,9 @@ export const nodeFileSystem: FileSystem = {
   },
   async stat(path) {
     const found = await status(path);
-    return { size: found.size, folder: found.isDirectory(), id: String(found.ino) };
+    // A number of a removed file is soon given to another, which was made later.
+    const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
+    return { size: found.size, folder: found.isDirectory(), id };
   },
   link: promisify(link),
   rename: promisify(rename),

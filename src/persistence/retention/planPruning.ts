@@ -92,7 +92,7 @@ function retainable(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
-  const beginnings = new Set([...index.lanes.values()].flatMap(({ record }) => beginningOf(record, index)));
+  const beginnings = new Set([...index.lanes.values()].flatMap(({ record }) => beginningOf(record)));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
   // The agent's first checkpoint is kept anyway, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
@@ -108,9 +108,9 @@ function retainable(index: LogProjection): RetainableAgent | undefined {
 }
 
 /** The checkpoint that a lane cannot do without: a run that follows another needs no more than the messages at its end. */
-function beginningOf({ from, keep }: LaneRecord, { checkpoints }: LogProjection): readonly number[] {
+function beginningOf({ from, keep }: LaneRecord): readonly number[] {
   if (from === undefined) return [];
-  return keep !== "all" && checkpoints.get(from)?.record.status !== undefined ? [] : [from];
+  return keep === "all" ? [from] : [];
 }
 
 function changeTo(

@@ -18,8 +18,8 @@ export interface RecordLogHarness {
    */
   readonly reopen: (() => RecordLog | PromiseLike<RecordLog>) | LeftOut;
   /**
-   * Lets that many milliseconds pass for all instances, but not for an owner that was made silent. Left out: no instance
-   * looks at a clock.
+   * Lets that many milliseconds pass for all instances, but not for an owner that was made silent. Resolves when they have
+   * done what fell due, such as renewing a lease: until then no more time passes. Left out: no instance looks at a clock.
    */
   readonly advance: ((ms: number) => void | PromiseLike<void>) | LeftOut;
   /**

@@ -101,7 +101,10 @@ export interface FileToRecover {
   readonly found: FoundFile;
   /** The state that the resumed run needs. Absent: not known. */
   readonly needed?: FileState;
-  /** The state before the agent's first change. Absent: the agent did not change it, or there was no file. */
+  /**
+   * The state before the agent's first change; of a file that the agent created, the first that it left. Absent: the agent
+   * did not change it.
+   */
   readonly base?: FileState;
 }
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { linkOf } from "../../../src/checkpoint/format/entryCodec.ts";
+import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { FileRecordLog } from "../../../src/file.ts";
 import type { RecordLog } from "../../../src/storage/RecordLog.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
@@ -8,9 +9,9 @@ import { type RecordLogHarness, SimulatedClock } from "../../../src/testing.ts";
 import { Database } from "../database/Database.ts";
 import { DatabaseRecordLog } from "../database/DatabaseRecordLog.ts";
 import { agentPath, collect, segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
-import { AnswerLosingFileSystem } from "./AnswerLosingFileSystem.ts";
 import { ProcessClocks } from "./ProcessClocks.ts";
 import { alterByte, RememberingSha256 } from "./RememberingSha256.ts";
+import { WatchedFileSystem } from "./WatchedFileSystem.ts";
 
 /** Every log that must conform, by name; each call makes one that holds nothing. */
 export const logsUnderTest: Readonly<Record<string, () => RecordLogHarness | Promise<RecordLogHarness>>> = {
@@ -42,12 +43,15 @@ export function inMemory(): RecordLogHarness {
 export async function inFiles(): Promise<RecordLogHarness> {
   const directory = await testDirectory();
   const clocks = new ProcessClocks();
-  const fileSystem = new AnswerLosingFileSystem();
+  const fileSystem = new WatchedFileSystem();
   const reopen = () => new FileRecordLog({ directory, clock: clocks.start(), fileSystem });
   return {
     log: reopen(),
     reopen,
-    advance: (ms) => clocks.advance(ms),
+    advance: async (ms) => {
+      clocks.advance(ms);
+      await fileSystem.idle();
+    },
     silence: () => clocks.stopAll(),
     alter: (agentId, position) => alterLine(directory, agentId, position),
     alterBlob: (agentId, reference) =>
@@ -65,9 +69,10 @@ export function inDatabase(change: (database: Database) => Partial<Database> = (
   return {
     log: reopen(),
     reopen,
-    advance: (ms) => {
+    advance: async (ms) => {
       time.advance(ms);
       clocks.advance(ms);
+      await nextTurn();
     },
     silence: () => clocks.stopAll(),
     alter: (agentId, at) => alterByte(found(database.rowsOf(agentId).find(({ position }) => position === at)).body),

@@ -26,7 +26,7 @@ export interface Marked {
 
 /** Milliseconds after which an index that could not be built is tried again. */
 const retryAfterMs = 60_000;
-const completeName = /^\+complete-(\d*)-(\d*)$/;
+const completeName = /^\+complete-[\d.]*-[\d.]*$/;
 const building = "+building-";
 
 /**

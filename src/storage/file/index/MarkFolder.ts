@@ -1,4 +1,5 @@
 import { StorageError } from "../../../errors/storage/StorageError.ts";
+import { Mutex } from "../../../internal/Mutex.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { compareText } from "../../selectSummaries.ts";
 import { type Mark, markNameOf, parseMark } from "./Mark.ts";
@@ -13,10 +14,21 @@ export interface FoundMark extends Mark {
 const mostMarks = 256;
 /** How many marks go into a folder before it is looked at again. */
 const marksAtOnce = 64;
+/** How many folders are remembered: agents of a few priorities are added in turn. */
+const mostChosen = 8;
 /** How often a folder is chosen again because another process removed it. */
 const mostAttempts = 8;
 /** In how many folders a mark is looked for: nearly always it is in the first. */
 const mostFolders = 3;
+
+/** A folder that marks were put into, and what goes there. */
+interface Chosen {
+  readonly lowest: string;
+  /** The lowest key of the next folder; `undefined`: it was the last. */
+  readonly next: string | undefined;
+  /** How many more marks go into it before it is looked at again. */
+  left: number;
+}
 
 const folderName = /^k((?:[0-9a-f]{2})*)$/;
 
@@ -28,7 +40,8 @@ export class MarkFolder {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #synced: boolean;
-  #chosen: { readonly lowest: string; left: number } | undefined;
+  readonly #choosing = new Mutex();
+  #chosen: readonly Chosen[] = [];
 
   /** @param synced true where a mark must be on the device before it counts. */
   constructor(disk: Disk, path: string, synced: boolean) {
@@ -40,13 +53,14 @@ export class MarkFolder {
   async add(mark: Mark): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const folder = this.#folder(await this.#choose(mark.key));
+        // One after another: a mark may make a folder for those after it.
+        const folder = this.#folder(await this.#choosing.runExclusive(() => this.#choose(mark.key)));
         const file = await this.#disk.create(join(folder, markNameOf(mark)));
         await file?.close();
         if (this.#synced) await this.#disk.fsyncDir(folder);
         return;
       } catch (error) {
-        this.#chosen = undefined;
+        this.#chosen = [];
         if (!isMissing(error) || attempt === mostAttempts) throw error;
       }
     }
@@ -91,10 +105,13 @@ export class MarkFolder {
 
   /** The lowest key of the folder that a mark goes into, which exists then. */
   async #choose(key: string): Promise<string> {
-    if (this.#chosen && this.#chosen.lowest <= key && this.#chosen.left-- > 0) return this.#chosen.lowest;
-    const found = (await this.#lowestKeys()).findLast((lowest) => lowest <= key);
+    const known = this.#chosen.find((each) => isWithin(key, each));
+    if (known && known.left-- > 0) return known.lowest;
+    const all = await this.#lowestKeys();
+    const found = all.findLast((lowest) => lowest <= key);
     const lowest = found === undefined || (await this.#isFull(found, key)) ? await this.#make(found, key) : found;
-    this.#chosen = { lowest, left: marksAtOnce };
+    const others = this.#chosen.filter((each) => !isWithin(lowest, each));
+    this.#chosen = [...others, { lowest, next: all.find((each) => each > key), left: marksAtOnce }].slice(-mostChosen);
     return lowest;
   }
 
@@ -123,6 +140,10 @@ export class MarkFolder {
   #folder(lowest: string): string {
     return join(this.#path, `k${lowest}`);
   }
+}
+
+function isWithin(key: string, { lowest, next }: Chosen): boolean {
+  return lowest <= key && (next === undefined || key < next);
 }
 
 /** Whether a call failed because a folder was not there. */
