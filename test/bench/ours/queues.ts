@@ -7,8 +7,14 @@ import { median } from "../statistics.ts";
 /** What a queue costs among many finished agents, and what each task of a long one costs. */
 export interface QueueFigures {
   readonly among: readonly AmongFigures[];
-  /** CPU time of a task when 1,000 are worked off ÷ when 10 are. */
-  readonly longQueue: number;
+  readonly workedOff: readonly WorkedOffFigures[];
+}
+
+/** A queue that one worker works off. */
+export interface WorkedOffFigures {
+  readonly tasks: number;
+  /** CPU milliseconds of one of them. */
+  readonly taskMs: number;
 }
 
 /** CPU milliseconds among so many finished agents. */
@@ -20,14 +26,18 @@ export interface AmongFigures {
   readonly pollMs: number;
   /** A new worker runs one task and ends. */
   readonly workerMs: number;
-  /** The first twenty of a list of all. */
+  /** The first ten of a list of all. */
   readonly pageMs: number;
+  /** A worker that polls each second and finds nothing: per cent of a core. */
+  readonly idlePercent: number;
   /** Wall milliseconds of the first claim after the machine began, which builds the index. */
   readonly buildMs: number;
 }
 
 const sizes = [10, 1_000, 10_000];
+const lengths = [10, 1_000, 10_000];
 const repetitions = 15;
+const idleMs = 10_000;
 
 /** Nothing is synced: the agents are only there to be many. */
 const unsynced: FileSystem = {
@@ -46,15 +56,21 @@ const unsynced: FileSystem = {
 
 export async function queues(directory: string): Promise<QueueFigures> {
   const among: AmongFigures[] = [];
-  for (const agents of sizes) among.push(await figuresAmong(agents, join(directory, `${agents}`)));
-  const [short, long] = [
-    await cpuOfTask(10, join(directory, "short")),
-    await cpuOfTask(1_000, join(directory, "long")),
-  ];
-  return { among, longQueue: long / short };
+  // What runs first is thrown away, as it is still compiled.
+  await figuresAmong(10, join(directory, "warm up"));
+  for (const agents of sizes) {
+    const folder = join(directory, `${agents}`);
+    const figures = await figuresAmong(agents, folder);
+    const idlePercent = ((await cpuMs(() => new Desk(folder).idle())) / idleMs) * 100;
+    among.push({ ...figures, idlePercent });
+  }
+  const workedOff: WorkedOffFigures[] = [];
+  for (const tasks of lengths)
+    workedOff.push({ tasks, taskMs: await cpuOfTask(tasks, join(directory, `${tasks} queued`)) });
+  return { among, workedOff };
 }
 
-async function figuresAmong(agents: number, directory: string): Promise<AmongFigures> {
+async function figuresAmong(agents: number, directory: string): Promise<Omit<AmongFigures, "idlePercent">> {
   await finish(agents, directory);
   const desk = new Desk(directory);
   const began = performance.now();
@@ -112,16 +128,24 @@ class Desk {
   }
 
   async page(): Promise<void> {
-    for await (const _summary of this.#storage().log.list({ limit: 20 }));
+    for await (const _summary of this.#storage().log.list({ limit: 10 }));
   }
 
-  async work(): Promise<void> {
+  work(): Promise<void> {
+    return this.#worker().run();
+  }
+
+  async idle(): Promise<void> {
+    await this.#worker().run({ pollMs: 1_000, signal: AbortSignal.timeout(idleMs) });
+  }
+
+  #worker(): TaskWorker {
     const storage = this.#storage(unsynced);
     const echo = strategy<number, number>("echo", (g) => g.edge(g.start, g.finish));
     const agents = new AIAgent({ promptExecutor: nobody, llmModel: "none", strategy: echo }).install(Persistence, {
       storage,
     });
-    await new TaskWorker({ tasks: new TaskManager({ storage }), agents }).run();
+    return new TaskWorker({ tasks: new TaskManager({ storage }), agents });
   }
 
   #storage(fileSystem: FileSystem = nodeFileSystem): FilePersistenceStorageProvider {
