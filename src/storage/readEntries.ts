@@ -1,4 +1,4 @@
-import { validateRecord } from "../checkpoint/format/validateRecord.ts";
+import { type NextNumbers, numbersAfter, validateRecord } from "../checkpoint/format/validateRecord.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -101,12 +101,10 @@ function asDamage(error: unknown): unknown {
 /** @throws UnreadableValueError for records that no version of this library writes in this order. */
 export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
   const pace = new Pace();
-  let nextVersion = 1;
+  let next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   for (const entry of liveEntries(entries)) {
-    assertSound(entry, nextVersion);
-    for (const record of entry.records as readonly AgentRecord[])
-      if (record.kind === "checkpoint" || record.kind === "ended")
-        nextVersion = Math.max(nextVersion, record.version + 1);
+    assertSound(entry, next);
+    next = (entry.records as readonly AgentRecord[]).reduce(numbersAfter, next);
     await pace.after(estimateBytes(entry.records));
   }
 }
@@ -116,7 +114,7 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   const checksums = new Map<number, string>();
   for (const entry of entries) {
     // Records before a snapshot in its append count from there: their versions are checked with those that follow.
-    assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index.nextVersion);
+    assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index);
     await pace.after(index.add(entry));
     checksums.set(entry.position, entry.checksum);
     if (visit) for (const record of entry.records) visit(record as AgentRecord);
@@ -124,8 +122,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   return { index, checksums, end: entries.at(-1) };
 }
 
-function assertSound(entry: Entry, nextVersion?: number): void {
-  const defect = validateRecord(entry, nextVersion);
+function assertSound(entry: Entry, next?: NextNumbers): void {
+  const defect = validateRecord(entry, next);
   if (defect !== undefined) throw new UnreadableValueError(defect);
 }
 

@@ -1,4 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import { validateRecord } from "../../../checkpoint/format/validateRecord.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
 import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
@@ -92,7 +93,8 @@ async function findLines({
     const bytes = (await disk.readFile(path)) ?? Buffer.alloc(0);
     refuseNewerFormat(() => parseSegment(folder.agentId, generation, path, bytes, sha256));
     for (const found of scan.foundIn(bytes, { start: 0, end: bytes.length }))
-      lines.set(found.entry.checksum, { ...found, bytes });
+      // Records that nobody could read would make the copy as unreadable as the original.
+      if (validateRecord(found.entry) === undefined) lines.set(found.entry.checksum, { ...found, bytes });
     if (scan.isDropped(bytes)) break;
   }
   return { lines: [...lines.values()], highest: generations[0] ?? 0 };
@@ -178,6 +180,9 @@ export interface IntactChain<Found> {
  */
 export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: readonly Found[]): IntactChain<Found> {
   const gaps = found.flatMap(({ entry }) => prunedGapsOf(entry.records));
+  const gapAt = new Map(
+    gaps.filter(({ first, last }) => last >= first).map((gap) => [place(gap.first, gap.before), gap]),
+  );
   const following = new Map<string, Found>();
   for (const append of [...found].sort((a, b) => a.entry.generation - b.entry.generation))
     following.set(place(append.entry.position, append.entry.prev), append);
@@ -189,7 +194,8 @@ export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: read
     last = end.position;
     const next = following.get(place(end.position + 1, end.checksum));
     if (next !== undefined) appends.push(next);
-    end = next?.entry ?? acrossGap(end, gaps);
+    const gap = gapAt.get(place(end.position + 1, end.checksum));
+    end = next?.entry ?? (gap && { position: gap.last, checksum: gap.after });
   }
   const after = new Set(found.map(({ entry }) => entry.position).filter((position) => position > last));
   return { from, appends, unreachable: [...after].sort((a, b) => a - b) };
@@ -200,13 +206,6 @@ function startOf(found: readonly Pick<FoundEntry, "entry">[], gaps: readonly Pru
   const firsts = found.filter(({ entry }) => entry.prev === "").map(({ entry }) => entry);
   const [first] = firsts.sort((a, b) => b.generation - a.generation);
   return (first?.position ?? gaps.find(({ before }) => before === "")?.first ?? 1) - 1;
-}
-
-function acrossGap(end: ChainLink, gaps: readonly PrunedGap[]): ChainLink | undefined {
-  const gap = gaps.find(
-    ({ first, last, before }) => first === end.position + 1 && before === end.checksum && last >= first,
-  );
-  return gap && { position: gap.last, checksum: gap.after };
 }
 
 function place(position: number, prev: string): string {
