@@ -1,3 +1,4 @@
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 
 /** A message between its neighbors; the end has none. */
@@ -66,6 +67,9 @@ export class LinkedHistory {
   }
 
   #insert(entry: StoredMessage, after: Link): void {
+    // Walks from message to message would go round in circles.
+    if (this.#links.has(entry.number))
+      throw new UnreadableValueError(`message ${entry.number} is in the history twice`);
     const link: Link = { entry, before: after.before, after };
     link.before.after = link;
     after.before = link;

@@ -5,6 +5,7 @@ import { FileRecordLog } from "agent-persistence/file";
 import { recoverTask } from "agent-persistence/task";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { encodeControl } from "../../../src/storage/file/layout/controlLine.ts";
+import { intactChain } from "../../../src/storage/file/salvage/salvageAgent.ts";
 import { collect, nextOwner, segmentPaths, testDirectory } from "../file/support/fixture.ts";
 import { type Crafted, craftLog, deepValue } from "./craftLog.ts";
 
@@ -60,6 +61,11 @@ const logs: Readonly<Record<string, Crafted>> = {
   ],
   "an edit that is not": () => [{ kind: "edit", lane: 1, remove: [[5, 1]], insert: [{ number: 3, message: 7 }] }],
   "a snapshot of nothing": (version) => [{ kind: "snapshot", checkpoint: checkpoint(version), checkpointId: "x" }],
+  "2,000 lanes, each in the last": (version) =>
+    Array.from({ length: 2_000 }, (_, at) => [
+      { kind: "lane", lane: at + 2, from: version + at - 1, keep: "all" },
+      checkpoint(version + at, { lane: at + 2 }),
+    ]).flat(),
   "many gaps": () => [
     {
       kind: "pruned",
@@ -67,7 +73,7 @@ const logs: Readonly<Record<string, Crafted>> = {
       restated: [],
       nextNumber: 9,
       blobs: [],
-      gaps: Array.from({ length: 20_000 }, (_, at) => ({ first: at + 100, last: at + 100, before: "", after: "" })),
+      gaps: Array.from({ length: 5_000 }, (_, at) => ({ first: at + 100, last: at + 100, before: "", after: "" })),
     },
   ],
   "a pruning that restates itself": () => [
@@ -112,7 +118,7 @@ describe.each(Object.entries(logs))("a log with right checksums and %s", (_name,
   it("ends every verb, with a result or with an error of the library", async () => {
     const { agent, log, durable, firstCheckpointId, began } = await craftLog(records);
     const verbs: Readonly<Record<string, () => Promise<unknown>>> = {
-      checkpoints: async () => (await durable().getCheckpoints()).map((data) => JSON.stringify(data).length),
+      checkpoints: async () => (await durable().getCheckpoints()).slice(-20).map((data) => JSON.stringify(data).length),
       latest: async () => JSON.stringify(await durable().getLatestCheckpoint()),
       messages: () => durable().getMessages(),
       originals: () => durable().getMessages({ original: true }),
@@ -163,4 +169,36 @@ it.each(odd)("an open with the base %j is damage", async (base) => {
   await writeFile(path, lines.join("\n"));
   await expect(collect(log().read("a"))).rejects.toMatchObject({ code: "corrupt_log" });
   await expect(log().open("a", nextOwner())).rejects.toBeInstanceOf(AgentPersistenceError);
+});
+
+it("a salvage looks at each of many gaps in a row only a few times", () => {
+  const count = 10_000;
+  let looks = 0;
+  const gaps = Array.from({ length: count }, (_, at) => ({
+    kind: "pruned",
+    gaps: [
+      {
+        get first() {
+          looks++;
+          return at + 2;
+        },
+        last: at + 2,
+        before: `c${at + 1}`,
+        after: `c${at + 2}`,
+      },
+    ],
+  }));
+  const entry = (position: number, records: readonly object[]) => ({
+    entry: {
+      position,
+      generation: 1,
+      id: "",
+      checksum: `c${position}`,
+      prev: position === 1 ? "" : `c${position - 1}`,
+      records,
+    },
+  });
+  const { appends } = intactChain([entry(1, []), entry(count + 2, gaps)] as never);
+  expect(appends).toHaveLength(2);
+  expect(looks).toBeLessThan(10 * count);
 });
