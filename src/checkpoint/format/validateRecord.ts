@@ -193,9 +193,9 @@ export function invalidField(record: LogRecord): string | undefined {
 }
 
 function unorderedField(record: LogRecord, { nextVersion, nextLane }: NextNumbers): string | undefined {
-  const { kind, version = 0, lane = 0, from = -1 } = record as Partial<CheckpointRecord & LaneRecord> & LogRecord;
-  if (hasVersion(record) && version < nextVersion) return "version";
-  if (kind !== "lane") return undefined;
+  if (hasVersion(record) && record.version < nextVersion) return "version";
+  if (record.kind !== "lane") return undefined;
+  const { lane, from = -1 } = record as LaneRecord;
   if (lane < nextLane) return "lane";
   return from >= nextVersion ? "from" : undefined;
 }

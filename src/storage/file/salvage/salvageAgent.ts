@@ -1,5 +1,4 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { validateRecord } from "../../../checkpoint/format/validateRecord.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
 import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
@@ -93,8 +92,7 @@ async function findLines({
     const bytes = (await disk.readFile(path)) ?? Buffer.alloc(0);
     refuseNewerFormat(() => parseSegment(folder.agentId, generation, path, bytes, sha256));
     for (const found of scan.foundIn(bytes, { start: 0, end: bytes.length }))
-      // Records that nobody could read would make the copy as unreadable as the original.
-      if (validateRecord(found.entry) === undefined) lines.set(found.entry.checksum, { ...found, bytes });
+      lines.set(found.entry.checksum, { ...found, bytes });
     if (scan.isDropped(bytes)) break;
   }
   return { lines: [...lines.values()], highest: generations[0] ?? 0 };
@@ -119,8 +117,8 @@ function refuseNewerFormat(parse: () => unknown): void {
 async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: readonly FoundLine[]): Promise<string[]> {
   const records = appends.flatMap(({ entry }) => entry.records as readonly AgentRecord[]);
   const references = new Set([
-    ...records.flatMap(blobCellsIn).map(([reference]) => reference),
-    ...records.flatMap(packsIn).map(({ blob }) => blob),
+    ...records.flatMap(ifSound(blobCellsIn)).map(([reference]) => reference),
+    ...records.flatMap(ifSound(packsIn)).map(({ blob }) => blob),
   ]);
   const lost: string[] = [];
   for (const reference of references) {
@@ -129,6 +127,18 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
     else await putAs(reference, bytes, target);
   }
   return lost;
+}
+
+/** Records with right checksums may have any fields: of those that nobody can read, no blob is copied. */
+function ifSound<Found>(find: (record: AgentRecord) => readonly Found[]): (record: AgentRecord) => readonly Found[] {
+  return (record) => {
+    try {
+      return find(record);
+    } catch (error) {
+      if (error instanceof TypeError) return [];
+      throw error;
+    }
+  };
 }
 
 /** The same content of the same generation has the same reference. */
