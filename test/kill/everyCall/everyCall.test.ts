@@ -86,7 +86,12 @@ it("a process that is killed before any of its calls to the file system leaves a
   const { lines, ...expected } = left;
   expect(expected.effects).toHaveLength(lines);
   expect(expected.effects.map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
-    ...["book a", "book c", "undo c", "undo a", "book a", "book c"],
+    "book a",
+    "book c",
+    "undo c",
+    "undo a",
+    "book a",
+    "book c",
   ]);
   const numbers = Array.from({ length: Math.floor(calls / stride) }, (_, at) => (at + 1) * stride);
   let kills = 0;

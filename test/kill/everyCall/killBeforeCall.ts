@@ -6,8 +6,27 @@ import { syncBuiltinESMExports } from "node:module";
  * counted from 1. Only calls that can change something count. Without a number it prints at its end how many there were.
  */
 const names = [
-  ...["open", "write", "writev", "writeFile", "appendFile", "truncate", "ftruncate", "fsync", "fdatasync", "close"],
-  ...["link", "symlink", "rename", "unlink", "mkdir", "mkdtemp", "rmdir", "rm", "chmod", "utimes", "copyFile"],
+  "open",
+  "write",
+  "writev",
+  "writeFile",
+  "appendFile",
+  "truncate",
+  "ftruncate",
+  "fsync",
+  "fdatasync",
+  "close",
+  "link",
+  "symlink",
+  "rename",
+  "unlink",
+  "mkdir",
+  "mkdtemp",
+  "rmdir",
+  "rm",
+  "chmod",
+  "utimes",
+  "copyFile",
 ];
 const killBefore = Number(process.env["KILL_BEFORE"] ?? 0);
 let calls = 0;

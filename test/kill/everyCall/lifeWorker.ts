@@ -70,7 +70,9 @@ if (!existsSync(rolledBack)) {
   await run();
   writeFileSync(rolledBack, "");
 }
-const { output } = await run();
+const last = await run();
+if (last.status !== "completed") throw new Error(`The run is ${last.status}.`);
+const { output } = last;
 await persistence(durable).prune({ agentId: "a", policy: { maxCheckpoints: 2 } });
 const { integrity } = await own.validateCheckpoint();
 const kept = (await own.getCheckpoints()).map(({ nodeId, status }) => [nodeId, status]);
