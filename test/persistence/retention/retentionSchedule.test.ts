@@ -72,13 +72,16 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     await durableAgent(counting(), storage, { clock }).run("go");
     let told: () => void;
     const pruned = new Promise<void>((resolve) => (told = resolve));
-    durableAgent(counting(), storage, {
+    const agent = durableAgent(counting(), storage, {
       clock,
       retentionSchedule: retentionSchedule({ clock }),
       onEvent: ({ kind }) => void (kind === "checkpoint_pruned" && told()),
     });
+    const prune = vi.spyOn(persistence(agent), "prune");
     clock.advance(2 * hour);
     await pruned;
+    // The event comes before everything is removed.
+    await prune.mock.results[0]?.value;
     expect(() => retentionSchedule({ schedule: "never" })).toThrowError(InvalidInputError);
   });
 
