@@ -12,6 +12,7 @@ export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/Per
 export type { TornTail } from "./checkpoint/format/TornTail.ts";
 export type {
   AgentSummary,
+  ListOptions,
   LogAppend,
   LogCapabilities,
   LogEnd,
@@ -19,5 +20,6 @@ export type {
   OwnedLog,
   OwnerState,
   ReadOptions,
+  RebuiltSummary,
   RecordLog,
 } from "./storage/RecordLog.ts";

@@ -6,6 +6,7 @@ export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
+export { TooManyAttemptsError } from "./errors/task/TooManyAttemptsError.ts";
 export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export type { NewTask, Task, TaskWithStatus } from "./task/state/Task.ts";
 export { TaskManager } from "./task/manager/TaskManager.ts";
@@ -27,7 +28,7 @@ export {
   retentionSchedule,
   RetentionSchedule,
   type RetentionScheduleOptions,
-} from "./task/retention/RetentionSchedule.ts";
+} from "./persistence/RetentionSchedule.ts";
 export { recoverTask, recoverTasks, type RecoveryOutcome } from "./task/recovery/Recovery.ts";
 export type {
   RecoverAllOptions,

@@ -1,22 +1,31 @@
 import { z } from "zod";
 import type { AssistantMessage, ToolMessage } from "../checkpoint/messages/Message.ts";
+import { kindOf } from "../internal/options/optionSchemas.ts";
 import { callModel, callTools, hasToolCalls, textOf } from "./model/nodes.ts";
 import { strategy, type Strategy } from "./strategy/Strategy.ts";
 
 const question = z.custom<string | ToolMessage>((value) => typeof value === "string" || hasRole(value, "tool"), {
   error: ({ input }) => `expected a text or a tool message, received ${typeof input}`,
 });
+const text = z.string({
+  error: ({ input }) =>
+    `expected a text, received ${kindOf(input)}; pass the message to run(), or an AIAgent a strategy that takes this`,
+});
 const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
 
 /** The default loop of an agent: call the model and run its tool calls until it makes none. */
-export const defaultStrategy: Strategy<string, string> = strategy<string, string>("default", (graph) => {
-  const ask = graph.node("callModel", { input: question }, callModel);
-  const act = graph.node("callTools", { input: answer }, callTools);
-  graph.edge(graph.start, ask);
-  graph.edge(ask, act, { when: hasToolCalls });
-  graph.edge(act, ask);
-  graph.edge(ask, graph.finish, { map: textOf });
-});
+export const defaultStrategy: Strategy<string, string> = strategy<string, string>(
+  "default",
+  { input: text, output: z.string() },
+  (graph) => {
+    const ask = graph.node("callModel", { input: question }, callModel);
+    const act = graph.node("callTools", { input: answer }, callTools);
+    graph.edge(graph.start, ask);
+    graph.edge(ask, act, { when: hasToolCalls });
+    graph.edge(act, ask);
+    graph.edge(ask, graph.finish, { map: textOf });
+  },
+);
 
 function hasRole(value: unknown, role: string): boolean {
   return typeof value === "object" && value !== null && (value as { readonly role?: unknown }).role === role;

@@ -2,13 +2,11 @@ import { dirname, resolve } from "node:path";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema, nonEmptyString, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
-import type { PersistenceConfig } from "../persistence/config/PersistenceConfig.ts";
-import { triggers } from "../persistence/triggers/triggers.ts";
-import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { FilePersistenceStorageProvider } from "../storage/file/FilePersistenceStorageProvider.ts";
-import { nodeEnvironment } from "../task/environment/nodeEnvironment.ts";
-import { diskUsage, retentionSchedule } from "../task/retention/RetentionSchedule.ts";
-import { Workspace } from "../workspace/Workspace.ts";
+import { type PersistenceConfig, triggers } from "../index.ts";
+import { FilePersistenceStorageProvider } from "../file.ts";
+import type { PersistenceStorageProvider } from "../storage.ts";
+import { diskUsage, nodeEnvironment, retentionSchedule } from "../task.ts";
+import { Workspace } from "../workspace.ts";
 
 /** What {@link codingAgentDefaults} takes. */
 export interface CodingAgentOptions {

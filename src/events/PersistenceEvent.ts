@@ -77,6 +77,8 @@ interface RunEvents {
 interface AgentEvents {
   /** The log of an opened agent ended in the beginning of an append, which was skipped. A crash leaves that, and so does damage. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
+  /** The summary of an opened agent was damaged, or that of another agent. `file` was written anew from the log. */
+  readonly summary_rebuilt: { readonly file: string };
   /** Checkpoints of an agent were deleted, or the whole agent was. */
   readonly checkpoint_pruned: {
     /** True if the whole agent was deleted. */

@@ -1,10 +1,13 @@
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
+import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { warn } from "../internal/warn.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import type { JournalOptions } from "../journal/Journal.ts";
+import type { Journal, JournalOptions } from "../journal/Journal.ts";
 import type {
   EventBody,
   EventCheckpoint,
@@ -42,15 +45,26 @@ function warnOfListener(error: unknown, { kind, agentId }: PersistenceEvent): vo
   warn("listener_failed", `The listener failed on ${kind} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
 }
 
+/** Emits what the opening of an agent's log has found. */
+export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEvent): void {
+  if (tornTail) emit({ kind: "log_torn_tail", agentId, tornTail });
+  if (rebuilt) emit({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
+}
+
 /** Emits the events of a journal's durable appends. It tracks their run, which the record of a checkpoint does not name. */
 export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<JournalOptions["listener"]> {
   return (generation, index) => {
     let runId = index.run?.run ?? "";
-    let last: string | undefined = index.statusState.current?.status;
+    let state = index.statusState;
+    let told: string | undefined = state.current?.status;
     /** True between the record of a run and its first checkpoint. */
     let starts = index.unfinished && index.latest?.runId !== index.run?.run;
-    return (records, summary) => {
-      for (const record of records) {
+    return (records) => {
+      const changes: StatusChange[] = [];
+      for (const [at, record] of records.entries()) {
+        state = statusAfter(state, record, generation);
+        if (!isQueued(record, records[at + 1])) changes.push(...statusChange(agentId, told, state));
+        told = changes.at(-1)?.status ?? told;
         if (record.kind === "run") {
           runId = record.run;
           starts = true;
@@ -61,13 +75,25 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
         emit({ kind: "checkpoint_saved", agentId, runId, trigger: triggerOf(record, starts), ...checkpoint });
         starts = false;
       }
-      if (!summary || summary.status === last) return;
-      const { status } = summary;
-      const previous = last === undefined ? {} : { previous: last };
-      last = status;
-      emit({ kind: "status_changed", agentId, runId: summary.runId ?? runId, status, ...previous, data: summary.data });
+      for (const change of changes) emit(change);
     };
   };
+}
+
+type StatusChange = Extract<EventBody, { readonly kind: "status_changed" }>;
+
+/** The event of a status, unless it was told already. */
+function statusChange(agentId: string, previous: string | undefined, state: StatusState): readonly StatusChange[] {
+  const { current, run } = state;
+  if (!current || !run || current.status === previous) return [];
+  const data = stateDataOf(agentId, state);
+  const change = { kind: "status_changed", agentId, runId: run.run, status: current.status, data } as const;
+  return [previous === undefined ? change : { ...change, previous }];
+}
+
+/** Whether a run only begins later: the record after its own says so. */
+function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
+  return record.kind === "run" && next?.kind === "status" && next.status === "queued";
 }
 
 function answerFacts({ node: nodeId, usage, finish: finishReason }: AnswerRecord) {

@@ -23,11 +23,16 @@ export function freezeInPlace<Value>(value: Value): Value {
   return value;
 }
 
-function freeze(value: object): void {
-  const plain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-  if (!plain || Object.isFrozen(value)) return;
-  Object.freeze(value);
-  for (const item of Object.values(value)) if (typeof item === "object" && item !== null) freeze(item);
+function freeze(root: object): void {
+  // A list and not recursion: what was read may be nested deeper than the stack goes.
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null || Object.isFrozen(value)) continue;
+    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) continue;
+    Object.freeze(value);
+    for (const item of Object.values(value)) open.push(item);
+  }
 }
 
 function copyOf(value: unknown, ancestors: Set<object>): unknown {

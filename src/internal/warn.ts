@@ -10,9 +10,9 @@ export function warn(code: string, message: string): void {
 
 const given = new Set<string>();
 
-/** {@link warn}, once in this process for each code. */
+/** {@link warn}, once in this process for each message, of which there are few. */
 export function warnOnce(code: string, message: string): void {
-  if (given.has(code)) return;
-  given.add(code);
+  if (given.has(message)) return;
+  given.add(message);
   warn(code, message);
 }

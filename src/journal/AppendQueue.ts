@@ -14,7 +14,7 @@ export interface AppendOptions {
 }
 
 /** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
-export type AppendListener = (records: readonly AgentRecord[], summary: AgentSummary | undefined) => void;
+export type AppendListener = (records: readonly AgentRecord[]) => void;
 
 interface AppendQueueOptions {
   readonly blobs: BlobStore;
@@ -103,7 +103,7 @@ export class AppendQueue {
         { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
-      onAppended(records, summary);
+      onAppended(records);
       batch.resolve();
     } catch (error) {
       this.#failure = { error };

@@ -1,10 +1,9 @@
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
-import type { AgentState } from "../checkpoint/state/AgentState.ts";
-import type { BlobCell } from "../checkpoint/values/BlobCell.ts";
-import { addValueReferences, packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
+import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
+import { entryBytes } from "../checkpoint/state/entryBytes.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import type { LastPruning, Place } from "../checkpoint/records/SnapshotRecord.ts";
+import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
@@ -14,16 +13,17 @@ import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import { AgentLog, withLastCheckpoint } from "../storage/AgentLog.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
+import { type AgentHead, readHead } from "../storage/readHead.ts";
+import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
+import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
-import type { LogCapabilities, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
+import type { LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
-
-/** About how many bytes an append takes besides its records. */
-const envelopeBytes = 120;
+import { Places } from "./Places.ts";
 
 export interface JournalOptions {
   readonly storage: LogStorage;
@@ -44,12 +44,12 @@ export class Journal implements AsyncDisposable {
   readonly clock: Clock;
   readonly writer: ValueWriter;
   /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for a new agent. */
-  head: { readonly log: AgentLog; readonly state: AgentState | undefined } | undefined;
+  head: AgentHead | undefined;
   /** Finished runs, with those that end while this journal is open. */
-  readonly runs: Map<string, Place>;
+  readonly runs: Places;
   /** The cancelled ones among the finished runs. */
   readonly cancelled: Set<string>;
-  readonly named: Map<string, Place>;
+  readonly named: Places;
   readonly structures: Set<string>;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
@@ -57,8 +57,8 @@ export class Journal implements AsyncDisposable {
   nextLane: number;
   nextNumber: number;
   readonly maxCheckpointBytes: number;
-  /** What was appended since the newest snapshot, estimated in bytes. */
-  appendedBytes: number;
+  /** What an open has to read of this log: the newest snapshot and what was appended since, estimated in bytes. */
+  unreadBytes: number;
   running = false;
   /** The tokens of all model requests of the run so far. `undefined`: unknown. */
   usage: ModelUsage | undefined;
@@ -66,8 +66,8 @@ export class Journal implements AsyncDisposable {
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
   /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */
   valueBytes = 0;
-  /** How much has to be appended before a snapshot is tried. */
-  snapshotDueBytes = 1024 * 1024;
+  /** When the next snapshot is due; the same for all journals of the agent in this process, as far as it is remembered. */
+  snapshotDue: SnapshotDue;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
@@ -77,7 +77,7 @@ export class Journal implements AsyncDisposable {
     options: JournalOptions,
     readonly sha256: Sha256,
     owned: OwnedLog,
-    head: { readonly log: AgentLog; readonly state: AgentState | undefined },
+    head: AgentHead,
   ) {
     const { index } = head.log;
     const { log, inlineThresholdBytes, compressThresholdBytes } = options.storage;
@@ -87,20 +87,19 @@ export class Journal implements AsyncDisposable {
     this.head = head;
     this.#statusState = index.statusState;
     this.usage = index.run && index.usageOf(index.run.run);
-    this.runs = new Map(index.runs);
+    this.runs = new Places(index.runs);
     this.cancelled = new Set(index.cancelled);
-    this.named = new Map(index.named);
+    this.named = new Places(index.named);
     this.structures = new Set(index.structures);
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
     // After a deletion positions continue to count: lanes continue too, so that no id of a call comes a second time.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.nextNumber = index.nextNumber;
-    this.appendedBytes = index.entries * envelopeBytes;
-    for (const records of index.laneRecords.values())
-      for (const { record } of records) this.appendedBytes += estimateBytes(record);
+    this.unreadBytes = index.bytes;
+    this.snapshotDue = head.snapshotDue;
     const contents = index.contents.keys();
-    this.writer = new ValueWriter({ sha256, inlineThresholdBytes, blobs: blobsIn(index), contents });
+    this.writer = new ValueWriter({ sha256, inlineThresholdBytes, blobs: index.valueBlobs.values(), contents });
     this.#recordLog = log;
     this.#owned = owned;
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
@@ -119,7 +118,7 @@ export class Journal implements AsyncDisposable {
     const sha256 = await storage.sha256();
     const owned = await own(storage.log, agentId);
     try {
-      return new Journal(options, sha256, owned, await AgentLog.readHead(storage.log, agentId));
+      return new Journal(options, sha256, owned, await readHead(storage.log, agentId));
     } catch (error) {
       await owned.release();
       throw error;
@@ -129,7 +128,8 @@ export class Journal implements AsyncDisposable {
   /** Reads the head again, after a move of this journal's own. */
   async readHead(): Promise<void> {
     await this.durable();
-    this.head = await AgentLog.readHead(this.#recordLog, this.agentId);
+    this.head = await readHead(this.#recordLog, this.agentId);
+    this.snapshotDue = this.head.snapshotDue;
   }
 
   /** Frees what was read at the start, once a run has continued from it. */
@@ -155,6 +155,11 @@ export class Journal implements AsyncDisposable {
     return this.#owned.tornTail;
   }
 
+  /** The picture of the status that the open found damaged; `undefined`: none. */
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#owned.rebuilt;
+  }
+
   get keeps(): LogCapabilities["keeps"] {
     return this.#recordLog.capabilities.keeps;
   }
@@ -173,29 +178,34 @@ export class Journal implements AsyncDisposable {
    * Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. When
    * they change the agent's status, its summary goes with them.
    *
-   * @param options.snapshot whether a snapshot is among them.
    * @param options.last whether nothing else is going to be queued in this turn of the event loop, which is then not
    * waited for.
    */
-  append(
-    records: readonly AgentRecord[],
-    { snapshot = false, last = false }: { readonly snapshot?: boolean; readonly last?: boolean } = {},
-  ): void {
+  append(records: readonly AgentRecord[], { last = false }: { readonly last?: boolean } = {}): void {
     assertReadable(records);
-    const bytes = estimateBytes(records);
-    this.appendedBytes = snapshot ? 0 : this.appendedBytes + envelopeBytes + bytes;
-    if (!snapshot) this.valueBytes += valueBytes(records, bytes);
+    const snapshot = records.some(({ kind }) => kind === "snapshot");
+    this.#count(records);
     const before = this.#statusState;
     for (const record of records) this.#statusState = statusAfter(this.#statusState, record, this.generation);
     const { current, task } = this.#statusState;
     const changed = current !== before.current || task !== before.task;
     const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
-    this.#queue.push(records, this.writer.takeUploads(), {
+    this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,
       // With a storage that resolves at once, no timer and no signal would run between two steps.
       last: last && this.#recordLog.capabilities.durable,
       ...(summary && { summary }),
     });
+  }
+
+  #count(records: readonly AgentRecord[]): void {
+    const snapshot = records.find(({ kind }) => kind === "snapshot");
+    const own = snapshot ? records.filter((record) => record !== snapshot) : records;
+    const bytes = entryBytes(own);
+    this.valueBytes += valueBytes(own, bytes);
+    this.unreadBytes = snapshot ? estimateBytes(snapshot) : this.unreadBytes + bytes;
+    if (own.some((record) => record.kind === "edit" || (record.kind === "storage" && !("value" in record))))
+      this.snapshotDue.shortened();
   }
 
   /** Appends records; they are durable when it resolves. */
@@ -207,9 +217,7 @@ export class Journal implements AsyncDisposable {
   /** Every stored entry, oldest first, pruned ones included if they are still there. */
   async readStored(): Promise<readonly Entry[]> {
     await this.durable();
-    const entries: Entry[] = [];
-    for await (const entry of this.#recordLog.read(this.agentId)) entries.push(entry);
-    return entries;
+    return readPaced(this.#recordLog, this.agentId);
   }
 
   /** Whether an entry is still the last one. Its checksum covers the entries before it, so they are unchanged too. */
@@ -229,6 +237,7 @@ export class Journal implements AsyncDisposable {
     this.#queue.push([record], [], summary && { summary });
     await this.durable();
     this.pruned = [this.nextVersion - 1, keptBy(record)];
+    this.unreadBytes = estimateBytes(record);
     this.writer.forgetBlobs(new Set(record.blobs));
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
@@ -278,20 +287,13 @@ async function own(log: RecordLog, agentId: string): Promise<OwnedLog> {
 }
 
 function keptBy({ restated }: PrunedRecord): number {
-  return restated.flatMap(({ records }) => records).filter(({ kind }) => kind === "checkpoint").length;
+  return restated.flatMap(({ records }) => records).filter(({ kind }) => kind === "checkpoint" || kind === "ended")
+    .length;
 }
 
 function contentsIn({ restated }: PrunedRecord): readonly string[] {
   const packs = restated.flatMap(({ records }) => records.flatMap(packsIn));
   return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
-}
-
-function blobsIn(index: LogProjection): Iterable<BlobCell> {
-  const cells = new Map<string, BlobCell>();
-  for (const records of index.laneRecords.values()) for (const { record } of records) addValueReferences(record, cells);
-  for (const run of index.runRecords.values()) addValueReferences(run, cells);
-  if (index.snapshot) addValueReferences(index.snapshot.record, cells);
-  return cells.values();
 }
 
 /** Plain JavaScript and models can produce values of wrong types: a record that a reader would refuse is not written. */

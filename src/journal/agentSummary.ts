@@ -39,9 +39,10 @@ function priorityOrder(priority: number): string {
     : `~${String(-priority).padStart(digits, "0")} `;
 }
 
-const orderFormat = /^(?:[!~]\d{16} )?(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./s;
+const orderFormat = /^(?:[!~]\d{16} )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
 
 /** Whether a text has the form of the `order` of a summary. */
 export function isSummaryOrder(text: string): boolean {
-  return orderFormat.test(text);
+  const [, time] = orderFormat.exec(text) ?? [];
+  return time !== undefined && !Number.isNaN(Date.parse(time));
 }

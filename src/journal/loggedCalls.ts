@@ -1,8 +1,10 @@
-import { callsOf, emptyState, type AgentState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
+import { emptyState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
+import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
-import { callFacts, callInput } from "../checkpoint/data/toolCalls.ts";
+import { RequestedCalls } from "../checkpoint/data/RequestedCalls.ts";
+import { callFacts } from "../checkpoint/data/toolCalls.ts";
 
 /** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
@@ -15,20 +17,24 @@ export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
 
 /** Every tool call of a log, sorted by its end, or by its beginning if it has no end. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
-  const answers = new Map<string, AnswerRecord>();
-  for (const { record, order } of [...index.laneRecords.values()].flat())
-    if (record.kind === "answer") answers.set(String(order), record);
   // Values of calls and answers refer only to blobs, so they can be read without the state of their lane.
-  const state: AgentState = { ...emptyState, answers };
-  const reader = new ValueReader(state, blobs);
+  const reader = new ValueReader(emptyState, blobs);
+  const requested = new RequestedCalls(answersIn(index), reader);
   return callsOf(index)
     .toSorted((a, b) => a.order - b.order)
     .map((call) => ({
       ...call,
       ...callFacts(call),
-      input: () => callInput(call, state, reader),
+      input: () => requested.inputOf(call),
       output: () => reader.read(call.outcome?.output),
     }));
+}
+
+function answersIn(index: LogProjection): readonly { readonly record: AnswerRecord; readonly order: number }[] {
+  const answers = [...index.laneRecords.values()].flatMap((records) =>
+    records.flatMap(({ record, order }) => (record.kind === "answer" ? [{ record, order }] : [])),
+  );
+  return answers.sort((a, b) => a.order - b.order);
 }
 
 /** A value of a call, or why it cannot be read. */

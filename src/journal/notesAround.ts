@@ -1,17 +1,18 @@
 import type { AgentLog } from "../storage/AgentLog.ts";
-import { isBelow, isOnWayTo } from "../checkpoint/state/lineage.ts";
-import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { placesBelow, placesUpTo } from "../checkpoint/state/lineage.ts";
+import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 import type { Note } from "./RollbackParticipant.ts";
 
 /** The notes of a key on the way to a checkpoint that are not reverted, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
-  return notesWhere(index, key, (lane, order) => isOnWayTo(index, lane, order, target));
+  return notesWhere(index, key, placesUpTo(index, target));
 }
 
 /** The notes of a key that a rollback to a checkpoint reverts, newest first, those on abandoned lanes included. */
 export function notesBelow(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
-  return notesWhere(index, key, (lane, order) => isBelow(index, lane, order, target)).reverse();
+  return notesWhere(index, key, placesBelow(index, target)).reverse();
 }
 
 /** The notes of a key in the run of a checkpoint that are not reverted, those on abandoned lanes included, oldest first. */

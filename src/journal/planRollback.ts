@@ -1,5 +1,6 @@
-import type { CheckpointPoint, LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { isBelow } from "../checkpoint/state/lineage.ts";
+import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { placesBelow } from "../checkpoint/state/lineage.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
@@ -37,7 +38,8 @@ export function planRollback(
   hasInverse: (tool: string) => boolean,
   isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
-  const all = calls.filter((call) => isBelow(index, call.lane, call.order, target)).reverse();
+  const isBelow = placesBelow(index, target);
+  const all = calls.filter(({ lane, order }) => isBelow(lane, order)).reverse();
   const below = all.filter(({ call }) => !index.reverted.has(call));
   const begun = new Set(index.rollback?.calls);
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isReverted)]));

@@ -6,6 +6,7 @@ import { storageFailure, systemCode } from "./storageFailure.ts";
 
 /** Waits, in milliseconds, before an open is tried again that failed for want of descriptors. */
 const retryDelaysMs = [5, 20, 80, 320];
+const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
 /**
@@ -33,7 +34,7 @@ export class Disk {
   }
 
   /** `undefined` when there is no such file. */
-  stat(path: string): Promise<{ readonly size: number; readonly folder: boolean } | undefined> {
+  stat(path: string): Promise<Awaited<ReturnType<FileSystem["stat"]>> | undefined> {
     return this.#call("stat", path, "ENOENT", () => this.#system.stat(path));
   }
 
@@ -67,6 +68,15 @@ export class Disk {
   /** A folder that is there already counts as made. */
   async mkdir(path: string): Promise<void> {
     await this.#call("mkdir", path, "EEXIST", () => this.#system.mkdir(path));
+  }
+
+  /** A folder that is not empty stays, and one that is not there counts as removed. */
+  async rmdir(path: string): Promise<void> {
+    const remove = () =>
+      this.#system.rmdir(path).catch((error: unknown) => {
+        if (!notEmpty.has(systemCode(error))) throw error;
+      });
+    await this.#call("rmdir", path, "ENOENT", remove);
   }
 
   async fsyncDir(path: string): Promise<void> {

@@ -27,7 +27,8 @@ export interface FileSystem {
   create(path: string, options?: { readonly synced?: boolean }): Promise<OpenFile>;
   /** The bytes of a file from `start`, at most `length` of them; default: all. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
-  stat(path: string): Promise<{ readonly size: number; readonly folder: boolean }>;
+  /** `id` tells a file from a copy of it; absent: the file system cannot tell. */
+  stat(path: string): Promise<{ readonly size: number; readonly folder: boolean; readonly id?: string }>;
   /** A second name for a file. Rejects with `EEXIST` when it is taken: this decides who comes first. */
   link(existing: string, path: string): Promise<void>;
   /** Another name for a file, over what has that name now. */
@@ -36,6 +37,8 @@ export interface FileSystem {
   readdir(path: string): Promise<readonly string[]>;
   /** One folder, mode 0700. */
   mkdir(path: string): Promise<void>;
+  /** Removes a folder. Rejects with `ENOTEMPTY` when something is in it. */
+  rmdir(path: string): Promise<void>;
   /** The names in a folder are on the device. */
   fsyncDir(path: string): Promise<void>;
 }

@@ -11,6 +11,7 @@ import {
   read,
   readdirSync,
   rename,
+  rmdir,
   unlink,
   write,
 } from "node:fs";
@@ -52,7 +53,9 @@ export const nodeFileSystem: FileSystem = {
   },
   async stat(path) {
     const found = await status(path);
-    return { size: found.size, folder: found.isDirectory() };
+    // A number of a removed file is soon given to another, which was made later.
+    const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
+    return { size: found.size, folder: found.isDirectory(), id };
   },
   link: promisify(link),
   rename: promisify(rename),
@@ -61,6 +64,7 @@ export const nodeFileSystem: FileSystem = {
   // through the thread pool takes.
   readdir: async (path) => readdirSync(path),
   mkdir: (path) => new Promise((resolve, reject) => mkdir(path, 0o700, (error) => (error ? reject(error) : resolve()))),
+  rmdir: promisify(rmdir) as (path: string) => Promise<void>,
   async fsyncDir(path) {
     // Windows cannot sync a folder; its file systems journal names.
     if (process.platform === "win32") return;

@@ -2,13 +2,14 @@ import { z } from "zod";
 import type { Node } from "../agent/strategy/Strategy.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { foldTo } from "../checkpoint/state/AgentState.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
+import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { answerRequests } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
@@ -117,8 +118,11 @@ export class DurableAgent {
    */
   async getMessages(options: { readonly original?: boolean | undefined } = {}): Promise<readonly Message[]> {
     checkSchema(messagesSchema, options, "options of getMessages()");
+    const { original: originals = false } = options;
+    const head = originals ? undefined : await readHead(this.#setup.log, this.agentId);
+    if (head?.state?.checkpoint) return messagesOf(head.log, head.state);
     const log = await AgentLog.read(this.#setup.log, this.agentId);
-    const state = log.index.latest && foldTo(log.index, log.index.latest, { originals: options.original ?? false });
+    const state = log.index.latest && foldTo(log.index, log.index.latest, { originals });
     return state ? messagesOf(log, state) : [];
   }
 
@@ -129,7 +133,7 @@ export class DurableAgent {
 
   /** The name of its task; `undefined` if the agent is not a task. */
   async getTaskName(): Promise<string | undefined> {
-    const { log } = await AgentLog.readHead(this.#setup.log, this.agentId);
+    const { log } = await readHead(this.#setup.log, this.agentId);
     return log.index.statusState.task?.name;
   }
 
@@ -175,7 +179,7 @@ export class DurableAgent {
 
   /** The requests that the agent waits for; empty unless it waits. Reads only, also while the agent runs. */
   async getRequests(): Promise<readonly PendingRequest[]> {
-    const { log, state } = await AgentLog.readHead(this.#setup.log, this.agentId);
+    const { log, state } = await readHead(this.#setup.log, this.agentId);
     return state ? pendingInputs({ log, state }) : [];
   }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentSummary, RecordLog } from "../storage/RecordLog.ts";
+import { listSummaries } from "../storage/listSummaries.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -123,13 +124,16 @@ export class PersistenceFeature {
     checkSchema(unfinishedSchema, options, "options of unfinished()");
     const { includeFailed = false, only = () => true, signal } = options;
     const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : []), unreadable];
-    for (const status of statuses) {
-      for await (const summary of this.#setup.log.list({ status })) {
-        signal?.throwIfAborted();
-        if (!only(shownOf(summary))) continue;
-        const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
-        if (run) yield run;
-      }
+    const found = new Map(statuses.map((status): [string, AgentSummary[]] => [status, []]));
+    for await (const summary of listSummaries(this.#setup.log, { status: statuses })) {
+      signal?.throwIfAborted();
+      found.get(summary.status)?.push(summary);
+    }
+    for (const summary of [...found.values()].flat()) {
+      signal?.throwIfAborted();
+      if (!only(shownOf(summary))) continue;
+      const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
+      if (run) yield run;
     }
   }
 

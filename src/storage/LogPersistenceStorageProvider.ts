@@ -25,7 +25,7 @@ export interface LogProviderOptions {
   readonly inlineThresholdBytes?: number | undefined;
   /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
   readonly compressThresholdBytes?: number | undefined;
-  /** Default: Node's own where there is Node, WebAssembly elsewhere. */
+  /** Default: Node's own where there is Node, JavaScript elsewhere. */
   readonly sha256?: Sha256 | undefined;
 }
 
@@ -84,7 +84,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const { index, blobs } = await AgentLog.read(this.log, agentId);
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
-      const uploads = writer.takeUploads();
+      const uploads = writer.takeUploads(records);
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
       await owned.append({ id: `import-${randomId()}`, records }, owned.position);
     } finally {
@@ -95,10 +95,10 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
     if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
     const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
-    const { latest, snapshot } = recent.index;
-    // The tool calls of the checkpoint beside the snapshot stand before it.
+    const { latest, base } = recent.index;
+    // The tool calls of the checkpoint beside a snapshot stand before it, unless it begins its lane.
     const whole =
-      snapshot === undefined || (latest && latest.order > snapshot.order && recent.reaches(latest))
+      base === undefined || (latest && (base.first || latest.order > base.order) && recent.reaches(latest))
         ? recent
         : await AgentLog.read(this.log, agentId);
     const point = whole.index.latest;

@@ -12,6 +12,16 @@ export interface LogCapabilities {
   readonly machines: "one" | "many";
   /** What of an agent is there when it is opened again. Absent: every record; else nothing can wait for an answer on it. */
   readonly keeps?: "checkpoints" | "nothing";
+  /**
+   * `"exact"`: a list shows each agent as it is. `"eventual"`: it may for a while omit an agent or show an older summary.
+   * Absent: the storage cannot tell which agents it has, and its lists are empty.
+   */
+  readonly listing?: "exact" | "eventual";
+  /**
+   * `list` selects by every option, and reads little besides what it yields. Absent: it selects by one `status`, `after` and
+   * `limit` alone, and the library does the rest.
+   */
+  readonly narrows?: true;
 }
 
 /** Who owns a log. `nonce` is random, so that two owners in one process differ. */
@@ -23,6 +33,12 @@ export interface LogOwner {
 
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
 export type OwnerState = "alive" | "gone" | "silent";
+
+/** A picture of an agent's status that was damaged or belonged to another agent. It was written anew from the log. */
+export interface RebuiltSummary {
+  /** The file, or the part of the storage, that holds it. */
+  readonly file: string;
+}
 
 /** How a log ends, as far as its bytes tell. */
 export interface LogEnd {
@@ -64,6 +80,22 @@ export interface AgentSummary {
   readonly data: unknown;
 }
 
+/** Which agents to list, in which part of the order. An agent must fit every option that is given. Default: all agents. */
+export interface ListOptions {
+  /** Only agents in this status, or in one of these. */
+  readonly status?: string | readonly string[];
+  /** Only agents that no living owner has. */
+  readonly free?: true;
+  /** ISO 8601: only agents that fall due then or earlier. */
+  readonly dueBefore?: string;
+  /** ISO 8601: only agents whose status last changed then or earlier. */
+  readonly updatedBefore?: string;
+  /** Only agents behind this `order`. */
+  readonly after?: string;
+  /** The most agents to yield. Default: no limit. */
+  readonly limit?: number;
+}
+
 /** What is appended at once: all of it or nothing. */
 export interface LogAppend {
   /** Unique in the log. The same id at the same position again is acknowledged, not refused. */
@@ -82,7 +114,7 @@ export interface ReadOptions {
   readonly after?: number;
   /** Only entries up to this position, inclusive. */
   readonly upTo?: number;
-  /** Begin at the newest snapshot, if there is one. */
+  /** Begin at the newest snapshot that is not behind `upTo`, if there is one. */
   readonly sinceSnapshot?: boolean;
 }
 
@@ -96,17 +128,20 @@ export interface RecordLog {
   readonly blobs: BlobStore;
   /** Takes ownership. Never waits: rejects with `AgentBusyError` while another owner is alive. */
   open(agentId: string, owner: LogOwner): Promise<OwnedLog>;
-  /** Oldest first. Needs no ownership and writes nothing. An agent never seen has no entries. */
+  /**
+   * Oldest first, without the positions that a stored `pruned` record names. Needs no ownership and writes nothing. An
+   * agent never seen has no entries.
+   *
+   * @throws CorruptLogError in place of an entry whose stored bytes were changed.
+   */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
    * Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for, and never fails because of
-   * one agent: one whose status cannot be read is in the status `unreadable`.
+   * one agent: one whose status cannot be read is in the status `unreadable`. An agent that moves from one of the statuses
+   * asked for to another meanwhile may be omitted. Where `unreadable` is one of several statuses, a log that narrows need
+   * not look at agents that were last seen in another.
    */
-  list(options?: {
-    readonly status?: string;
-    readonly after?: string;
-    readonly limit?: number;
-  }): AsyncIterable<AgentSummary>;
+  list(options?: ListOptions): AsyncIterable<AgentSummary>;
   /**
    * How many bytes still exist of appends that a durable `pruned` record names. More than 0 if a crash or a failure
    * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.
@@ -135,6 +170,8 @@ export interface OwnedLog {
   readonly generation: number;
   /** What a crash left of an append that this open passed over; absent: nothing. */
   readonly tornTail?: TornTail | undefined;
+  /** The picture of the agent's status that this open found damaged; absent: none. */
+  readonly rebuilt?: RebuiltSummary | undefined;
   /**
    * Aborted when the log is no longer this process's to write: taken over (the reason is an `OwnershipLostError`) or
    * asked to stop (the reason is a `StopRequestedError`).
@@ -148,11 +185,14 @@ export interface OwnedLog {
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
   /**
    * Removes the bytes of appends that a durable `pruned` record names: those at these positions, and those that an earlier
-   * pruning should have removed.
+   * pruning should have removed. A position that no such record names stays. Rejects when another owner has taken over.
    */
   prune(positions: readonly number[]): Promise<void>;
-  /** Removes the agent. Positions and generations continue to count if its id is used again. */
+  /**
+   * Removes the agent. Positions and generations continue to count if its id is used again, and `prev` begins empty. Rejects
+   * when another owner has taken over.
+   */
   drop(): Promise<void>;
-  /** Gives the log back. Idempotent. */
+  /** Gives the log back. Idempotent. Of an owner that was replaced, it leaves the next one in place. */
   release(): Promise<void>;
 }

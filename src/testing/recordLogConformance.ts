@@ -1,21 +1,28 @@
 import { blobTests, logSeparationTests } from "./log/blobTests.ts";
 import { appendTests } from "./log/appendTests.ts";
+import { damageTests, lostAnswerTests } from "./log/failureTests.ts";
 import type { RecordLogTest } from "./log/logTest.ts";
-import { ownershipTests, removalTests, stopTests } from "./log/ownershipTests.ts";
+import { ownershipTests, stopTests } from "./log/ownershipTests.ts";
+import { removalTests } from "./log/removalTests.ts";
 import { readTests, summaryTests } from "./log/summaryTests.ts";
+import { takeOverTests } from "./log/takeOverTests.ts";
 
 /**
  * What every `RecordLog` must do. In any test runner, with a log that holds nothing for each test:
  *
- *     for (const test of recordLogConformance) it(test.name, () => test.run(() => new MyRecordLog()));
+ *     const make = () => ({ log, reopen, advance, silence, alter, alterBlob, loseAnswer });
+ *     for (const test of recordLogConformance) it(test.name, () => test.run(make));
  *
- * A storage that outlives its process gives `{ log, reopen }` instead, so that what it forgets is seen; one that looks
- * for requests to stop by a clock gives `advance` too. What happens when an owner dies is the backend's own to test.
+ * What a storage cannot do is left out by name, with the reason: `alter: { leftOut: "nobody reaches its bytes" }`. A
+ * process warning then says so, or `onLeftOut` of each test: `it(name, ({ skip }) => test.run(make, skip))`.
  */
 export const recordLogConformance: readonly RecordLogTest[] = [
   ...ownershipTests,
+  ...takeOverTests,
   ...appendTests,
+  ...lostAnswerTests,
   ...readTests,
+  ...damageTests,
   ...summaryTests,
   ...stopTests,
   ...blobTests,

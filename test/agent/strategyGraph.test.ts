@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Graph, type Node, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
 import { DuplicateNameError } from "../../src/errors/agent/DuplicateNameError.ts";
@@ -24,12 +24,11 @@ describe("compiled strategies", () => {
       const first = (handles["first"] = pass(outer, "first"));
       const facts = outer.subgraph<string, string>("facts", (inner) => {
         counting(inner);
-        const deep = inner.subgraph<string, string>("deep", (deepest) => {
+        inner.subgraph<string, string>("deep", (deepest) => {
           handles["only"] = pass(deepest, "only");
           deepest.edge(deepest.start, handles["only"]);
           deepest.edge(handles["only"], deepest.finish);
         });
-        inner.edge(inner.start, deep);
       });
       outer.subgraph<string, string>("more", counting);
       outer.subgraph("a", shared);
@@ -140,6 +139,51 @@ describe("building a strategy", () => {
     expect(() => strategy<string, string>("s", (graph) => graph.edge(graph.start, stranger!))).toThrow(
       /"stranger" of another graph/,
     );
+  });
+
+  it.each<[string, RegExp, (graph: Graph<string, string>) => void]>([
+    ["the name of the start", /"start".*graph\.start/, (graph) => graph.edge("start" as never, graph.finish as never)],
+    ["the name of the finish", /"finish".*graph\.finish/, (graph) => graph.edge(graph.start, "finish" as never)],
+    [
+      "the name of a node",
+      /"open".*what graph\.node\(…\) returned/,
+      (graph) => graph.edge(graph.start, "open" as never),
+    ],
+    ["nothing", /undefined.*what graph\.node\(…\) returned/, (graph) => graph.edge(graph.start, undefined as never)],
+  ])("an edge that is given %s is refused, and the error says what an edge takes", (_name, problem, wrong) => {
+    expect(() => strategy<string, string>("s", wrong)).toThrow(InvalidStrategyError);
+    expect(() => strategy<string, string>("s", wrong)).toThrow(problem);
+  });
+
+  it("a strategy graph refuses an edge that is never taken: it comes after one without a condition", () => {
+    const never = (graph: Graph<string, string>) => {
+      const late = pass(graph, "late");
+      graph.edge(graph.start, graph.finish);
+      graph.edge(graph.start, late, { when: (text) => text !== "" });
+      graph.edge(late, graph.finish);
+    };
+    expect(() => strategy("s", never)).toThrow(InvalidStrategyError);
+    expect(() => strategy("s", never)).toThrow(/from "start" to "late".*never taken.*"finish"/);
+  });
+
+  it("a process warning names the nodes that no edge leads to, because only a move of the run can reach them", () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const build = (graph: Graph<string, string>) => {
+      counting(graph);
+      const lost = pass(graph, "lost");
+      graph.edge(lost, pass(graph, "after"));
+    };
+    strategy("with lost nodes", build);
+    strategy("with lost nodes", build);
+    strategy("without", counting);
+    const calls: readonly unknown[][] = warned.mock.calls;
+    warned.mockRestore();
+    expect(calls).toEqual([
+      [
+        expect.stringMatching(/"lost", "after".*"with lost nodes".*setExecutionPoint/),
+        expect.objectContaining({ code: "unreachable_node" }),
+      ],
+    ]);
   });
 
   it("a strategy graph refuses an edge from finish, an async build function, and changes after it was built", () => {

@@ -29,6 +29,10 @@ const build = (change: (graph: LooseGraph) => void) =>
     change(graph as never);
   });
 
+/** Installs a feature that registers one hook wrongly. */
+const hook = (name: "onAgentCompleted" | "aroundRun" | "claim" | "limitAborts", given: unknown) => () =>
+  new AIAgent(config).install(testFeature((pipeline) => (pipeline[name] as (hook: unknown) => void)(given)));
+
 /** What is wrong, a part of the problem that names the mistake and its remedy, and the call. */
 const definitions: readonly (readonly [string, string, () => unknown])[] = [
   [
@@ -87,6 +91,12 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     () => new AIAgent(config).install(wrong({ install: () => undefined })),
   ],
   ["a feature that cannot be installed", "expected a function", () => new AIAgent(config).install(wrong({ key: "k" }))],
+  ["a listener that is none", "expected a function, received undefined", hook("onAgentCompleted", undefined)],
+  ["an interceptor that is none", "expected a function, received object", hook("aroundRun", {})],
+  ["a claim of no option", 'expected one of "resume"', hook("claim", "resum")],
+  ["a grace period without a clock", "expected an object with now", hook("limitAborts", { ms: 5 })],
+  ["a tool whose name models refuse", "expected 1 to 64 letters", () => tool({ ...plain, name: "sign up" })],
+  ["a tool whose name is too long", "expected 1 to 64 letters", () => tool({ ...plain, name: "t".repeat(65) })],
 ];
 
 it.each(definitions)("wrong options are refused, and the error says what is meant: %s", (_name, problem, call) => {
@@ -114,6 +124,17 @@ it.each<readonly [string, string, () => unknown]>([
     expect.objectContaining({ problems: [{ path: "", expected: `expected a plain object, ${problem}` }] }),
   );
 });
+
+it.each([undefined, null, 5, { role: "user", content: "x" }])(
+  "the default strategy says what run() takes in place of %j",
+  async (input) => {
+    await expect(new AIAgent(config).run(wrong(input))).rejects.toMatchObject({
+      code: "invalid_input",
+      subject: 'input of strategy "default"',
+      problems: [{ path: "", expected: expect.stringContaining("expected a text, received") }],
+    });
+  },
+);
 
 it("a tool of another maker may have members of its own", async () => {
   const foreign = { ...plain, provider: "another library" } as unknown as AnyTool;

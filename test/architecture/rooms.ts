@@ -27,6 +27,7 @@ export const floors: readonly (readonly string[])[] = [
   ["checkpoint/pruning"],
   ["storage"],
   ["storage/memory", "storage/none", "storage/checkpoints", "storage/file/layout"],
+  ["storage/file/index"],
   ["storage/file/owner"],
   ["storage/file/read"],
   ["storage/file/takeover", "storage/file/summary"],
@@ -52,7 +53,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence"],
   ["task/environment", "task/state"],
   ["task/manager"],
-  ["task/retention", "task/recovery"],
+  ["task/recovery"],
   ["task/worker"],
   ["workspace/files", "workspace/merge"],
   ["workspace/git", "workspace/reservations"],
@@ -80,6 +81,7 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   persistence: ["storage/memory", "storage/file"],
   task: ["storage/file"],
   workspace: ["task", "storage/file"],
+  coding: ["persistence", "task", "workspace", "storage", "agent"],
   testing: ["persistence", "task", "workspace", "coding"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };
@@ -89,3 +91,6 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
  * in the room itself. The entries in `src` may import every room.
  */
 export const enteredByFaces: readonly string[] = ["persistence", "task", "workspace", "testing"];
+
+/** Rooms that are built like a user's own code: besides rooms on lower floors they import the entries in `src`. */
+export const builtOnEntries: readonly string[] = ["coding"];

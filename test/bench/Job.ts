@@ -1,8 +1,13 @@
+import type { Talker } from "./conversations.ts";
+
 /** What one process is asked to measure. */
 export type Job =
   | { readonly kind: "times" | "heap"; readonly contestant: string; readonly steps: number }
   | { readonly kind: "load"; readonly steps: number; readonly messages: number }
+  | { readonly kind: "turns"; readonly talker: Talker }
+  | { readonly kind: "pruneTurns" }
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
   | { readonly kind: "capture" }
-  | { readonly kind: "prune" };
+  | { readonly kind: "prune" }
+  | { readonly kind: "queue" };

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { contestants, type Contestant } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
+import { importTimes } from "./importTimes.ts";
 import { inOwnProcess } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
@@ -9,15 +10,23 @@ import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
-import { table, targetLine, type Row } from "./report.ts";
+import type { PrunedConversation } from "./ours/prunedConversations.ts";
+import type { QueueFigures } from "./ours/queues.ts";
+import type { Talker } from "./conversations.ts";
+import { table, targetLine, turnTable, type Row } from "./report.ts";
+import type { TurnFigures } from "./turns.ts";
 import {
   callTargets,
   captureTargets,
   fileTargets,
+  importTargets,
   loadTargets,
   memoryTargets,
   mergeTargets,
+  prunedTurnTargets,
   pruningTargets,
+  turnTargets,
+  queueTargets,
   type Target,
 } from "./targets.ts";
 
@@ -38,6 +47,7 @@ const chosen = contestants.filter(({ name }) =>
 );
 linkLibrary();
 const targets: Target[] = [];
+const talkers = ["ours", "sqlite-delta", "sqlite-full", "memory-delta"] as const;
 
 for (const steps of values.steps.map(Number)) {
   const rows: Row[] = [];
@@ -54,6 +64,14 @@ for (const [steps, messages] of [
   const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
   targets.push(...loadTargets(steps, messages, figures));
 }
+if (values.steps.includes("3000") && chosen.some(isOurs)) {
+  const figures = new Map<Talker, readonly TurnFigures[]>();
+  for (const talker of values.only === "ours" ? (["ours"] as const) : talkers)
+    figures.set(talker, (await inOwnProcess({ kind: "turns", talker })) as readonly TurnFigures[]);
+  console.log(`\nOne run a turn, with the messages before it: CPU time\n\n${turnTable(figures)}`);
+  const pruned = (await inOwnProcess({ kind: "pruneTurns" })) as readonly PrunedConversation[];
+  targets.push(...turnTargets(figures.get("ours") ?? []), ...prunedTurnTargets(pruned));
+}
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
@@ -62,6 +80,9 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
+if (values.steps.includes("100") && chosen.some(isOurs)) targets.push(...importTargets(importTimes()));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
 

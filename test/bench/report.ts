@@ -1,6 +1,7 @@
 import type { Contestant } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import type { Target } from "./targets.ts";
+import type { TurnFigures } from "./turns.ts";
 
 /** A contestant's figures; without figures it was left out. */
 export interface Row {
@@ -29,6 +30,20 @@ export function table(rows: readonly Row[], messageBytes: number): string {
   return [header, rule, ...body]
     .map((line) => `| ${line.map((cell, at) => pad(cell, at, widths[at] ?? 0)).join(" | ")} |`)
     .join("\n");
+}
+
+/** A Markdown table: each turn of each conversation. */
+export function turnTable(conversations: ReadonlyMap<string, readonly TurnFigures[]>): string {
+  const cell = (ms: number | undefined): string => (ms === undefined ? "" : `${number(ms)} ms`);
+  const rows = [...conversations].flatMap(([name, figures]) =>
+    figures.map(({ turn, hotMs, coldMs, readMs, parseMs }) => [
+      name,
+      number(turn),
+      ...[hotMs, coldMs, readMs, parseMs].map(cell),
+    ]),
+  );
+  const titles = ["", "turn", "same process", "opened anew", "open and read", "parse"];
+  return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 export function targetLine({ name, found, atMost, unit }: Target): string {

@@ -11,9 +11,14 @@ async function result(given: Job): Promise<unknown> {
     const { load } = await import("./ours/loads.ts");
     return load(given.steps, given.messages, await folder("run"));
   }
+  if (given.kind === "turns")
+    return (await import("./conversations.ts")).conversations(given.talker, await folder("run"));
+  if (given.kind === "pruneTurns")
+    return (await import("./ours/prunedConversations.ts")).prunedConversations(await folder("run"));
   if (given.kind === "calls") return (await import("./ours/calls.ts")).calls(await folder("run"));
   if (given.kind === "capture") return (await import("./ours/captures.ts")).captures(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
+  if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);
   if (contestant === undefined) throw new Error(`There is no contestant ${given.contestant}.`);

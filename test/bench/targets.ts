@@ -1,17 +1,25 @@
 import type { Figures } from "./Figures.ts";
+import type { ImportFigures } from "./importTimes.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { PrunedConversation } from "./ours/prunedConversations.ts";
+import type { TurnFigures } from "./turns.ts";
+import type { QueueFigures } from "./ours/queues.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
   readonly name: string;
   readonly found: number;
   readonly atMost: number;
-  /** What the number counts: times something, or milliseconds. */
-  readonly unit: "×" | " ms";
+  /** What the number counts: times something, milliseconds, or per cent. */
+  readonly unit: "×" | " ms" | " %";
+}
+
+export function importTargets({ rootMs, zodMs }: ImportFigures): Target[] {
+  return [{ name: `import (${rootMs.toFixed(0)} ms) ÷ import of zod`, found: rootMs / zodMs, atMost: 1.3, unit: "×" }];
 }
 
 export function fileTargets(steps: number, messageBytes: number, { save, floor, diskBytes = 0 }: Figures): Target[] {
@@ -42,6 +50,36 @@ export function loadTargets(steps: number, messages: number, figures: LoadFigure
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
   ];
+}
+
+/** A conversation gets longer, and the model gets all of it; what is stored of a turn stays the same. */
+export function turnTargets([first, ...later]: readonly TurnFigures[]): Target[] {
+  return later.flatMap(({ turn, hotMs, readMs = 0, parseMs }): Target[] => {
+    const opening = readMs - (first?.readMs ?? 0);
+    return [
+      {
+        name: `turn ${turn} ÷ turn 1 (${hotMs.toFixed(1)} ms)`,
+        found: hotMs / (first?.hotMs ?? 0),
+        atMost: 2,
+        unit: "×",
+      },
+      {
+        name: `turn ${turn}: opening and reading, above turn 1 ÷ parsing the messages (${opening.toFixed(1)} ms)`,
+        found: opening / parseMs,
+        atMost: 2,
+        unit: "×",
+      },
+    ];
+  });
+}
+
+export function prunedTurnTargets(figures: readonly PrunedConversation[]): Target[] {
+  return figures.map(({ runs, cpuMs, stallMs }) => ({
+    name: `pruning an agent of ${runs} runs (${cpuMs.toFixed(0)} ms of CPU): longest stall`,
+    found: stallMs,
+    atMost: 50,
+    unit: " ms",
+  }));
 }
 
 /** k calls add at most k + 1 appends to a turn, each at most 1.5 floors. */
@@ -81,4 +119,35 @@ export function pruningTargets({ agents, save }: PruningFigures): Target[] {
     }),
     { name: "median save with retention ÷ without", found: save, atMost: 1.1, unit: "×" },
   ];
+}
+
+/** What is finished costs nothing: each figure ÷ that among ten agents. */
+export function queueTargets({ among, workedOff }: QueueFigures): Target[] {
+  const [few] = among;
+  const [short] = workedOff;
+  const ratios = among.slice(1).flatMap(({ agents, claimMs, pollMs, workerMs, pageMs }): Target[] => {
+    if (few === undefined) return [];
+    const size = `among ${agents.toLocaleString("en")} finished agents ÷ among ${few.agents}`;
+    const ms = (value: number) => `${value.toFixed(1)} ms`;
+    return [
+      { name: `claim ${size} (${ms(claimMs)} of CPU)`, found: claimMs / few.claimMs, atMost: 1.5, unit: "×" },
+      { name: `poll ${size} (${ms(pollMs)})`, found: pollMs / few.pollMs, atMost: 1.5, unit: "×" },
+      {
+        name: `worker with one task ${size} (${ms(workerMs)})`,
+        found: workerMs / few.workerMs,
+        atMost: 1.5,
+        unit: "×",
+      },
+      { name: `first ten of a list ${size} (${ms(pageMs)})`, found: pageMs / few.pageMs, atMost: 1.5, unit: "×" },
+    ];
+  });
+  const idle = among.map(({ agents, idlePercent }): Target => {
+    const name = `idle worker, polling each second among ${agents.toLocaleString("en")} finished agents: of a core`;
+    return { name, found: idlePercent, atMost: 1, unit: " %" };
+  });
+  const long = workedOff.slice(1).map(({ tasks, taskMs }): Target => {
+    const name = `one task of ${tasks.toLocaleString("en")} queued ÷ one of ten (${taskMs.toFixed(1)} ms of CPU)`;
+    return { name, found: taskMs / (short?.taskMs ?? 0), atMost: 1.5, unit: "×" };
+  });
+  return [...ratios, ...idle, ...long];
 }

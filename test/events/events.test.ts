@@ -133,7 +133,12 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     await persistence(agent)
       .agent()
       .rollbackToCheckpoint(first?.checkpointId ?? "");
-    expect(lines()).toEqual(["saved first, rollback", "completed to paused", "restored first, rollback"]);
+    expect(lines()).toEqual([
+      "saved first, rollback",
+      "completed to in_progress",
+      "in_progress to paused",
+      "restored first, rollback",
+    ]);
   });
 
   it("events of moves name the run that a checkpoint belongs to, also where another one follows it", async () => {

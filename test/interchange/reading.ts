@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { persistence, type AIAgent, type DurableAgent, type ResumeOptions } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
-import { TaskManager, type Task } from "agent-persistence/task";
+import { TaskManager, type ClaimableTask, type Task } from "agent-persistence/task";
 import { code, counter, desk, editor, errand, mover, openStorage, shop, World } from "./agents.ts";
 import { digest, shown } from "./shown.ts";
 
@@ -90,7 +90,7 @@ async function listed(name: Fixture, place: Place) {
     summaries: await all(storage.log.list()),
     unfinished: await all(persistence(agent).unfinished({ includeFailed: true })),
     tasks: (await all(tasks.list())).map(withoutCursor),
-    startable: await all(tasks.claimable()),
+    startable: asBefore(await all(tasks.claimable())),
   };
 }
 
@@ -98,6 +98,14 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const found: Item[] = [];
   for await (const one of items) found.push(one);
   return found;
+}
+
+const statuses: readonly string[] = ["in_progress", "waiting", "queued"];
+
+/** 0.1.0 put what was interrupted before what is due and what is queued, and gave neither priorities nor attempts. */
+function asBefore(tasks: readonly ClaimableTask[]) {
+  const shown = tasks.map(({ priority: _priority, attempts: _attempts, ...task }) => task);
+  return shown.toSorted((a, b) => statuses.indexOf(a.status) - statuses.indexOf(b.status));
 }
 
 /** What became of a run that went on, without what a later version may store in another way. */

@@ -72,6 +72,7 @@ export class GatedProcess {
       unlink: call("unlink", (path: string) => files.unlink(path)),
       readdir: call("readdir", (path: string) => files.readdir(path)),
       mkdir: call("mkdir", (path: string) => files.mkdir(path)),
+      rmdir: call("rmdir", (path: string) => files.rmdir(path)),
       fsyncDir: call("fsyncDir", (path: string) => files.fsyncDir(path)),
     };
   }

@@ -36,6 +36,8 @@ export class ModelledAgent {
   #run: UnfinishedRun | undefined;
   /** As it must be listed; `undefined` after what was cut short. */
   #status: string | undefined;
+  /** True once a write may have been cut short, until a request opened the log after it and completed. */
+  #mayBeTorn = false;
   /** What comes first after a rollback that was cut short. */
   #unsettled: (() => Promise<unknown>) | undefined;
 
@@ -51,7 +53,10 @@ export class ModelledAgent {
     this.#runs.set(id, this.#run);
     const result = await this.#ask((agent) => agent.run(input, { runId: id }), trouble);
     if (result === undefined) return;
-    assert.deepEqual(result, { status: "completed", runId: id, output: "taken" });
+    const { tornTail, ...rest } = result as { readonly tornTail?: unknown };
+    assert.deepEqual(rest, { status: "completed", runId: id, output: "taken" });
+    assert.ok(tornTail === undefined || this.#mayBeTorn, "a torn tail is reported where nothing was cut short");
+    this.#mayBeTorn = trouble !== undefined;
     this.#run = undefined;
     this.#status = "completed";
     await this.expect();
@@ -85,6 +90,7 @@ export class ModelledAgent {
   }
 
   async losePower(seed: number): Promise<void> {
+    this.#mayBeTorn = true;
     this.harness.losePower?.(seed);
     await this.expect();
   }
@@ -141,6 +147,7 @@ export class ModelledAgent {
   /** @returns the answer; `undefined` when the request was cut short. */
   async #ask(request: Request, trouble?: Trouble): Promise<object | undefined> {
     const { harness } = this;
+    this.#mayBeTorn ||= trouble !== undefined;
     const { journal } = await this.#stored();
     const { world } = this.#steps;
     const before = { executed: world.executed.length, undone: world.undone.length };

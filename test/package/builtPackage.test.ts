@@ -43,6 +43,15 @@ describe("the built package", () => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });
 
+  it("the built package has declarations that a user with an older lib can check", () => {
+    const all = [...built.entries.keys()].map((entry) => `import "agent-persistence${entry}";`);
+    const older: ts.CompilerOptions = { lib: ["lib.es2020.d.ts"], skipLibCheck: false };
+    const user = programOf(new Map([[`${built.app}older.mts`, all.join("\n")]]), older);
+    const own = user.getSourceFiles().flatMap(({ fileName }) => (fileName.startsWith(built.root) ? [fileName] : []));
+    expect(own.length).toBeGreaterThan(built.entries.size);
+    expect(complaintsOf(user, own)).toEqual([]);
+  });
+
   it("the built package gives every entry the same classes", async () => {
     const named = new Map<string, unknown>();
     for (const { code } of built.entries.values()) {

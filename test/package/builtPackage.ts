@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { repository } from "./compile.ts";
 
 /** The package as it would be published, installed in an empty folder. */
@@ -26,7 +26,10 @@ export function buildPackage(): BuiltPackage {
   const options = ["--out-dir", `${root}dist`, "--tsconfig", "test/package/build.tsconfig.json", "--silent"];
   execFileSync(process.execPath, [tsup, ...options], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
   cpSync(`${repository}package.json`, `${root}package.json`);
-  for (const name of requiredPackages()) symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
+  for (const name of requiredPackages()) {
+    mkdirSync(dirname(`${app}node_modules/${name}`), { recursive: true });
+    symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
+  }
   return { app, root, entries: entriesOf(root) };
 }
 

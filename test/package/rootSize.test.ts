@@ -1,37 +1,51 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { build } from "tsup";
 import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
-/** In bytes: 5 % above the 78,567 measured on 2026-11-22. Raise it only for a feature that is worth its weight. */
-const ceiling = 82_500;
+/**
+ * In bytes: 3 % above the 94,492 measured on 2026-11-22. The aim is 60,000; docs/decisions/0085-what-the-package-weighs.md
+ * says what is in the way. Lower it with every saving. Raise it only for a feature that is worth its weight.
+ */
+const ceiling = 97_300;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-  it("the size of the root entry stays under its ceiling", () => {
-    expect(bundledSize("src/index.ts", scratch)).toBeLessThanOrEqual(ceiling);
+  it("the size of an agent in a browser stays under its ceiling", async () => {
+    expect(await bundledSize("test/package/browser/browser.ts", scratch)).toBeLessThanOrEqual(ceiling);
   });
 
-  it("the size of the root entry would exceed its ceiling if the root entry held another entry too", () => {
-    expect(bundledSize("src/workspace.ts", scratch)).toBeGreaterThan(ceiling);
+  it("the size of an agent in a browser would exceed its ceiling if the root entry held another entry too", async () => {
+    expect(await bundledSize("src/task.ts", scratch, "node")).toBeGreaterThan(ceiling);
   });
 });
 
 /**
- * What an entry weighs in a user's application, in bytes: the entry and all that it loads of this package, bundled
- * into one file, minified and compressed. Comments and the cut into chunks do not count.
+ * What an entry weighs in a user's application, in bytes: the entry and all that it loads, other packages included and
+ * zod not, bundled into one file, minified and compressed.
  */
-function bundledSize(entry: string, scratch: string): number {
-  const options = ["--minify", "--no-dts", "--no-splitting", "--silent", "--out-dir", scratch];
-  const tsup = `${repository}node_modules/tsup/dist/cli-default.js`;
-  execFileSync(process.execPath, [tsup, entry, ...options], {
-    cwd: repository,
-    stdio: ["ignore", "ignore", "inherit"],
+async function bundledSize(entry: string, outDir: string, platform: "browser" | "node" = "browser"): Promise<number> {
+  await build({
+    entry: [`${repository}${entry}`],
+    outDir,
+    platform,
+    config: false,
+    clean: false,
+    dts: false,
+    external: ["zod"],
+    format: "esm",
+    minify: true,
+    noExternal: [/^(?!zod$|node:)/],
+    outExtension: () => ({ js: ".js" }),
+    silent: true,
+    splitting: false,
+    target: "es2022",
+    tsconfig: `${repository}test/package/build.tsconfig.json`,
   });
-  return gzipSync(readFileSync(join(scratch, entry.replace("src/", "").replace(".ts", ".js")))).length;
+  return gzipSync(readFileSync(join(outDir, basename(entry).replace(".ts", ".js")))).length;
 }

@@ -50,7 +50,14 @@ async function exercise(fileSystem: FileSystem, root: string): Promise<unknown[]
   await answer(async () => [...(await fileSystem.readdir(root))].sort());
   await answer(() => fileSystem.readdir(at("a")));
   await answer(() => fileSystem.readdir(at("none")));
-  await answer(() => fileSystem.stat(at("three")));
+  await answer(async () => ({ ...(await fileSystem.stat(at("three"))), id: "its own" }));
+  await answer(async () => (await fileSystem.stat(at("three"))).id === (await fileSystem.stat(at("a"))).id);
+  await answer(() => fileSystem.rmdir(root));
+  await answer(() => fileSystem.rmdir(at("three")));
+  await answer(() => fileSystem.rmdir(at("none")));
+  await answer(() => fileSystem.mkdir(at("empty")));
+  await answer(() => fileSystem.rmdir(at("empty")));
+  await answer(() => fileSystem.rmdir(at("empty")));
   await answer(async () => (await fileSystem.stat(at("a"))).folder);
   await answer(() => fileSystem.stat(at("none")));
   return answers;

@@ -14,6 +14,7 @@ export function delegating(fileSystem: FileSystem, changes: Partial<FileSystem>)
     unlink: (path) => fileSystem.unlink(path),
     readdir: (path) => fileSystem.readdir(path),
     mkdir: (path) => fileSystem.mkdir(path),
+    rmdir: (path) => fileSystem.rmdir(path),
     fsyncDir: (path) => fileSystem.fsyncDir(path),
     ...changes,
   };

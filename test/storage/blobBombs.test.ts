@@ -6,7 +6,7 @@ import { CorruptBlobError } from "../../src/errors/storage/CorruptBlobError.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";
-import { readBlob } from "../../src/storage/AgentLog.ts";
+import { readBlob } from "../../src/storage/fetchBlobs.ts";
 
 const hash = "0".repeat(64);
 const store = () => new MemoryBlobStore(async () => nodeSha256);
@@ -14,8 +14,10 @@ const store = () => new MemoryBlobStore(async () => nodeSha256);
 async function stored(text: string, compressThresholdBytes?: number) {
   const blobs = store();
   const writer = new ValueWriter({ sha256: nodeSha256, inlineThresholdBytes: 16 });
-  const { $blob: cell } = writer.value(text, "a value") as { readonly $blob: BlobCell };
-  await putBlobs(blobs, "a", 1, writer.takeUploads(), compressThresholdBytes);
+  const value = writer.value(text, "a value");
+  const { $blob: cell } = value as { readonly $blob: BlobCell };
+  const uploads = writer.takeUploads([{ kind: "storage", lane: 1, key: "k", value }]);
+  await putBlobs(blobs, "a", 1, uploads, compressThresholdBytes);
   return { blobs, cell };
 }
 

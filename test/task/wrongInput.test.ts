@@ -89,10 +89,12 @@ it.each<readonly [string, string, () => unknown]>([
 
 it("refuses a worker with an agent that lacks Persistence", () => {
   const plain = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "m" });
-  for (const agents of [plain, { good: agent, plain }])
-    expect(() => new TaskWorker({ tasks, agents })).toThrow(
-      expect.objectContaining({ code: "feature_not_installed", feature: "Persistence" }),
-    );
+  const refused = (neededBy: string) =>
+    expect.objectContaining({ code: "feature_not_installed", feature: "Persistence", neededBy }) as unknown;
+  expect(() => new TaskWorker({ tasks, agents: plain })).toThrow(refused("The agent of the worker"));
+  expect(() => new TaskWorker({ tasks, agents: { good: agent, plain } })).toThrow(
+    refused('The agent "plain" of the worker'),
+  );
 });
 
 type Verb = (manager: TaskManager) => unknown;
@@ -163,6 +165,7 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
     ["a cursor that is not text", "after", (manager) => manager.list({ after: wrong(2) }).next()],
     ["a cursor that is empty", "after", (manager) => manager.list({ after: "" }).next()],
     ["a task id in place of a cursor", "after", (manager) => manager.list({ after: "t" }).next()],
+    ["a cursor at no date", "after", (manager) => manager.list({ after: "2026-13-45T00:00:00.000Z t" }).next()],
     ["a cursor without its id", "after", (manager) => manager.list({ after: "2026-01-01T00:00:00.000Z " }).next()],
     ["a recovery whose options are text", "", () => recoverTask(agent, wrong("t"))],
     ["a confirmation that is none", "confirm", () => recoverTask(agent, { confirm: wrong("maybe") })],
@@ -187,3 +190,16 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
 
 const newTask = { taskName: "n", inputRequest: 1 } as const;
 const asked = { waitingFor: "external_api", promptShownToUser: "called back?" } as const;
+
+it("a task whose input a run would refuse as too large is refused when it is created", async () => {
+  const own = new InMemoryPersistenceStorageProvider();
+  const inputRequest = "x".repeat(6_000_000);
+  const manager = new TaskManager({ storage: own });
+  await expect(manager.create({ taskName: "t", inputRequest })).rejects.toMatchObject({
+    code: "checkpoint_too_large",
+    parts: [{ name: "the input of the run" }],
+  });
+  for await (const summary of own.log.list()) expect.unreachable(summary.agentId);
+  const generous = new TaskManager({ storage: own, maxCheckpointBytes: 7_000_000 });
+  expect(await generous.create({ taskName: "t", inputRequest })).toMatchObject({ status: "queued" });
+});

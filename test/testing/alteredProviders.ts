@@ -89,6 +89,34 @@ export function readingByPrefix(): Provider {
   };
 }
 
+/** A provider that answers before it has saved. */
+export function savingLater(): Provider {
+  const inner = new TextProvider();
+  return {
+    ...methodsOf(inner),
+    saveCheckpoint: async (agentId, data) => void setImmediate(() => void inner.saveCheckpoint(agentId, data)),
+  };
+}
+
+/** A provider that writes a checkpoint when the next one comes. */
+export function bufferingOne(table: Map<string, string[]>): Provider {
+  const inner = new TextProvider(table);
+  const waiting = new Map<string, Data>();
+  const getCheckpoints = async (agentId: string) => {
+    const last = waiting.get(agentId);
+    return [...(await inner.getCheckpoints(agentId)), ...(last ? [structuredClone(last)] : [])];
+  };
+  return {
+    getCheckpoints,
+    getLatestCheckpoint: async (agentId) => (await getCheckpoints(agentId)).at(-1),
+    saveCheckpoint: async (agentId, data) => {
+      const last = waiting.get(agentId);
+      waiting.set(agentId, structuredClone(data));
+      if (last !== undefined) await inner.saveCheckpoint(agentId, last);
+    },
+  };
+}
+
 function methodsOf(inner: TextProvider): Provider {
   return {
     saveCheckpoint: (agentId, data) => inner.saveCheckpoint(agentId, data),

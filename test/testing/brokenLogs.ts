@@ -1,5 +1,4 @@
 import { PositionConflictError } from "../../src/errors/storage/PositionConflictError.ts";
-import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
 import type { RecordLogHarness } from "../../src/testing.ts";
 import {
@@ -18,12 +17,15 @@ import {
   storingWhatItRefuses,
   withTwoOwners,
   writeAnyhow,
-} from "./alteredLogs.ts";
+} from "./log/alteredLogs.ts";
+
+import { inDatabase } from "./log/logsUnderTest.ts";
 
 /** A log with one mistake, and the test that must find it. */
 export interface BrokenLog {
   readonly mistake: string;
   readonly caughtBy: string;
+  /** A log alone is tested as one in memory. */
   readonly make: () => RecordLog | RecordLogHarness;
 }
 
@@ -65,7 +67,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   {
     mistake: "forgets with its process",
     caughtBy: "gives each owner a higher generation and the position where the last one ended",
-    make: () => ({ log: new MemoryRecordLog(), reopen: () => new MemoryRecordLog() }),
+    make: () => ({ ...inDatabase(), reopen: () => inDatabase().log }),
   },
   {
     mistake: "leaves gaps between positions",
@@ -150,6 +152,21 @@ export const brokenLogs: readonly BrokenLog[] = [
     mistake: "ignores the limit of a list",
     caughtBy: "lists by status, after an order, and up to a limit",
     make: () => changed((log) => ({ list: ({ limit: _limit, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "lists agents that have an owner as free",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ free: _free, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "lists agents that are not due",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ dueBefore: _dueBefore, ...options } = {}) => log.list(options) })),
+  },
+  {
+    mistake: "lists agents that changed lately",
+    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    make: () => changed((log) => ({ list: ({ updatedBefore: _updatedBefore, ...options } = {}) => log.list(options) })),
   },
   {
     mistake: "leaves an agent out of a list while its summary is written",

@@ -3,6 +3,7 @@ import type { PersistenceStorageProvider } from "../../src/storage/PersistenceSt
 import type { ProviderHarness } from "../../src/testing.ts";
 import {
   assigned,
+  bufferingOne,
   keepingInAnObject,
   keepingObjects,
   keyed,
@@ -12,6 +13,7 @@ import {
   reading,
   readingByPrefix,
   saving,
+  savingLater,
 } from "./alteredProviders.ts";
 import { TextProvider } from "./TextProvider.ts";
 
@@ -106,6 +108,11 @@ export const brokenProviders: readonly BrokenProvider[] = [
     mistake: "trims agent ids",
     caughtBy: "keeps agents apart with ids with spaces and control characters",
     make: () => keyed((agentId) => agentId.trim()),
+  },
+  {
+    mistake: "cuts agent ids at a NUL",
+    caughtBy: "keeps agents apart with ids with spaces and control characters",
+    make: () => keyed((agentId) => agentId.split("\0")[0] ?? ""),
   },
   {
     mistake: "cuts long agent ids",
@@ -215,6 +222,19 @@ export const brokenProviders: readonly BrokenProvider[] = [
     mistake: "forgets with its process",
     caughtBy: "has everything after it was reopened",
     make: () => ({ provider: new TextProvider(), reopen: () => new TextProvider() }),
+  },
+  {
+    mistake: "answers before it has saved",
+    caughtBy: "returns checkpoints oldest first",
+    make: savingLater,
+  },
+  {
+    mistake: "keeps in its own memory what it has saved last",
+    caughtBy: "continues after it was reopened, again and again",
+    make: () => {
+      const table = new Map<string, string[]>();
+      return { provider: bufferingOne(table), reopen: () => bufferingOne(table) };
+    },
   },
   {
     mistake: "throws for an agent never seen",

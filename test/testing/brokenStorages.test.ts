@@ -5,7 +5,9 @@ import {
   type ConformanceTest,
 } from "../../src/testing.ts";
 import { brokenLogs } from "./brokenLogs.ts";
+import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
+import { inMemory } from "./log/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 
 const soak = process.env["SOAK"] !== undefined;
@@ -17,7 +19,12 @@ describe("the suite for providers catches one that", () => {
 });
 
 describe("the suite for logs catches one that", () => {
-  it.each(brokenLogs)("$mistake", ({ caughtBy, make }) => expectCaught(recordLogConformance, caughtBy, make));
+  it.each([...brokenLogs, ...brokenOwnerships])("$mistake", ({ caughtBy, make }) =>
+    expectCaught(recordLogConformance, caughtBy, () => {
+      const made = make();
+      return "log" in made ? made : { ...inMemory(), log: made };
+    }),
+  );
 });
 
 /** Runs the test that must fail; when soaking the others too, which may fail but only as a suite fails. */

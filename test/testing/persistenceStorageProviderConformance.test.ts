@@ -16,6 +16,16 @@ describe("the suite for providers", () => {
     expect(await failuresOf(persistenceStorageProviderConformance, () => new TextProvider())).toEqual(new Map());
   });
 
+  it("tells that nothing was reopened where a provider comes alone", async () => {
+    const told: string[] = [];
+    for (const test of persistenceStorageProviderConformance)
+      await test.run(
+        () => new TextProvider(),
+        (part) => told.push(part),
+      );
+    expect(new Set(told)).toEqual(new Set(["reopen: the harness has none"]));
+  });
+
   it("names each of its tests once", () => {
     const names = persistenceStorageProviderConformance.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);

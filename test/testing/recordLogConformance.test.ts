@@ -1,18 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { FileRecordLog } from "../../src/file.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { NoRecordLog } from "../../src/storage/none/NoPersistenceStorageProvider.ts";
-import { recordLogConformance, SimulatedClock, type RecordLogHarness } from "../../src/testing.ts";
-import { testDirectory } from "../storage/file/support/fixture.ts";
+import { recordLogConformance, type RecordLogHarness } from "../../src/testing.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
+import { inMemory, logsUnderTest } from "./log/logsUnderTest.ts";
 
-describe("a log in memory", () => {
-  it.each(recordLogConformance)("$name", (test) => test.run(() => new MemoryRecordLog()));
-});
-
-describe("a log in files", () => {
-  it.each(recordLogConformance)("$name", (test) => test.run(inFiles));
-});
+for (const [name, make] of Object.entries(logsUnderTest)) {
+  describe(`a log ${name}`, () => {
+    it.each(recordLogConformance)("$name", (test) => test.run(make, leftOutBy(name)));
+  });
+}
 
 describe("the suite for logs", () => {
   it("names each of its tests once", () => {
@@ -20,17 +17,45 @@ describe("the suite for logs", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  it("tells what a harness leaves out, with the reason", async () => {
+    const { alterBlob: _alterBlob, ...harness } = inMemory();
+    const told = new Set<string>();
+    const make = (): RecordLogHarness => ({ ...harness, log: new MemoryRecordLog(), alter: { leftOut: "not today" } });
+    for (const test of recordLogConformance) await test.run(make, (part) => told.add(part));
+    expect([...told].toSorted()).toEqual([
+      'a second process: capabilities.processes is "one"',
+      "advance: a log in memory looks at no clock",
+      "alter: not today",
+      "alterBlob: the harness has none",
+      "loseAnswer: a write to memory has no answer",
+      "reopen: what is in memory ends with its process",
+      "silence: an owner in memory lives as long as its process",
+    ]);
+  });
+
+  it("passes on what onLeftOut throws", async () => {
+    const skipped = new RangeError("skipped");
+    const all = recordLogConformance.map((test) =>
+      test.run(inMemory, () => {
+        throw skipped;
+      }),
+    );
+    const reasons = (await Promise.allSettled(all)).flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+    expect(new Set(reasons)).toEqual(new Set([skipped]));
+  });
+
   it("says that a log which keeps nothing does not conform", async () => {
-    const failures = await failuresOf(recordLogConformance, () => new NoRecordLog());
+    const keepingNothing = (): RecordLogHarness => ({ ...inMemory(), log: new NoRecordLog() });
+    const failures = await failuresOf(recordLogConformance, keepingNothing);
     expect([...failures.keys()]).toContain("numbers appends from 1 without gaps");
     expect(failures.size).toBeGreaterThan(recordLogConformance.length / 2);
     expect(illToldFailures(failures)).toEqual([]);
   });
 });
 
-async function inFiles(): Promise<RecordLogHarness> {
-  const directory = await testDirectory();
-  const clock = new SimulatedClock();
-  const reopen = () => new FileRecordLog({ directory, clock });
-  return { log: reopen(), reopen, advance: (ms) => clock.advance(ms) };
+/** A log in memory cannot do all; the others can, and what they leave out is a mistake. */
+function leftOutBy(name: string): (part: string) => void {
+  return (part) => {
+    if (name !== "in memory" && !part.startsWith("narrows")) throw new Error(`a log ${name} leaves out ${part}`);
+  };
 }

@@ -1,4 +1,5 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { FileRecordLog } from "agent-persistence/file";
 import { aiSdkExecutor } from "agent-persistence/ai-sdk";
 import {
   crashAfter,
@@ -78,17 +79,40 @@ it.each(refused)("wrong options are refused with invalid_input by %s", (_name, p
 });
 
 const { log } = storage;
+const none = { leftOut: "not of interest" };
+const others = { reopen: none, advance: none, silence: none, alter: none, loseAnswer: none };
+const many = new FileRecordLog();
 const [logTest] = recordLogConformance;
 const [providerTest] = persistenceStorageProviderConformance;
 
 /** What `make` returns, the path of the problem, and what is said of it. */
 const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void> | undefined])[] = [
-  ["a log without methods", "log", /object with/, () => logTest?.run(() => wrong({ log: {} }))],
+  ["a log without methods", "log", /object with/, () => logTest?.run(() => wrong({ ...others, log: {} }))],
+  ["a misspelled member", "", /did you mean "alter"/, () => logTest?.run(() => wrong({ ...others, log, altre: none }))],
+  ["a log alone", "", /plain object, received an instance of MemoryRecordLog/, () => logTest?.run(() => wrong(log))],
   [
-    "a misspelled reopen of a log",
-    "",
-    /did you mean "reopen"/,
-    () => logTest?.run(() => wrong({ log, repoen: () => log })),
+    "a log whose advance is not there",
+    "advance",
+    /function, or \{ leftOut/,
+    () => logTest?.run(() => wrong({ ...others, log, advance: undefined })),
+  ],
+  [
+    "a member that is left out without a reason",
+    "alter",
+    /function, or \{ leftOut/,
+    () => logTest?.run(() => wrong({ ...others, log, alter: { leftOut: "" } })),
+  ],
+  [
+    "a durable log that is not reopened",
+    "reopen",
+    /a function, as capabilities.durable is true/,
+    () => logTest?.run(() => ({ ...others, log: many, silence: () => {} })),
+  ],
+  [
+    "a log for many processes whose owners do not fall silent",
+    "silence",
+    /a function, as capabilities.processes is "many"/,
+    () => logTest?.run(() => ({ ...others, log: many, reopen: () => many })),
   ],
   ["no log", "", /./, () => logTest?.run(() => wrong(undefined))],
   ["a provider without methods", "provider", /object with/, () => providerTest?.run(() => wrong({ provider: {} }))],

@@ -25,6 +25,8 @@ class Editing {
   readonly root = temporaryFolder();
   readonly trees = new Map<number, Readonly<Record<string, string>>>();
   readonly storage: LogPersistenceStorageProvider;
+  /** The step before each checkpoint: pruning may take the one away that says so. */
+  readonly #stepAt = new Map<string, number>();
   #step = 0;
   #until = 0;
   #runs = 0;
@@ -38,6 +40,7 @@ class Editing {
   async run(steps: number): Promise<void> {
     this.#until = this.#step + steps;
     await this.#agent().run(`${++this.#runs}`, { runId: `r${this.#runs}`, unfinished: "abandon", history: "continue" });
+    await this.#remember();
   }
 
   get durable() {
@@ -55,11 +58,10 @@ class Editing {
 
   /** Goes back. @returns what is in the folder then, and what was there at that checkpoint. */
   async goBackTo(checkpointId: string) {
-    const ancestors = await this.ancestors();
-    const line = ancestors.slice(ancestors.findIndex((found) => found.checkpointId === checkpointId));
-    const step = line.find(({ storage }) => "step" in storage)?.storage["step"] ?? 0;
+    const step = this.#stepAt.get(checkpointId) ?? 0;
     await this.durable.agent().rollbackToCheckpoint(checkpointId);
-    return { found: treeOf(this.root), expected: this.trees.get(step as number) };
+    await this.#remember();
+    return { found: treeOf(this.root), expected: this.trees.get(step) };
   }
 
   /** The blobs that contents are packed in, as far as they are there. */
@@ -71,6 +73,13 @@ class Editing {
       [...named].map(async (blob) => (await this.storage.log.blobs.get("a", blob)) && blob),
     );
     return there.filter((blob) => blob !== undefined);
+  }
+
+  async #remember(): Promise<void> {
+    for (const { checkpointId, parentId = "", storage } of (await this.ancestors()).toReversed()) {
+      const step = (storage["step"] as number | undefined) ?? this.#stepAt.get(parentId) ?? 0;
+      if (!this.#stepAt.has(checkpointId)) this.#stepAt.set(checkpointId, step);
+    }
   }
 
   #agent() {

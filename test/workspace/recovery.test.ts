@@ -106,6 +106,16 @@ function edit(context: AgentContext, path: string, oldText: string, newText: str
   return context.tools.execute({ role: "assistant", content: [call] });
 }
 
+function write(context: AgentContext, path: string, content: string): Promise<unknown> {
+  const call = {
+    type: "tool-call",
+    toolCallId: `write ${path}`,
+    toolName: "write_file",
+    input: { path, content },
+  } as const;
+  return context.tools.execute({ role: "assistant", content: [call] });
+}
+
 const stale = document({ 15: "mine" });
 
 describe.each(logStorages)("recovery of files, $name", ({ open }) => {
@@ -170,6 +180,29 @@ describe("recovery of files", () => {
     expect(again.read("doc.md")).toBe(`644 ${later}`);
     const report = await project.recover(undefined, {}, { onEnvironmentMismatch });
     expect([project.read("doc.md"), report.result.status]).toEqual([`644 ${later}`, "completed"]);
+  });
+
+  it("the recovery of files merges a file that the agent created and then changed, and no other that it created", async () => {
+    const project = new Project(await memory.open());
+    project.inSecond = async (context) => {
+      await write(context, "new.md", document());
+      await edit(context, "new.md", "line 2\n", "the agent's\n");
+      await write(context, "once.md", document());
+    };
+    await project.stop();
+    project.write("new.md", stale);
+    project.write("once.md", stale);
+    await expect(project.recover(undefined)).rejects.toMatchObject({
+      mismatches: [
+        { path: "new.md", options: ["use_current", "use_checkpoint", "merge", "abort"] },
+        // Merged from itself it would become the current file.
+        { path: "once.md", options: ["use_current", "use_checkpoint", "abort"] },
+      ],
+    });
+    const choose = ({ path }: { readonly path?: string }) => (path === "new.md" ? "merge" : "use_checkpoint");
+    await project.recover(undefined, {}, { onEnvironmentMismatch: choose as never });
+    expect(project.read("new.md")).toBe(`644 ${document({ 2: "the agent's", 15: "mine" })}`);
+    expect(project.read("once.md")).toBe(`644 ${document()}`);
   });
 
   it("the recovery of files has the contents that a capture has read", async () => {

@@ -129,6 +129,7 @@ it.each<readonly [string, string, () => unknown]>([
   ["reservations with no clock", "clock", () => new Reservations({ clock: wrong(Date) })],
   ["reservations of no process", "identity", () => new Reservations({ identity: wrong("me") })],
   ["a look at who holds no file", "path", () => reservations.holders(wrong(5))],
+  ["a resolver by a model that has none", "model", () => new ConflictResolver({ automation: "model" })],
   ["a resolver by no automation", "automation", () => new ConflictResolver({ automation: wrong("all") })],
   [
     "a resolver whose model has no name",

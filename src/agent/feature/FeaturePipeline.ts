@@ -58,7 +58,7 @@ export type PipelineWrappers = {
 };
 
 /**
- * Where a feature registers its hooks. Interceptors wrap each other in install order, the first installed outermost;
+ * Where a feature registers its hooks; a hook that is no function is refused with InvalidInputError. Interceptors wrap each other in install order, the first installed outermost;
  * listeners are called in install order, one after the other.
  */
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {

@@ -10,6 +10,10 @@ import {
   type PipelineWrappers,
 } from "./FeaturePipeline.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { clockSchema, functionSchema, numberFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { z } from "zod";
 
 type EventOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][0];
 type ResultOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][1];
@@ -57,8 +61,14 @@ export class Pipeline {
       // Each list is a list of the hooks that its method takes.
       ...(registrars("on", this.#listeners) as unknown as PipelineListeners),
       ...(registrars("around", this.#wrappers) as unknown as PipelineWrappers),
-      claim: (...options) => options.forEach((option) => this.#claimed.add(option)),
-      limitAborts: (grace) => void (this.#abortGrace = grace),
+      claim: (...options) => {
+        checkSchema(claimSchema, options, "options that a feature claims");
+        for (const option of options) this.#claimed.add(option);
+      },
+      limitAborts: (grace) => {
+        checkSchema(graceSchema, grace, "grace period of aborts");
+        this.#abortGrace = grace;
+      },
     };
   }
 
@@ -94,15 +104,24 @@ export class Pipeline {
   }
 }
 
+const claimable = ["resume", "runId", "history", "unfinished", "requestInput"] as const;
+const claimSchema = z.array(z.enum(claimable satisfies readonly ClaimableOption[]));
+const graceSchema = strictOptions({ ms: numberFrom(0), clock: clockSchema });
+const hookSchema = functionSchema();
+
 /** For each list a method, such as `onNodeCompleted` for `nodeCompleted`, that adds a hook to it. */
 function registrars(
   prefix: string,
   lists: Readonly<Record<string, unknown[]>>,
 ): Record<string, (hook: unknown) => void> {
   return Object.fromEntries(
-    Object.entries(lists).map(([name, hooks]) => [
-      `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-      (hook: unknown) => void hooks.push(hook),
-    ]),
+    Object.entries(lists).map(([name, hooks]) => {
+      const method = `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+      const register = (hook: unknown) => {
+        checkSchema(hookSchema, hook, `argument of ${method}()`);
+        hooks.push(hook);
+      };
+      return [method, register];
+    }),
   );
 }

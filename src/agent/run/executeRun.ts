@@ -133,6 +133,7 @@ async function runToEnd(visit: NodeExecution, event: Event): Promise<Outcome> {
     (output): Outcome => ({ failed: false, output }),
     (error: unknown): Outcome => ({ failed: true, error }),
   );
+  if (outcome.failed) visit.allowUnanswered();
   visit.pending.dropRequests();
   await visit.pending.settled();
   return outcome;

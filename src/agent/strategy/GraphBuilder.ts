@@ -2,6 +2,8 @@ import { z } from "zod";
 import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { quotedList } from "../../errors/quotedList.ts";
+import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { zodSchema } from "../../internal/options/optionSchemas.ts";
@@ -61,8 +63,14 @@ export class GraphBuilder {
     for (const [key, given] of Object.entries({ when: options.when, map: options.map }))
       if (given !== undefined && typeof given !== "function")
         this.#refuse(`"${key}" of the edge from "${source}" to "${target}" is no function.`);
+    const edges = this.#edges.get(source) ?? [];
+    const always = edges.find(({ when }) => when === undefined);
+    if (always)
+      this.#refuse(
+        `the edge from "${source}" to "${target}" is never taken, because the edge to "${always.to}" before it has no condition. Add that one last, or give it a condition \`when\`.`,
+      );
     const edge = withoutUndefined({ to: target, when: options.when, map: options.map });
-    this.#edges.set(source, [...(this.#edges.get(source) ?? []), edge]);
+    this.#edges.set(source, [...edges, edge]);
   }
 
   /** Runs a build function on a new graph. @throws InvalidStrategyError when the graph cannot run. */
@@ -80,7 +88,14 @@ export class GraphBuilder {
 
   #plan(schemas: Schemas): GraphPlan {
     this.#built = true;
-    if (!this.#reachesFinish()) this.#refuse('"finish" cannot be reached from "start". Add the edges that lead there.');
+    const reached = this.#reached();
+    if (!reached.has("finish")) this.#refuse('"finish" cannot be reached from "start". Add the edges that lead there.');
+    const unreached = [...this.#nodes.keys()].filter((name) => !reached.has(name));
+    if (unreached.length > 0)
+      warnOnce(
+        "unreachable_node",
+        `No edge leads to ${quotedList(unreached)} of graph "${this.#graph}": only setExecutionPoint can reach what no edge leads to. If that is not intended, add the missing edge.`,
+      );
     return { nodes: this.#nodes, edges: this.#edges, ...schemasOf(schemas) };
   }
 
@@ -104,16 +119,18 @@ export class GraphBuilder {
     if (this.#built) this.#refuse("an edge was added after the graph was built.");
     const name = this.#names.get(node);
     if (name !== undefined) return name;
-    const stranger = String((node as { readonly name?: unknown } | undefined)?.name);
+    if (typeof node !== "object" || node === null) return this.#refuse(noNode(node));
+    const stranger = String((node as { readonly name?: unknown }).name);
     return this.#refuse(
       `an edge names the node "${stranger}" of another graph. An edge connects two nodes of one graph.`,
     );
   }
 
-  #reachesFinish(): boolean {
+  /** The names of what edges lead to from the start. */
+  #reached(): ReadonlySet<string> {
     const seen = new Set(["start"]);
     for (const name of seen) for (const { to } of this.#edges.get(name) ?? []) seen.add(to);
-    return seen.has("finish");
+    return seen;
   }
 
   #checkSchemas(schemas: Schemas, of: string): void {
@@ -126,6 +143,11 @@ export class GraphBuilder {
   #refuse(problem: string): never {
     throw new InvalidStrategyError(this.#graph, problem);
   }
+}
+
+function noNode(given: unknown): string {
+  const own = given === "start" || given === "finish" ? `graph.${given}` : "what graph.node(…) returned";
+  return `an edge is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;
 }
 
 function schemasOf({ input, output }: Schemas): Schemas {

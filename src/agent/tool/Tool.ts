@@ -3,7 +3,7 @@ import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, nonEmptyString, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import { z } from "zod";
@@ -49,7 +49,7 @@ export type ToolProbeAnswer<Output = unknown> =
 
 /** `Arguments`: what the model writes and the log stores. `Input`: what the schema returns and `execute` receives. */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
-  /** Unique among the tools of an agent. */
+  /** Unique among the tools of an agent. 1 to 64 letters of a to z, digits, `_` and `-`: models require this. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: z.ZodType;
@@ -83,8 +83,14 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
 /** A tool of any types. */
 export type AnyTool = Tool<never, unknown, never>;
 
+/** What every large provider accepts. */
+const nameSchema = z.string().regex(/^[\w-]{1,64}$/, {
+  error: ({ input }) =>
+    `expected 1 to 64 letters of a to z, digits, "_" and "-", as models require, received ${JSON.stringify(input)}`,
+});
+
 const shape = {
-  name: nonEmptyString,
+  name: nameSchema,
   description: z.string(),
   inputSchema: zodSchema,
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),

@@ -90,9 +90,11 @@ export class NodeContext implements AgentContext {
       throw new DuplicateNameError("duplicate_request", id ?? requestId, nodeId);
     const ordinal = "ordinal" in place && place;
     const event: InputRequestEvent = { requestId, nodeId, request, ...ordinal, context: this, visit: at };
-    const answer = await this.#scope.start(requestId, (signal) =>
-      run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
-    );
+    const answer = await this.#scope
+      .start(requestId, (signal) =>
+        run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
+      )
+      .finally(() => this.#visit.allowUnanswered());
     // The schema of the request returned it.
     return answer as Answer;
   }

@@ -2,6 +2,7 @@ import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { RunSuspendedError } from "../../errors/agent/RunSuspendedError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
+import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
@@ -39,7 +40,7 @@ export class NodeExecution {
   /** Of the moment the visit began: a later move changes those of the run. */
   readonly line: RunLine;
   readonly state: RunState;
-  readonly pending: PendingWork = new PendingWork();
+  readonly pending: PendingWork = new PendingWork((request) => this.#warnOfDropped(request));
   /** Created when the signal is read: most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -47,6 +48,7 @@ export class NodeExecution {
   #closed: { readonly reason: unknown } | undefined;
   #isMoved = false;
   #isLeft = false;
+  #mayLeaveUnanswered = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
   #isWatching = false;
@@ -101,6 +103,11 @@ export class NodeExecution {
     const isFree = !this.#requestIds.has(requestId);
     this.#requestIds.add(requestId);
     return isFree;
+  }
+
+  /** From now on it is no mistake of the node if it leaves a request unanswered: another was answered, or something failed. */
+  allowUnanswered(): void {
+    this.#mayLeaveUnanswered = true;
   }
 
   /** Parks an unanswered request. Never resolves; rejects if the run moves or is aborted first. */
@@ -191,6 +198,14 @@ export class NodeExecution {
     if (openRequests.length === 0 || this.#isMoved || this.#aborted) return;
     this.#closed = { reason: new RunSuspendedError(this.nodeId) };
     this.#leave({ waiting: openRequests });
+  }
+
+  #warnOfDropped({ nodeId, requestId }: InputRequestEvent): void {
+    if (this.#mayLeaveUnanswered || this.#isMoved || this.#aborted) return;
+    warn(
+      "request_not_awaited",
+      `Node "${nodeId}" asked for input (request ${requestId}) and did not wait for the answer, so nobody is asked. Await context.requestInput(…).`,
+    );
   }
 
   #abort(reason: unknown, except?: string): void {

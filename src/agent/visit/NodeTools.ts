@@ -100,6 +100,7 @@ export class NodeTools implements AgentTools {
       const run = (accepted: ToolCallEvent) => this.#run(accepted, event, parsed, signal);
       output = frozenCopy(await visit.run.pipeline.around("toolCall", event, run));
     } catch (error) {
+      visit.allowUnanswered();
       await visit.emit("toolCallFailed", { ...event, error });
       if (error instanceof ToolNotStartedError) throw error.cause;
       if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;

@@ -22,12 +22,18 @@ interface Work {
  */
 export class PendingWork {
   readonly #pending = new Set<Work>();
+  readonly #onDrop: (request: InputRequestEvent) => void;
   /** Created with the first work: most nodes start none. */
   #detached: Promise<never> | undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #started = 0;
   /** Wakes {@link settledButWaiting} when work has ended or only waits. */
   #changed: () => void = () => undefined;
+
+  /** @param onDrop is called for each open request that nobody waits for any more. */
+  constructor(onDrop: (request: InputRequestEvent) => void) {
+    this.#onDrop = onDrop;
+  }
 
   /** How often work has started or a request was found to have no answer. */
   get started(): number {
@@ -76,7 +82,11 @@ export class PendingWork {
 
   /** Drops the open requests of a tool call, or of the node itself, that ended without waiting for them. */
   dropRequests(within?: string): void {
-    for (const work of this.#pending) if (work.request && work.within === within) this.#pending.delete(work);
+    for (const work of this.#pending) {
+      if (!work.request || work.within !== within) continue;
+      this.#pending.delete(work);
+      this.#onDrop(work.request);
+    }
   }
 
   /** Aborts all work but one tool call. */

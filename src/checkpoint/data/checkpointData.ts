@@ -1,12 +1,15 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { type AgentState, foldTo } from "../state/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import type { AgentState } from "../state/AgentState.ts";
+import { foldTo } from "../state/foldTo.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { agentPath } from "../status/agentPath.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
+import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
 /**
@@ -89,7 +92,10 @@ function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): O
 function toolCallsSince(index: LogProjection, point: CheckpointPoint, { state, reader }: Opened): unknown {
   const isSince = sinceParent(index, point);
   const calls = [...state.calls.values()].filter((call) => call.outcome && isSince(call));
-  return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, state, reader) ?? []);
+  // A state has one answer for each place, and each of its calls comes after the answer that asks for it.
+  const answers = [...state.answers.values()].map((record) => ({ record, order: -1 }));
+  const requested = new RequestedCalls(answers, reader);
+  return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, requested, reader) ?? []);
 }
 
 function fileChangesSince(index: LogProjection, point: CheckpointPoint, { reader }: Opened): FileChanges {

@@ -19,6 +19,9 @@ export function surelyFits(records: readonly AgentRecord[], uploads: boolean, ma
   return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }
 
+/** The most that a checkpoint may add where nothing else is configured, in bytes of JSON. */
+export const defaultMaxCheckpointBytes: number = 5 * 1024 * 1024;
+
 /** What each record adds, largest first. A blob counts once, and one that the log has already counts nothing. */
 export function checkpointParts(records: readonly NamedRecord[]): readonly LargePart[] {
   const counted = new Set<BlobCell>();

@@ -1,9 +1,11 @@
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointData.ts";
-import { emptyState, firstVisitOf, foldTo, visitAt, type AgentState } from "../state/AgentState.ts";
+import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";
+import { foldTo } from "../state/foldTo.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
-import type { CheckpointPoint, LogProjection } from "../state/LogProjection.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { recoveryInfo } from "./checkpointData.ts";

@@ -1,6 +1,8 @@
 import { concatenated } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { Message } from "../messages/Message.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { blobCellsIn, packsIn } from "../records/blobReferences.ts";
 import type { Visit } from "../records/Visit.ts";
 import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
@@ -11,6 +13,13 @@ export interface BlobUpload {
   readonly content: string | Uint8Array;
   /** @param compressed true when the blob holds the text compressed. */
   readonly place: (reference: string, compressed: boolean) => void;
+}
+
+interface WaitingUpload extends BlobUpload {
+  /** What a record refers to it by. */
+  readonly target: BlobCell | Pack;
+  /** Absent: a pack. */
+  readonly hash?: string;
 }
 
 /** Values up to this many bytes of UTF-8 JSON stay in the log. */
@@ -31,7 +40,7 @@ export class ValueWriter {
   /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
   #outputs = new Map<string, unknown>();
   #olderOutputs = new Map<string, unknown>();
-  #uploads: (BlobUpload & { readonly hash?: string })[] = [];
+  #uploads: WaitingUpload[] = [];
 
   constructor(options: {
     readonly sha256: Sha256;
@@ -93,7 +102,7 @@ export class ValueWriter {
     return packsOf(added).map(({ bytes, contents: listed }) => {
       const pack = { blob: "", contents: listed };
       const place = (reference: string): void => void (pack.blob = reference);
-      this.#uploads.push({ content: bytes, place });
+      this.#uploads.push({ target: pack, content: bytes, place });
       return pack;
     });
   }
@@ -151,11 +160,16 @@ export class ValueWriter {
     return this.#uploads.length;
   }
 
-  /** What has to be in the blob store before the records that were written since are appended. */
-  takeUploads(): readonly BlobUpload[] {
-    const uploads = this.#uploads;
-    this.#uploads = [];
-    return uploads;
+  /**
+   * What has to be in the blob store before these records are appended. Values that only records to come refer to wait: if
+   * these are refused, they are never put.
+   */
+  takeUploads(records: readonly AgentRecord[]): readonly BlobUpload[] {
+    if (this.#uploads.length === 0) return [];
+    const referred = new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)]));
+    const taken = this.#uploads.filter(({ target }) => referred.has(target));
+    this.#uploads = this.#uploads.filter(({ target }) => !referred.has(target));
+    return taken;
   }
 
   #results(message: Message & { readonly role: "tool" }, subject: string): StoredResult[] | undefined {
@@ -184,7 +198,7 @@ export class ValueWriter {
       if (compressed) cell[2] = hash;
     };
     this.#blobs.set(hash, cell);
-    this.#uploads.push({ hash, content: text.text, place });
+    this.#uploads.push({ target: cell, hash, content: text.text, place });
     return { $blob: cell };
   }
 

@@ -1,5 +1,6 @@
 import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { maximumDepth } from "../../internal/maximumDepth.ts";
 import type { Entry } from "../records/Entry.ts";
 
 /** The first bytes of a line that contains a snapshot; the line of any other entry begins with a bracket. */
@@ -11,6 +12,8 @@ const checksumLength = 43;
 const place = /^(?:\{"snapshot":)?\["([A-Za-z0-9_-]{43})","([A-Za-z0-9_-]{43}|)",([1-9][0-9]{0,15}),/;
 const longestPlace = 120;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
+/** Rich values are stored with a few levels for each of their own. */
+const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 const unknownChecksum = "-".repeat(checksumLength);
@@ -71,7 +74,10 @@ export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedE
   // In a line that `encodeEntry` wrote, the text up to here is ASCII, so the offset is valid for the bytes too.
   const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
-  return entryOf(parse(text), snapshot) ?? { ok: false, defect: "malformed" };
+  const parsed = parse(text);
+  // Only a long line can be nested so deeply. Nothing that walks its values has to mind their depth.
+  const deep = text.length > 2 * deepestRecords && isDeeper(parsed, deepestRecords);
+  return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
 /** The place of an entry, from the first bytes of its line; nothing is verified. `undefined`: the line has another form. */
@@ -117,6 +123,13 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const item of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(item, levels - 1)) return true;
+  return false;
 }
 
 function entryOf(value: unknown, snapshot: boolean): DecodedEntry | undefined {

@@ -1,5 +1,7 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { EndedRecord } from "../records/runRecords.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 
 type Test = (value: unknown) => boolean;
@@ -110,7 +112,8 @@ const shapes = {
     expiresAt: optional(time),
   },
   reply: { lane: count, request: text, at: time },
-  status: { run: text, status: text, at: time, requests: optional(listOf(text)), usage },
+  status: { run: text, status: text, at: time, requests: optional(listOf(text)), attempt: optional(count), usage },
+  ended: { run: text, version: count, status: oneOf("completed", "cancelled"), usage, digest: optional(text), ...lane },
   rollback: {
     target: count,
     calls: listOf(text),
@@ -127,6 +130,7 @@ const shapes = {
     checkpointId: text,
     parent: optional(count),
     parentId: optional(text),
+    first: optional((value) => value === true),
     run: like(run),
     createdAt: time,
     nextNumber: count,
@@ -150,22 +154,36 @@ const fieldsOf: ReadonlyMap<string, Fields> = new Map(
   Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<Test>(shape)]),
 );
 
+/** What the next entry may begin with: the least version of a checkpoint, and the least number of a lane. */
+export interface NextNumbers {
+  readonly nextVersion: number;
+  readonly nextLane: number;
+}
+
 /**
  * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content. Unknown
  * kinds are ignored.
  *
- * @param nextVersion the least version that the next checkpoint may have, and above which no lane begins: this keeps lanes
- * from forming a circle. Absent: the entries before this one were not read, so neither is checked.
+ * @param next versions and lanes only grow, and no lane begins above the next version: this keeps lanes from forming a
+ * circle. Absent: the entries before this one were not read, so this is not checked.
  * @returns the first defect; `undefined` when the records are valid.
  */
-export function validateRecord({ records, position }: Entry, nextVersion?: number): string | undefined {
-  let next = nextVersion;
+export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
+  let numbers = next;
   for (const record of records) {
-    const field = invalidField(record) ?? (next === undefined ? undefined : unorderedField(record, next));
+    const field = invalidField(record) ?? (numbers === undefined ? undefined : unorderedField(record, numbers));
     if (field !== undefined) return `append ${position}: record "${record.kind}" has an invalid "${field}"`;
-    if (next !== undefined && record.kind === "checkpoint") next = (record as CheckpointRecord).version + 1;
+    numbers &&= numbersAfter(numbers, record as AgentRecord);
   }
   return undefined;
+}
+
+/** What the entry after a valid record may begin with. */
+export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: AgentRecord): NextNumbers {
+  return {
+    nextVersion: hasVersion(record) ? Math.max(nextVersion, record.version + 1) : nextVersion,
+    nextLane: "lane" in record ? Math.max(nextLane, record.lane + 1) : nextLane,
+  };
 }
 
 /** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */
@@ -174,11 +192,17 @@ export function invalidField(record: LogRecord): string | undefined {
   return fields && firstInvalid(record, fields);
 }
 
-/** Versions only grow, and a lane begins at a checkpoint before it. */
-function unorderedField(record: LogRecord, next: number): string | undefined {
-  const { kind, version = 0, from = -1 } = record as { kind: string; version?: number; from?: number };
-  if (kind === "checkpoint" && version < next) return "version";
-  return kind === "lane" && from >= next ? "from" : undefined;
+function unorderedField(record: LogRecord, { nextVersion, nextLane }: NextNumbers): string | undefined {
+  if (hasVersion(record) && record.version < nextVersion) return "version";
+  if (record.kind !== "lane") return undefined;
+  const { lane, from = -1 } = record as LaneRecord;
+  if (lane < nextLane) return "lane";
+  return from >= nextVersion ? "from" : undefined;
+}
+
+/** Whether it is a checkpoint, or what is left of one. */
+function hasVersion(record: LogRecord): record is CheckpointRecord | EndedRecord {
+  return record.kind === "checkpoint" || record.kind === "ended";
 }
 
 function firstInvalid(value: object, fields: Fields): string | undefined {

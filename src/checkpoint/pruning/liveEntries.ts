@@ -3,7 +3,11 @@ import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 
 /** The newest pruning of a log; `undefined` for a log that was never pruned. */
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
-  return entries.flatMap(({ records }) => (records as readonly AgentRecord[]).filter(isPruned)).at(-1);
+  for (let at = entries.length - 1; at >= 0; at--) {
+    const found = (entries[at]?.records as readonly AgentRecord[] | undefined)?.findLast(isPruned);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** The valid entries of a log, after its newest pruning. The given ones must begin at its start. */

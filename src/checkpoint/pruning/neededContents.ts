@@ -41,8 +41,11 @@ export function neededContents(
 /** Each note that is not reverted, oldest first, with the version of the next kept checkpoint on its lane. */
 function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
-  for (const { version, order, record } of [...index.checkpoints.values()].reverse())
-    if (kept.has(version)) ahead.set(record.lane, [...(ahead.get(record.lane) ?? []), { version, order }]);
+  for (const { version, order, record } of [...index.checkpoints.values()].reverse()) {
+    const points = ahead.get(record.lane) ?? [];
+    if (kept.has(version)) points.push({ version, order });
+    ahead.set(record.lane, points);
+  }
   for (const note of index.notes) {
     const points = ahead.get(note.record.lane) ?? [];
     while ((points.at(-1)?.order ?? Infinity) < note.order) points.pop();

@@ -18,16 +18,19 @@ export function prunedRanges(entries: readonly Entry[]): Removal {
   const gaps: PrunedGap[] = [];
   let before = { position: (entries[0]?.position ?? 1) - 1, checksum: "" };
   let generation = 0;
+  const positions: number[] = [];
   const removeUpTo = (last: number, after: string) =>
     last > before.position && gaps.push({ first: before.position + 1, last, before: before.checksum, after });
   for (const entry of entries) {
-    if (entry.generation === generation) continue;
+    if (entry.generation === generation) {
+      positions.push(entry.position);
+      continue;
+    }
     generation = entry.generation;
     removeUpTo(entry.position - 1, entry.prev);
     before = entry;
   }
   const last = entries.at(-1);
   if (last) removeUpTo(last.position, last.checksum);
-  const goes = (position: number) => gaps.some(({ first, last: end }) => first <= position && position <= end);
-  return { gaps, positions: entries.map(({ position }) => position).filter(goes) };
+  return { gaps, positions };
 }

@@ -20,7 +20,7 @@ import type {
   RollbackRecord,
   RollbackStepRecord,
 } from "./rollbackRecords.ts";
-import type { RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
+import type { EndedRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
 
 /** Every kind of record that a log holds. */
@@ -43,6 +43,7 @@ export type AgentRecord =
   | RequestRecord
   | ReplyRecord
   | StatusRecord
+  | EndedRecord
   | RollbackRecord
   | RollbackStepRecord
   | InverseRecord

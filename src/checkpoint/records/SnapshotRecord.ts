@@ -3,13 +3,15 @@ import type { CheckpointRecord } from "./CheckpointRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
-/** The state at the head, by value, so that a reader can begin here. Written only where a visit begins. */
+/** The state at the head, by value, so that a reader can begin here. Written only where a visit begins or the run ends. */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
   readonly checkpoint: CheckpointRecord;
   readonly checkpointId: string;
   readonly parent?: number;
   readonly parentId?: string;
+  /** The checkpoint begins its lane: no call and no note comes before it there. */
+  readonly first?: true;
   readonly run: RunRecord;
   /** When the agent's first run was requested, in milliseconds since 1970. */
   readonly createdAt: number;

@@ -72,6 +72,7 @@ const slotsByKind: {
   storage: ({ value }) => [value],
   note: ({ value }) => [value],
   run: ({ input }) => [input],
+  ended: ({ output }) => [output],
   intent: ({ input }) => [input],
   outcome: ({ input, output }) => [input, output],
   checkpoint: ({ input, files, verification = [], branches = [] }) => [

@@ -26,6 +26,20 @@ export interface RunRecord {
   readonly assumed?: true;
 }
 
+/** A run has ended, and the checkpoint at its end was pruned: its result remains. */
+export interface EndedRecord {
+  readonly kind: "ended";
+  readonly lane: number;
+  readonly run: string;
+  /** The version of that checkpoint. */
+  readonly version: number;
+  readonly status: "completed" | "cancelled";
+  readonly output?: StoredValue;
+  readonly usage?: ModelUsage;
+  /** The digest of the run's input. Absent: unknown. */
+  readonly digest?: string;
+}
+
 /** The status of the run changed without a checkpoint. Runs begin in progress unless a record beside them says `queued`. */
 export interface StatusRecord {
   readonly kind: "status";
@@ -52,4 +66,6 @@ export interface StatusRecord {
   readonly recoverable?: false;
   /** Queued again after a failure: the number of retries so far. */
   readonly retry?: number;
+  /** In progress: a task is begun or continued, and how often it was since it last got further, this time included. */
+  readonly attempt?: number;
 }

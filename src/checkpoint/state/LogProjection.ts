@@ -1,30 +1,21 @@
 import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
 import type { Entry } from "../records/Entry.ts";
-import { packsIn } from "../records/blobReferences.ts";
-import { isBelow } from "./lineage.ts";
-import type { LastPruning, Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
+import { addValueReferences } from "../records/blobReferences.ts";
+import { estimateBytes } from "../values/estimateBytes.ts";
+import { entryBytes } from "./entryBytes.ts";
+import type { AgentState } from "./AgentState.ts";
+import { stateOfSnapshot } from "./stateOfSnapshot.ts";
+import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import { LogFacts } from "./LogFacts.ts";
+import { placesBelow } from "./lineage.ts";
+import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { isSuccess } from "../records/callRecords.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { EditRecord, LaneRecord, MessageRecord } from "../records/lineRecords.ts";
-import type { RollbackRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
-import type { RunRecord } from "../records/runRecords.ts";
+import type { RollbackRecord } from "../records/rollbackRecords.ts";
+import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
-
-/** A checkpoint and its place in the log. */
-export interface CheckpointPoint {
-  /** The id it was given, or `<generation>-<version>`: without a given id, or when a later checkpoint was given the same. */
-  readonly id: string;
-  readonly generation: number;
-  readonly version: number;
-  readonly position: number;
-  readonly runId: string;
-  readonly parent: number | undefined;
-  readonly record: CheckpointRecord;
-  /** Orders all records of a log. */
-  readonly order: number;
-}
 
 export interface OrderedRecord {
   readonly record: AgentRecord;
@@ -43,42 +34,27 @@ export interface NotePoint {
   readonly order: number;
 }
 
-/** Where a content is in the blob that packs it. */
-export interface ContentPlace {
-  readonly blob: string;
-  readonly offset: number;
-  readonly bytes: number;
+/** Where reading began in the middle of a log. */
+export interface ProjectionBase {
+  readonly state: AgentState;
+  /** Orders it among all records of a log. */
+  readonly order: number;
+  /** The id of the parent of its checkpoint. */
+  readonly parentId: string | undefined;
+  /** True when its checkpoint begins its lane. */
+  readonly first: boolean;
 }
 
 /** What a log contains, indexed for look-ups. Add the entries oldest first; all of them, or from a snapshot on. */
-export class LogProjection {
+export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();
-  /** Finished runs, with the checkpoint at their end. */
-  readonly runs = new Map<string, Place>();
-  /** The cancelled ones among the finished runs. */
-  readonly cancelled = new Set<string>();
-  /** Checkpoints with a given id. */
-  readonly named = new Map<string, Place>();
-  readonly structures = new Set<string>();
-  /** Calls below the target of a rollback: they no longer belong to any lane. */
-  readonly closed = new Set<string>();
   /** The calls that a rollback reverted, by the version of the checkpoint that ended it. */
   readonly closedBy = new Map<number, readonly string[]>();
-  /** Calls whose inverse has begun and not ended: it may have had its effect. */
-  readonly inverting = new Set<string>();
-  /** Calls whose inverse has run. */
-  readonly reverted = new Set<string>();
-  /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
-  readonly left = new Map<string, string>();
-  /** Calls whose end is recorded, on any lane. */
-  readonly ended = new Set<string>();
-  /** The calls among them whose recorded end does not say that they did their work. */
-  readonly #unsuccessful = new Set<string>();
-  /** The snapshot at which reading began; `undefined` when it began at the start of the log. */
-  snapshot: { readonly record: SnapshotRecord; readonly order: number } | undefined;
+  /** The state at which reading began; `undefined` when it began at the start of the log. */
+  base: ProjectionBase | undefined;
   /** The task, the last run and its status. */
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
@@ -86,24 +62,60 @@ export class LogProjection {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
-  /** The steps of that rollback that are done, by the key of the participant. */
-  readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
   /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
   /** The notes that a participant has reverted in a finished rollback. */
   readonly revertedNotes = new Set<NotePoint>();
-  /** The contents of notes and steps, by their SHA-256 in hex. */
-  readonly contents = new Map<string, ContentPlace>();
   position = 0;
   /** How many entries were read. */
   entries = 0;
+  /** About how many bytes of records an open reads: those since the newest snapshot, and that. */
+  bytes = 0;
   nextVersion = 1;
   nextNumber = 1;
   nextLane = 1;
   readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
+  /** The ends of runs whose checkpoint was pruned, by its version. */
+  readonly #ends = new Map<number, { readonly record: EndedRecord; readonly order: number }>();
   #order = 0;
   #usage: ModelUsage | undefined;
+
+  /**
+   * A projection that begins at this one's head, for what is appended next. The two share what they know of the whole log:
+   * what is added to the new one is known to this one, too.
+   *
+   * @param state the state at the head.
+   */
+  continued(state: AgentState): LogProjection {
+    const next = new LogProjection(this);
+    const parentId = state.checkpoint && this.parentIdOf(state.checkpoint);
+    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false };
+    const start = this.lanes.get(state.lane);
+    if (start) next.lanes.set(state.lane, start);
+    for (const run of [state.run, this.run]) if (run) next.runRecords.set(run.run, run);
+    for (const point of this.checkpoints.values())
+      if (point.runId === this.latest?.runId && point.record.trigger === "asked_for") next.#addPoint(point);
+    if (this.latest) next.#addPoint(state.checkpoint ?? this.latest);
+    next.statusState = this.statusState;
+    next.rollback = this.rollback;
+    next.pruned = this.pruned;
+    next.position = this.position;
+    next.entries = this.entries;
+    next.bytes = this.bytes;
+    next.nextVersion = this.nextVersion;
+    next.nextNumber = this.nextNumber;
+    next.nextLane = this.nextLane;
+    next.#order = this.#order;
+    next.#usage = this.#usage;
+    return next;
+  }
+
+  /** The order of the checkpoint of a head that nothing follows on its lane. */
+  #endsAtCheckpoint({ lane, checkpoint }: AgentState): number | undefined {
+    const last = this.laneRecords.get(lane)?.at(-1)?.order ?? this.base?.order;
+    return last === checkpoint?.order ? last : undefined;
+  }
 
   /** The last run. */
   get run(): RunRecord | undefined {
@@ -115,14 +127,18 @@ export class LogProjection {
     return this.run !== undefined && !this.runs.has(this.run.run);
   }
 
-  add(entry: Entry): void {
+  /** @returns about how many bytes the entry takes. */
+  add(entry: Entry): number {
     const first = this.position === 0;
     this.position = entry.position;
     this.entries++;
     const records = entry.records as readonly AgentRecord[];
-    const snapshot = first ? records.find((record) => record.kind === "snapshot") : undefined;
-    if (snapshot) this.#beginWith(snapshot, entry);
+    const snapshot = records.find((record) => record.kind === "snapshot");
+    const bytes = entryBytes(records);
+    this.bytes = snapshot ? estimateBytes(snapshot) : this.bytes + bytes;
+    if (first && snapshot) this.#beginWith(snapshot, entry);
     else for (const record of records) this.#addRecord(record, entry);
+    return bytes;
   }
 
   /**
@@ -135,16 +151,17 @@ export class LogProjection {
 
   /** Whether a call has a recorded end, and the newest says that it did its work. */
   succeeded(call: string): boolean {
-    return this.ended.has(call) && !this.#unsuccessful.has(call);
+    return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
   /** The runs that ended below a checkpoint: a rollback to it makes them unfinished again. */
   runsBelow(version: number): readonly string[] {
     const target = this.checkpoints.get(version);
     if (!target) return [];
+    const isBelow = placesBelow(this, target);
     return [...this.runs].flatMap(([run, [end]]) => {
-      const point = this.checkpoints.get(end);
-      return point && isBelow(this, point.record.lane, point.order, target) ? [run] : [];
+      const point = this.checkpoints.get(end) ?? this.#ends.get(end);
+      return point && isBelow(point.record.lane, point.order) ? [run] : [];
     });
   }
 
@@ -158,7 +175,7 @@ export class LogProjection {
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
-    return this.checkpoints.get(point.parent)?.id ?? this.snapshot?.record.parentId;
+    return this.checkpoints.get(point.parent)?.id ?? this.base?.parentId;
   }
 
   /** The checkpoint with this id; `undefined` when the entries that were read do not contain it. */
@@ -168,12 +185,10 @@ export class LogProjection {
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
-    this.#addUsage(record);
-    this.statusState = statusAfter(this.statusState, record, entry.generation);
-    if ("lane" in record) this.#addToLane(record, entry.position, order);
+    this.#addFacts(record, entry, order);
     switch (record.kind) {
       case "run":
-        this.#reopen(record.run);
+        this.reopen(record.run);
         this.runRecords.set(record.run, record);
         return;
       case "lane":
@@ -188,12 +203,28 @@ export class LogProjection {
         return;
       case "note":
         this.notes.push({ record, order });
-        return this.#addContents(record);
+        return this.addContents(record);
       case "checkpoint":
         return this.#addCheckpoint(record, entry, order);
+      case "ended":
+        return this.#addEnd(record, entry, order);
       default:
         return this.#addToCalls(record);
     }
+  }
+
+  /** What does not depend on the kind of the record. */
+  #addFacts(record: AgentRecord, { position, generation }: Entry, order: number): void {
+    this.#addUsage(record);
+    addValueReferences(record, this.valueBlobs);
+    this.statusState = statusAfter(this.statusState, record, generation);
+    if ("lane" in record) this.#addToLane(record, position, order);
+  }
+
+  #addEnd(record: EndedRecord, { position }: Entry, order: number): void {
+    this.#ends.set(record.version, { record, order });
+    this.nextVersion = record.version + 1;
+    this.#endRun(record, record.run, position);
   }
 
   #addUsage(record: AgentRecord): void {
@@ -208,41 +239,22 @@ export class LogProjection {
       for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
     else {
       this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
-      this.pruned = [this.latest?.version ?? 0, this.checkpoints.size];
+      this.pruned = [this.latest?.version ?? 0, this.checkpoints.size + this.#ends.size];
     }
   }
 
   /** Records of calls and of rollbacks. */
   #addToCalls(record: AgentRecord): void {
     switch (record.kind) {
-      case "intent":
-        this.ended.delete(record.call);
-        return;
-      case "outcome":
-        this.ended.add(record.call);
-        if (isSuccess(record)) this.#unsuccessful.delete(record.call);
-        else this.#unsuccessful.add(record.call);
-        return;
       case "rollback":
         return this.#beginRollback(record);
-      case "rollback_step":
-        return this.#addStep(record);
-      case "inverse":
-        this.inverting.add(record.call);
-        return;
-      case "reverted":
-        this.inverting.delete(record.call);
-        this.left.delete(record.call);
-        if (!record.error) this.reverted.add(record.call);
-        else if (record.left) this.left.set(record.call, record.error.message);
-        return;
       case "rollback_end":
         this.#revertNotes(record.target);
         this.rollback = undefined;
-        for (const run of this.runsBelow(record.target)) this.#reopen(run);
+        for (const run of this.runsBelow(record.target)) this.reopen(run);
         return;
       default:
-        return;
+        return this.addToCalls(record);
     }
   }
 
@@ -252,38 +264,16 @@ export class LogProjection {
     if (!open) this.stepsTaken.clear();
     this.rollback = open ? { ...record, participants: open } : record;
     for (const call of record.closed) this.closed.add(call);
-    this.#addContents(record);
-  }
-
-  #addStep(record: RollbackStepRecord): void {
-    const { key, step } = record;
-    const taken = this.stepsTaken.get(key);
-    if (taken) taken.set(step, record);
-    else this.stepsTaken.set(key, new Map([[step, record]]));
+    this.addContents(record);
   }
 
   #revertNotes(version: number): void {
     const target = this.checkpoints.get(version);
     const keys = new Set(this.rollback?.participants?.map(({ key }) => key));
     if (!target || keys.size === 0) return;
+    const isBelow = placesBelow(this, target);
     for (const note of this.notes)
-      if (keys.has(note.record.key) && isBelow(this, note.record.lane, note.order, target))
-        this.revertedNotes.add(note);
-  }
-
-  #addContents(record: AgentRecord): void {
-    for (const { blob, contents } of packsIn(record)) {
-      let offset = 0;
-      for (const [hash, bytes] of contents) {
-        this.contents.set(hash, { blob, offset, bytes });
-        offset += bytes;
-      }
-    }
-  }
-
-  #reopen(run: string): void {
-    this.runs.delete(run);
-    this.cancelled.delete(run);
+      if (keys.has(note.record.key) && isBelow(note.record.lane, note.order)) this.revertedNotes.add(note);
   }
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
@@ -308,7 +298,7 @@ export class LogProjection {
     if (reverted) this.closedBy.set(version, reverted);
   }
 
-  #endRun({ status, version }: CheckpointRecord, runId: string, position: number): void {
+  #endRun({ status, version }: Pick<CheckpointRecord, "status" | "version">, runId: string, position: number): void {
     if (status !== undefined) this.runs.set(runId, [version, position]);
     if (status === "cancelled") this.cancelled.add(runId);
   }
@@ -339,7 +329,7 @@ export class LogProjection {
     const { generation, position } = entry;
     const runId = run.run;
     const order = this.#order++;
-    this.snapshot = { record, order };
+    addValueReferences(record, this.valueBlobs);
     this.pruned = record.pruned;
     this.statusState = statusAtSnapshot(record);
     this.#usage = checkpoint.usage;
@@ -349,7 +339,14 @@ export class LogProjection {
     for (const ended of record.cancelled) this.cancelled.add(ended);
     for (const [name, place] of Object.entries(record.named)) this.named.set(name, place);
     for (const fingerprint of record.structures) this.structures.add(fingerprint);
-    this.#addPoint({ id, generation, version, position, runId, parent, record: checkpoint, order });
+    const point = { id, generation, version, position, runId, parent, record: checkpoint, order };
+    this.#addPoint(point);
+    this.base = {
+      state: stateOfSnapshot(record, point),
+      order,
+      parentId: record.parentId,
+      first: record.first === true,
+    };
     this.nextNumber = record.nextNumber;
     this.nextLane = record.nextLane;
   }

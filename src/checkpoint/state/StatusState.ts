@@ -27,12 +27,14 @@ export interface StatusState {
   readonly startedAt?: number;
   /** How often the last run was retried after a failure. */
   readonly retries: number;
+  /** How often the task was begun or continued since it last got further; 0 for a task that was not, and for no task. */
+  readonly attempts: number;
   /** The newest checkpoint. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
 }
 
 /** The status of an agent without records. */
-export const initialStatus: StatusState = { retries: 0 };
+export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
 /** The status after one more record. */
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
@@ -44,20 +46,25 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
     case "status":
       return moved(state, record);
     case "checkpoint":
-      return atCheckpoint(state, record, generation);
+      return further(atCheckpoint(state, record, generation));
+    case "answer":
+    case "outcome":
+      return further(state);
     default:
       return state;
   }
 }
 
-/** The status that a snapshot restates. A snapshot is written only while its run is in progress. */
+/** The status that a snapshot restates. A snapshot is written only while its run is in progress, or with its end. */
 export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
+  const { status, at } = checkpoint;
   return {
     run,
     createdAt,
-    current: { status: "in_progress", at: life?.since ?? run.at },
+    current: status ? { status, at } : { status: "in_progress", at: life?.since ?? run.at },
     startedAt: life?.startedAt ?? run.at,
     retries: life?.retries ?? 0,
+    attempts: 1,
     checkpoint: { id: checkpointId, record: checkpoint },
     ...(life?.task && { task: life.task }),
   };
@@ -77,11 +84,16 @@ export function statusInSnapshot({ task, run, startedAt, current, retries }: Sta
 function begun(state: StatusState, run: RunRecord): StatusState {
   const { at } = run;
   const current = { status: "in_progress", at } as const;
-  return { ...state, run, current, createdAt: state.createdAt ?? at, startedAt: at, retries: 0 };
+  return { ...state, run, current, createdAt: state.createdAt ?? at, startedAt: at, retries: 0, attempts: 0 };
+}
+
+/** What the current attempt has recorded is not done again by the next. */
+function further(state: StatusState): StatusState {
+  return state.attempts > 1 ? { ...state, attempts: 1 } : state;
 }
 
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
-  const { status, at, retry } = record;
+  const { status, at, retry, attempt = 0 } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
   // Queued for the first time: the run has not begun, although its record comes before.
   const waits = status === "queued" && retry === undefined;
@@ -89,6 +101,7 @@ function moved({ startedAt, ...state }: StatusState, record: StatusRecord): Stat
     ...state,
     current: { status, at, record },
     retries: retry ?? state.retries,
+    attempts: status === "in_progress" || status === "queued" ? attempt : state.attempts,
     ...(started !== undefined && !waits && { startedAt: started }),
   };
 }

@@ -15,25 +15,35 @@ import {
 /** The texts of blobs by reference, fetched in advance. A damaged blob has its error in place of the text. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
+/** Values by their slots, as far as they are the same in every state of an agent. */
+export type DecodedValues = WeakMap<object, unknown>;
+
 /** Reads the stored values of one state and follows their references. Values are frozen; one slot always gives one object. */
 export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;
+  readonly #values: DecodedValues;
+  /** Values that depend on the state. */
   readonly #read = new Map<StoredValue, unknown>();
   /** What is being read: a value that refers to one of these contains itself. */
   readonly #open = new Set<StoredValue>();
   #numbers: Map<number, StoredValue> | undefined;
 
-  constructor(state: AgentState, blobs: BlobTexts) {
+  /** @param values what other readers of the agent have decoded. Default: nothing. */
+  constructor(state: AgentState, blobs: BlobTexts, values: DecodedValues = new WeakMap()) {
     this.#state = state;
     this.#blobs = blobs;
+    this.#values = values;
   }
 
   /** @throws UnreadableValueError */
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
-    if (!this.#read.has(slot)) this.#read.set(slot, this.#readOnce(slot));
-    return this.#read.get(slot);
+    const known = this.#values.get(slot) ?? this.#read.get(slot);
+    if (known !== undefined) return known;
+    const value = this.#readOnce(slot);
+    (refersToState(slot) ? this.#read : this.#values).set(slot, value);
+    return value;
   }
 
   #readOnce(slot: object): unknown {
@@ -110,4 +120,10 @@ export class ValueReader {
       throw new UnreadableValueError(`it refers to the outcome of tool call ${call}, which its lane does not have`);
     return outcome.output;
   }
+}
+
+function refersToState(slot: object): boolean {
+  const key = envelopeKeyOf(slot);
+  if (key !== "$outcomes") return key === "$message" || key === "$answer";
+  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes.some((result) => !("output" in result));
 }

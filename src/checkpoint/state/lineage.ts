@@ -12,24 +12,46 @@ interface LaneTree {
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
 }
 
-/** Whether a place of the log is below a checkpoint in the tree: after it in its lane, or in a lane that begins below it. */
-export function isBelow(tree: LaneTree, lane: number, order: number, point: PlacedCheckpoint): boolean {
-  if (lane === point.record.lane) return order > point.order;
-  const from = tree.lanes.get(lane)?.record.from;
-  const origin = from === undefined ? undefined : tree.checkpoints.get(from);
-  if (!origin) return false;
-  return origin.version === point.version || isBelow(tree, origin.record.lane, origin.order, point);
+/** Whether a place of the log belongs to a part of the tree. */
+type PlaceTest = (lane: number, order: number) => boolean;
+
+/** The places below a checkpoint: after it in its lane, and in lanes that begin below it. Follows each lane once. */
+export function placesBelow(tree: LaneTree, { version, order: at, record }: PlacedCheckpoint): PlaceTest {
+  const begins = new Map<number, boolean>();
+  const isDirectlyBelow = (origin: PlacedCheckpoint | undefined): boolean | undefined => {
+    if (origin === undefined) return false;
+    if (origin.version === version) return true;
+    return origin.record.lane === record.lane ? origin.order > at : begins.get(origin.record.lane);
+  };
+  const beginsBelow = (lane: number): boolean => {
+    const way: number[] = [];
+    // Until the way is followed to its end, it counts as not below: a forged circle has none.
+    let found = begins.get(lane);
+    for (let next = lane; found === undefined;) {
+      const origin = originOf(tree, next);
+      begins.set(next, false);
+      way.push(next);
+      found = isDirectlyBelow(origin);
+      next = origin?.record.lane ?? next;
+    }
+    for (const passed of way) begins.set(passed, found);
+    return found;
+  };
+  return (lane, order) => (lane === record.lane ? order > at : beginsBelow(lane));
 }
 
-/** Whether a checkpoint is another one or lies on the way to it. */
-export function isAncestor(tree: LaneTree, point: PlacedCheckpoint, of: PlacedCheckpoint): boolean {
-  return point.version === of.version || isBelow(tree, of.record.lane, of.order, point);
+/** The places on the way to a checkpoint, itself included. */
+export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
+  const ends = new Map<number, number>();
+  for (let at: PlacedCheckpoint | undefined = point; at && !ends.has(at.record.lane);) {
+    ends.set(at.record.lane, at.order);
+    at = originOf(tree, at.record.lane);
+  }
+  return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/** Whether a place of the log lies on the way to a checkpoint. */
-export function isOnWayTo(tree: LaneTree, lane: number, order: number, point: PlacedCheckpoint): boolean {
-  if (lane === point.record.lane) return order < point.order;
-  const from = tree.lanes.get(point.record.lane)?.record.from;
-  const origin = from === undefined ? undefined : tree.checkpoints.get(from);
-  return origin !== undefined && isOnWayTo(tree, lane, order, origin);
+/** The checkpoint that a lane begins from. */
+function originOf({ lanes, checkpoints }: LaneTree, lane: number): PlacedCheckpoint | undefined {
+  const from = lanes.get(lane)?.record.from;
+  return from === undefined ? undefined : checkpoints.get(from);
 }

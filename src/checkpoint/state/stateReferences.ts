@@ -4,12 +4,17 @@ import { answerKeyOf, type Visit } from "../records/Visit.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
-/** The blobs that a run needs to continue from a state: those of history, storage and settings, and of the next visit. */
-export function stateReferences(state: AgentState): BlobCells {
+/**
+ * The blobs that a run needs to continue from a state: those of history, storage and settings, and of the next visit.
+ *
+ * @param known a state before it: messages that it has in the same place are left out. Default: none are.
+ */
+export function stateReferences(state: AgentState, known?: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
   const { history, storage, settings, structure, checkpoint, run } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
-  for (const slot of [...history.map(({ message }) => message), ...storage.values(), ...own])
+  const messages = history.filter((entry, at) => entry !== known?.history[at]).map(({ message }) => message);
+  for (const slot of [...messages, ...storage.values(), ...own])
     for (const resolved of resolve(slot, state)) addBlobReference(resolved, references);
   for (const slot of slotsOfVisit(state, nextVisitOf(state)[0])) addBlobReference(slot, references);
   return references;

@@ -1,12 +1,22 @@
 /** A fast estimate of a JSON value's length in UTF-16 units: at least a third of its bytes in UTF-8. */
 export function estimateBytes(value: unknown): number {
-  if (typeof value === "string") return value.length + 2;
-  if (typeof value !== "object" || value === null) return 6;
-  let sum = 2;
-  if (Array.isArray(value)) {
-    for (const item of value) sum += 1 + estimateBytes(item);
-    return sum;
+  let sum = 0;
+  // A list and not recursion: what a log contains may be nested deeper than the stack goes.
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === "string") sum += next.length + 2;
+    else if (typeof next !== "object" || next === null) sum += 6;
+    else if (Array.isArray(next)) {
+      sum += 2 + next.length;
+      for (const item of next as readonly unknown[]) open.push(item);
+    } else {
+      sum += 2;
+      for (const key of Object.keys(next)) {
+        sum += key.length + 4;
+        open.push((next as Record<string, unknown>)[key]);
+      }
+    }
   }
-  for (const key of Object.keys(value)) sum += key.length + 4 + estimateBytes((value as Record<string, unknown>)[key]);
   return sum;
 }

@@ -6,7 +6,7 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
 
   constructor(
     readonly feature: string,
-    /** The operation that needs it, such as `resume()`; absent when you asked for the feature itself. */
+    /** The operation or agent that needs it, such as `resume()`; absent when you asked for the feature itself. */
     readonly neededBy?: string,
   ) {
     const missing =

@@ -1,7 +1,8 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable" | "cause"> &
-  Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">>;
+// `cause` by itself: older libs do not declare it on Error.
+type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
+  Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 
 /** A model did not answer: the provider rejected the request or could not be reached. `cause` is the provider's error. */
 export class ModelRequestError extends AgentPersistenceError {

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The input schema of a tool cannot be expressed as JSON Schema, which models need. Nothing was sent. */
+/** Models cannot call a tool with this input schema: it has no JSON Schema, or not that of an object. Nothing was sent. */
 export class ToolSchemaError extends AgentPersistenceError {
   override readonly code = "tool_schema_unsupported";
 
@@ -10,8 +10,8 @@ export class ToolSchemaError extends AgentPersistenceError {
   ) {
     const reason = options.cause instanceof Error ? options.cause.message : String(options.cause);
     super(
-      `The input schema of tool ${JSON.stringify(toolName)} cannot be expressed as JSON Schema: ${reason}. ` +
-        `Use types that JSON has, such as z.iso.datetime() for a date, and transform their values.`,
+      `The input schema of tool ${JSON.stringify(toolName)} cannot be sent to a model: ${reason}. ` +
+        `Use z.object({ … }) with types that JSON has, such as z.iso.datetime() for a date, and transform their values.`,
       options,
     );
   }

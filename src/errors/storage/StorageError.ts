@@ -12,6 +12,8 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
   unavailable: "Check that the path is right and that the storage can be reached, and open the agent again.",
 };
 
+const noFolder = "A part of that path is a file. Choose a folder, and open the agent again.";
+
 /** The system under a storage failed. Acknowledged writes are intact; whether the failed call took effect is unknown. */
 export class StorageError extends AgentPersistenceError {
   override readonly code = "storage_failed";
@@ -24,12 +26,14 @@ export class StorageError extends AgentPersistenceError {
     readonly path: string,
     options?: ErrorCause,
   ) {
-    super(`${operation} failed on ${path} (${reason}${systemCode(options)}). ${nextSteps[reason]}`, options);
+    const code = systemCode(options);
+    const shown = code === undefined ? reason : `${reason}, ${code}`;
+    super(`${operation} failed on ${path} (${shown}). ${code === "ENOTDIR" ? noFolder : nextSteps[reason]}`, options);
   }
 }
 
 /** What the system calls it, such as `ENOTDIR`. */
-function systemCode(options: ErrorCause | undefined): string {
+function systemCode(options: ErrorCause | undefined): string | undefined {
   const { code } = Object(options?.cause) as { readonly code?: unknown };
-  return typeof code === "string" ? `, ${code}` : "";
+  return typeof code === "string" ? code : undefined;
 }

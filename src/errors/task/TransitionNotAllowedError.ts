@@ -12,6 +12,7 @@ export class TransitionNotAllowedError extends AgentPersistenceError {
     readonly allowed: readonly string[],
   ) {
     const next = allowed.length > 0 ? `It may become ${allowed.join(" or ")}.` : "It has ended permanently.";
-    super(`Task ${JSON.stringify(taskId)} is ${from} and cannot become ${to}. ${next}`);
+    const already = from === to ? `already ${from}` : `${from} and cannot become ${to}`;
+    super(`Task ${JSON.stringify(taskId)} is ${already}. ${next}`);
   }
 }

@@ -30,6 +30,8 @@ export interface AiSdkFunctionTool {
 export function functionToolOf({ name, description, inputSchema }: AnyTool): AiSdkFunctionTool {
   try {
     const schema = z.toJSONSchema(inputSchema, { io: "input", target: "draft-7" });
+    if (schema.type !== undefined && schema.type !== "object")
+      throw new TypeError(`a model calls a tool with an object, but this schema takes type "${String(schema.type)}"`);
     return { type: "function", name, description, inputSchema: schema };
   } catch (cause) {
     throw new ToolSchemaError(name, { cause });

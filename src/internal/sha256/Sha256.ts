@@ -1,4 +1,4 @@
-/** SHA-256, at once. Injected: Node's own where there is Node, WebAssembly elsewhere. Strings are hashed as UTF-8. */
+/** SHA-256, at once. Injected: Node's own where there is Node, JavaScript elsewhere. Strings are hashed as UTF-8. */
 export interface Sha256 {
   /** 43 characters. */
   base64url(data: string | Uint8Array): string;

@@ -6,6 +6,7 @@ import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
@@ -179,7 +180,6 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   const { writer } = recorder.journal;
   const { origin, tool, input, context } = event;
   const within = callOf(context)?.toolCallId;
-  const inAnswer = origin.kind === "model" && writer.isAnswer(origin.message);
   return {
     kind: "intent",
     lane: recorder.lane,
@@ -188,11 +188,19 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
     tool: tool.name,
     effect: recorder.setup.effectOf(tool),
     node: context.nodeId,
-    ...(!inAnswer && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
+    ...(!isInAnswer(event, writer) && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
     ...(recorder.setup.registry.has(tool.name) && { inverse: true }),
     ...(origin.kind === "node" && { ordinal: origin.ordinal }),
     ...(within !== undefined && { within }),
   };
+}
+
+/** Whether a recorded answer asks for the call as it is made: an interceptor may have changed its id, tool or input. */
+function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: ValueWriter): boolean {
+  if (origin.kind !== "model" || !writer.isAnswer(origin.message)) return false;
+  const part = origin.message.content[origin.index];
+  if (typeof part !== "object" || part.type !== "tool-call") return false;
+  return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
 }
 
 /** The record of a call; `undefined` if there is none, or if it differs and the visit's replay was discarded. */

@@ -1,3 +1,4 @@
+import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
@@ -17,7 +18,7 @@ import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
+import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";
 import type { InverseRetry } from "../inverse/InverseRetry.ts";
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
@@ -42,7 +43,7 @@ const defaults = {
   participants: [],
   inverseRetry: {},
   onToolCallInDoubt: "ask",
-  maxCheckpointBytes: 5 * 1024 * 1024,
+  maxCheckpointBytes: defaultMaxCheckpointBytes,
   clock: systemClock,
 } as const;
 
@@ -124,8 +125,7 @@ export class PersistenceSetup {
     this.lastAgentId = agentId;
     const listener = this.#emit && emitAppended(agentId, this.#emit);
     const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
-    const { tornTail } = journal;
-    if (tornTail) this.tell({ kind: "log_torn_tail", agentId, tornTail });
+    if (this.#emit) emitOpened(journal, this.#emit);
     return journal;
   }
 

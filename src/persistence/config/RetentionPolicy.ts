@@ -12,8 +12,8 @@ export interface RetentionPolicy {
   readonly failedDays?: number | undefined;
   /**
    * Above this number of checkpoints only the first, the last and every 5th are kept; if those are still too many, every
-   * 25th, then every 125th. Also kept: ends of runs, checkpoints with an id of yours, the first of an unfinished run, and
-   * checkpoints from which a lane begins.
+   * 25th, then every 125th. Also kept: checkpoints with an id of yours, the first of an unfinished run, and checkpoints
+   * from which a branch begins. Of a finished run whose end is deleted, the result stays.
    * Default 20; `Infinity`: all.
    */
   readonly maxCheckpoints?: number | undefined;
@@ -41,6 +41,6 @@ export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
 /** The policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
   checkSchema(retentionPolicySchema, policy, "retention policy");
-  const { maxCheckpointsPaused, ...chosen } = { ...defaultRetention, ...withoutUndefined(policy) };
-  return { ...chosen, maxCheckpointsPaused: maxCheckpointsPaused ?? chosen.maxCheckpoints };
+  const chosen = { ...defaultRetention, ...withoutUndefined(policy) };
+  return { ...chosen, maxCheckpointsPaused: policy.maxCheckpointsPaused ?? chosen.maxCheckpoints };
 }

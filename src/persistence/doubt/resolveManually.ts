@@ -1,4 +1,4 @@
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
 import type { Journal } from "../../journal/Journal.ts";

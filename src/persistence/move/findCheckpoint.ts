@@ -1,7 +1,9 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { type AgentState, foldTo } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { isAncestor } from "../../checkpoint/state/lineage.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { placesUpTo } from "../../checkpoint/state/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
@@ -26,8 +28,11 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
   const { index } = log;
   const head = headOf(index);
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
-  if (!head || isAncestor(index, target, head)) return target;
-  const ancestors = [...index.checkpoints.values()].filter((point) => isAncestor(index, point, head));
+  if (!head) return target;
+  const isOnWay = placesUpTo(index, head);
+  const isAncestor = ({ record, order }: CheckpointPoint) => isOnWay(record.lane, order);
+  if (isAncestor(target)) return target;
+  const ancestors = [...index.checkpoints.values()].filter(isAncestor);
   const ids = ancestors.map(({ id }) => id);
   throw new NotAnAncestorError(log.agentId, target.id, ids);
 }

@@ -1,7 +1,8 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { noteOf, notesOfRun } from "../../journal/notesAround.ts";
@@ -89,8 +90,8 @@ function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch
 async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
   const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);
-  const { snapshot, latest } = recent.index;
-  if (!snapshot || (latest && beginsWithin(recent.index, latest))) return recent;
+  const { base, latest } = recent.index;
+  if (!base || base.first || (latest && beginsWithin(recent.index, latest))) return recent;
   return AgentLog.read(log, agentId, {}, isNote);
 }
 

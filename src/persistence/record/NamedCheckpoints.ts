@@ -1,5 +1,6 @@
-import { isAncestor } from "../../checkpoint/state/lineage.ts";
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { placesUpTo } from "../../checkpoint/state/lineage.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 
@@ -16,8 +17,11 @@ export class NamedCheckpoints {
 
   /** Those on the way to a checkpoint, of its run. */
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
+    const isOnWay = placesUpTo(index, head);
     const asked = [...index.checkpoints.values()].filter(({ record }) => record.trigger === "asked_for");
-    return new NamedCheckpoints(asked.filter((point) => point.runId === head.runId && isAncestor(index, point, head)));
+    return new NamedCheckpoints(
+      asked.filter(({ runId, record, order }) => runId === head.runId && isOnWay(record.lane, order)),
+    );
   }
 
   has(id: string): boolean {

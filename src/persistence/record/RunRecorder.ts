@@ -13,6 +13,7 @@ import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/l
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -66,6 +67,7 @@ export class RunRecorder {
   saved: SavedMoment;
   readonly #restored: readonly DecisionRecord[] | undefined;
   readonly #structure: StructureRecord;
+  readonly #origin: CheckpointHead | undefined;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
@@ -80,7 +82,7 @@ export class RunRecorder {
     readonly journal: Journal,
     readonly run: RunRecord,
     readonly start: RunStart,
-    { structure, opening, head, restored, recording, replies, named = new NamedCheckpoints() }: RecorderStart,
+    { structure, opening, head, origin, restored, recording, replies, named = new NamedCheckpoints() }: RecorderStart,
   ) {
     this.lane = start.line.lane;
     this.requests = new RequestDigest(journal.sha256);
@@ -89,6 +91,7 @@ export class RunRecorder {
     this.head = head;
     this.named = named;
     this.#structure = structure;
+    this.#origin = origin;
     this.#restored = restored;
     this.#opening = opening;
     const { progress, progressSummary } = start.state;
@@ -105,7 +108,9 @@ export class RunRecorder {
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.setup.automatic && (!this.head || this.start.unresolved)) {
-      await this.save(run, { node: next.nodeId, input: next.input });
+      // A lane that begins needs no other: an open then need not read what came before.
+      const boundary = this.head ? {} : ({ boundary: true } as const);
+      await this.save(run, { node: next.nodeId, input: next.input, ...boundary });
     } else if (this.#opening.length > 0 || this.newSettings) {
       this.#append(this.#drainUnsaved(), {}, run.state);
       await journal.durable();
@@ -168,7 +173,8 @@ export class RunRecorder {
   /** The run has ended with an output. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
     const end = await this.journal.endFacts?.(input);
-    await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }) });
+    const boundary = this.head ? {} : ({ boundary: true } as const);
+    await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }), ...boundary });
     this.journal.running = false;
   }
 
@@ -208,11 +214,12 @@ export class RunRecorder {
     this.#pending.push(...this.#writer.take(run.state, this.#node, check));
     const parent = this.head;
     const record = this.#record(run, plan, input);
-    const records = [...this.#drainUnsaved(), record];
-    const snapshot = plan.boundary && snapshotIfDue(this.journal, () => this.#snapshot(record, run, plan, parent));
+    const unsaved = this.#drainUnsaved();
+    const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
+    const snapshot = plan.boundary && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true;
-    this.#append(snapshot ? [...records, snapshot] : records, { snapshot: snapshot !== undefined, last }, run.state);
+    this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     this.savedWithin = true;
     return record;
   }
@@ -280,12 +287,24 @@ export class RunRecorder {
     record: CheckpointRecord,
     { state }: AgentRun,
     { input }: CheckpointPlan,
-    parent: CheckpointHead | undefined,
+    before: { readonly parent: CheckpointHead | undefined; readonly unsaved: readonly AgentRecord[] },
   ): SnapshotRecord {
     const { journal, run, head } = this;
-    const checkpointId = head?.id ?? "";
-    const structure = this.#structure;
-    return snapshotOf(record, { journal, state, writer: this.#writer, run, structure, checkpointId, parent, input });
+    return snapshotOf(record, {
+      journal,
+      state,
+      writer: this.#writer,
+      run,
+      structure: this.#structure,
+      checkpointId: head?.id ?? "",
+      parent: before.parent ?? this.#origin,
+      first: before.parent === undefined && record.status === undefined,
+      status: before.unsaved.reduce(
+        (status, each) => statusAfter(status, each, journal.generation),
+        journal.statusState,
+      ),
+      input,
+    });
   }
 
   #record(run: AgentRun, plan: CheckpointPlan, input: StoredValue): CheckpointRecord {
@@ -338,6 +357,8 @@ interface RecorderStart {
   /** Records that begin the run or the lane; appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
   readonly head?: CheckpointHead | undefined;
+  /** The checkpoint that its lane begins from. Absent: none, or the head. */
+  readonly origin?: CheckpointHead | undefined;
   /** The decisions in a stored state; absent if the log does not have the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;

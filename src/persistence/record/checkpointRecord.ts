@@ -5,6 +5,7 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
@@ -19,25 +20,25 @@ export function checkpointRecord(
   // The position of an append is known once it is made; it is the next.
   if (id !== undefined) journal.named.set(id, [version, journal.position + 1]);
   if (status) journal.runs.set(runId, [version, journal.position + 1]);
-  return {
+  return withoutUndefined({
     kind: "checkpoint",
     lane,
     version,
-    ...(id !== undefined && { id }),
+    id,
     at: journal.clock.now(),
     node,
     input,
-    ...(inputType !== undefined && { inputType }),
-    ...(unresolved && { unresolved }),
+    inputType,
+    unresolved,
     iteration,
-    ...(usage && { usage }),
-    ...(progress !== undefined && { progress }),
-    ...(progressSummary !== undefined && { summary: progressSummary }),
-    ...(status && { status }),
-    ...(status && digest !== undefined && { digest }),
+    usage,
+    progress,
+    summary: progressSummary,
+    status,
+    digest: status && digest,
     ...end,
-    ...(trigger !== undefined && { trigger }),
-  };
+    trigger,
+  });
 }
 
 /** Where a checkpoint is recorded, and its stored input. */
@@ -63,7 +64,7 @@ export interface CheckpointPlan {
   readonly unresolved?: true;
   readonly status?: "completed";
   readonly end?: CompletionData;
-  /** True where one visit has ended and another begins: a snapshot may stand here. */
+  /** True where no visit has begun and not ended: a snapshot may stand here. */
   readonly boundary?: true;
 }
 

@@ -11,18 +11,27 @@ const noResult = "There is no result: the run that asked for this call was ended
 /**
  * Results for the calls that an ended run left open at the end of its history, so that another run can continue it: models
  * refuse a history with unanswered calls. `undefined`: no call is open.
+ *
+ * @param input of the node that would have run next: the message with the results, if they were not yet in the history.
  */
 export function missingToolResults(
   messages: readonly Message[],
   calls: AgentState["calls"],
   reader: ValueReader,
+  input?: unknown,
 ): ToolMessage | undefined {
   const asked = messages.findLastIndex(({ role }) => role !== "tool");
   const results = messages.slice(asked + 1).flatMap((message) => partsOf(message, "tool-result"));
   const answered = new Set(results.map(({ toolCallId }) => toolCallId));
   const open = partsOf(messages[asked], "tool-call").filter((part) => !answered.has(part.toolCallId));
   if (open.length === 0) return undefined;
-  return { role: "tool", content: open.map((part) => resultOf(part, calls, reader)) };
+  const next = new Map(partsOf(messageOf(input), "tool-result").map((part) => [part.toolCallId, part]));
+  return { role: "tool", content: open.map((part) => next.get(part.toolCallId) ?? resultOf(part, calls, reader)) };
+}
+
+function messageOf(input: unknown): Message | undefined {
+  const { role, content } = Object(input) as Partial<Message>;
+  return role === "tool" && Array.isArray(content) ? (input as Message) : undefined;
 }
 
 function partsOf<Type extends ContentPart["type"]>(

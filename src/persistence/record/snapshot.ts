@@ -1,5 +1,5 @@
 import type { RunState } from "../../agent/state/RunState.ts";
-import { statusInSnapshot } from "../../checkpoint/state/StatusState.ts";
+import { type StatusState, statusInSnapshot } from "../../checkpoint/state/StatusState.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
@@ -7,24 +7,21 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import type { SnapshotPlace } from "../../storage/SnapshotDue.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
-/** A snapshot is due when this much was appended since the last one, and this many times its own size. In bytes. */
-const snapshotBytes = 1024 * 1024;
-const snapshotProportion = 16;
-
-/**
- * The snapshot that goes with a checkpoint; `undefined` while none is due. Its size is known once it is made; one that is
- * too large postpones the next try in proportion, so that the cost per appended byte stays constant.
- */
-export function snapshotIfDue(journal: Journal, take: () => SnapshotRecord): SnapshotRecord | undefined {
-  if (journal.appendedBytes < journal.snapshotDueBytes) return undefined;
+/** The snapshot that goes with a checkpoint; `undefined` while none is due. */
+export function snapshotIfDue(
+  journal: Journal,
+  place: SnapshotPlace,
+  take: () => SnapshotRecord,
+): SnapshotRecord | undefined {
+  const { snapshotDue, unreadBytes, writer } = journal;
+  if (!snapshotDue.isDue(place, unreadBytes)) return undefined;
   const snapshot = take();
-  const due = Math.max(snapshotBytes, snapshotProportion * estimateBytes(snapshot));
-  journal.snapshotDueBytes = due > journal.appendedBytes ? due : snapshotBytes;
-  if (due > journal.appendedBytes) return undefined;
-  journal.writer.forget();
+  if (!snapshotDue.tried(place, unreadBytes, estimateBytes(snapshot))) return undefined;
+  writer.forget();
   return snapshot;
 }
 
@@ -39,21 +36,27 @@ export function snapshotOf(
     readonly structure: StructureRecord;
     readonly checkpointId: string;
     readonly parent: CheckpointHead | undefined;
+    /** True when nothing comes before it on its lane. */
+    readonly first: boolean;
+    /** The status of the agent once the records before the checkpoint are appended. */
+    readonly status: StatusState;
     /** The value of the checkpoint's input. */
     readonly input: unknown;
   },
 ): SnapshotRecord {
-  const { journal, state, writer, parent } = source;
+  const { journal, state, writer, parent, status } = source;
   const values = journal.writer;
-  const life = statusInSnapshot(journal.statusState);
-  const byNumber = envelopeKeyOf(record.input) === "$message";
+  const life = statusInSnapshot(status);
+  // An output is by value already.
+  const stays = record.status !== undefined || envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",
-    checkpoint: byNumber ? record : { ...record, input: values.inputByValue(source.input, "the input") },
+    checkpoint: stays ? record : { ...record, input: values.inputByValue(source.input, "the input") },
     checkpointId: source.checkpointId,
     ...(parent && { parent: parent.version, parentId: parent.id }),
+    ...(source.first && { first: true }),
     run: source.run,
-    createdAt: journal.statusState.createdAt ?? source.run.at,
+    createdAt: status.createdAt ?? source.run.at,
     ...(life && { life }),
     nextNumber: state.history.next,
     nextLane: journal.nextLane,
@@ -69,9 +72,9 @@ export function snapshotOf(
     structure: source.structure,
     structures: [...journal.structures],
     decisions: writer.decisions,
-    runs: Object.fromEntries(journal.runs),
+    runs: Object.fromEntries(journal.runs.entries()),
     cancelled: [...journal.cancelled],
-    named: Object.fromEntries(journal.named),
+    named: Object.fromEntries(journal.named.entries()),
     ...(journal.pruned && { pruned: journal.pruned }),
   };
 }

@@ -50,9 +50,9 @@ export function newRun(
 ): RunRecorder {
   const lane = journal.nextLane++;
   journal.usage = undefined;
-  const from = before?.state.checkpoint?.version;
+  const origin = before?.state.checkpoint;
   const laneRecord: LaneRecord =
-    from === undefined ? { kind: "lane", lane, keep: "nothing" } : { kind: "lane", lane, from, keep };
+    origin === undefined ? { kind: "lane", lane, keep: "nothing" } : { kind: "lane", lane, from: origin.version, keep };
   const structure = structureRecord(setup.graph, lane, journal);
   const kept = keep === "history" && before ? keptHistory(before) : {};
   const start: RunStart = {
@@ -62,7 +62,7 @@ export function newRun(
     ...placeOf(journal, run, lane, firstVisitOf(lane)),
   };
   const records = [...opening, laneRecord, structureReference(structure, journal)];
-  return new RunRecorder(setup, journal, run, start, { structure, opening: records });
+  return new RunRecorder(setup, journal, run, start, { structure, opening: records, origin });
 }
 
 /** The recorder that continues from a stored state: on its own lane, or on one that begins from it with `opening`. */
@@ -122,7 +122,7 @@ function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages"
   const reader = log.reader(state);
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
   const shown = messages.map(({ message }) => message);
-  const closing = missingToolResults(shown, state.calls, reader);
+  const closing = missingToolResults(shown, state.calls, reader, reader.read(state.checkpoint?.record.input));
   return { messages, ...(closing && { added: [closing] }) };
 }
 

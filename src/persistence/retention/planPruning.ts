@@ -9,6 +9,8 @@ import { rewriteKept } from "../../checkpoint/pruning/rewriteKept.ts";
 import { withoutPacks } from "../../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord, PrunedRecord, RestatedEntry } from "../../checkpoint/records/AgentRecord.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import { Pace } from "../../internal/Pace.ts";
 import { firstOfRun } from "../move/findCheckpoint.ts";
 import { planRetention, type RetainableAgent } from "./planRetention.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
@@ -47,27 +49,41 @@ export interface PruningOptions {
  *
  * @param noteTexts the blobs of the values of notes.
  */
-export function planPruning(
+export async function planPruning(
   agentId: string,
   stored: readonly Entry[],
   noteTexts: BlobTexts,
   options: PruningOptions,
-): PruningPlan | undefined {
+): Promise<PruningPlan | undefined> {
+  const pace = new Pace();
   const entries = liveEntries(stored);
   const index = new LogProjection();
-  for (const entry of entries) index.add(entry);
+  for (const entry of entries) await pace.after(index.add(entry));
   const agent = retainable(index);
   const plan = agent && planRetention(agent, options.policy, options.now);
   if (!plan || plan.kind === "keep") return undefined;
+  const size = await sizeOf(entries, pace);
   if (plan.kind === "drop")
-    return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: sizeOf(entries) } };
-  const whole = rewriteKept(entries, index, plan.kept, options.hasInverse);
+    return { pruned: { agentId, dropped: true, checkpointIds: idsOf(index), bytes: size.bytes } };
+  const whole = await rewriteKept(entries, index, plan.kept, options.hasInverse, pace);
   const needed = neededContents(index, whole, plan.kept, noteTexts);
   const restated = needed ? withoutPacks(whole, needed) : whole;
-  const bytes = Math.max(0, sizeOf(entries) - sizeOf(restated));
+  const left = await sizeOf(restated, pace);
+  const before = [...size.blobs, ...(pruningIn(stored)?.blobs ?? [])];
   return {
-    pruned: { agentId, dropped: false, checkpointIds: idsOf(index, plan.kept), bytes },
-    change: changeTo(stored, restated, index.nextNumber),
+    pruned: {
+      agentId,
+      dropped: false,
+      checkpointIds: idsOf(index, plan.kept),
+      bytes: Math.max(0, size.bytes - left.bytes),
+    },
+    // After a crash, what an earlier pruning should have removed may still be there.
+    change: changeTo(
+      stored,
+      restated,
+      index.nextNumber,
+      [...new Set(before)].filter((blob) => !left.blobs.has(blob)),
+    ),
   };
 }
 
@@ -76,7 +92,7 @@ function retainable(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
   const points = [...index.checkpoints.values()];
-  const beginnings = new Set([...index.lanes.values()].map(({ record }) => record.from));
+  const beginnings = new Set([...index.lanes.values()].flatMap(({ record }) => beginningOf(record)));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
   // The agent's first checkpoint is kept anyway, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
@@ -91,16 +107,19 @@ function retainable(index: LogProjection): RetainableAgent | undefined {
   };
 }
 
+/** The checkpoint that a lane cannot do without: a run that follows another needs no more than the messages at its end. */
+function beginningOf({ from, keep }: LaneRecord): readonly number[] {
+  if (from === undefined) return [];
+  return keep === "all" ? [from] : [];
+}
+
 function changeTo(
   stored: readonly Entry[],
   restated: readonly RestatedEntry[],
   nextNumber: number,
+  blobs: readonly string[],
 ): NonNullable<PruningPlan["change"]> {
   const { gaps, positions } = prunedRanges(stored);
-  const kept = blobsIn(restated);
-  // After a crash, what an earlier pruning should have removed may still be there.
-  const before = [...blobsIn(liveEntries(stored)).keys(), ...(pruningIn(stored)?.blobs ?? [])];
-  const blobs = [...new Set(before)].filter((reference) => !kept.has(reference));
   const upTo = stored.at(-1)?.position ?? 0;
   return { positions, record: { kind: "pruned", upTo, gaps, restated, nextNumber, blobs } };
 }
@@ -109,13 +128,19 @@ function idsOf(index: LogProjection, except: ReadonlySet<number> = new Set()): r
   return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
 }
 
-function sizeOf(entries: readonly { readonly records: readonly object[] }[]): number {
-  const blobs = [...blobsIn(entries).values()].reduce((sum, bytes) => sum + bytes, 0);
-  return entries.reduce((sum, { records }) => sum + estimateBytes(records), blobs);
-}
-
-function blobsIn(entries: readonly { readonly records: readonly object[] }[]): ReadonlyMap<string, number> {
+/** What entries take with the blobs that they name, estimated in bytes. */
+async function sizeOf(
+  entries: readonly { readonly records: readonly object[] }[],
+  pace: Pace,
+): Promise<{ readonly bytes: number; readonly blobs: ReadonlySet<string> }> {
   const blobs = new Map<string, number>();
-  for (const { records } of entries) for (const record of records) addAllBlobs(record as AgentRecord, blobs);
-  return blobs;
+  let bytes = 0;
+  for (const { records } of entries) {
+    for (const record of records) addAllBlobs(record as AgentRecord, blobs);
+    const own = estimateBytes(records);
+    bytes += own;
+    await pace.after(own);
+  }
+  for (const each of blobs.values()) bytes += each;
+  return { bytes, blobs: new Set(blobs.keys()) };
 }

@@ -10,8 +10,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { AgentLog, assertSoundLog } from "../../storage/AgentLog.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
+import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
 import { isFull, makingRoom } from "./makingRoom.ts";
@@ -92,8 +93,7 @@ async function pruneOne(
   options: PruningOptions,
   dryRun: boolean,
 ): Promise<PrunedAgent | undefined> {
-  const entries: Entry[] = [];
-  for await (const entry of setup.log.read(agentId)) entries.push(entry);
+  const entries = await readPaced(setup.log, agentId);
   const last = entries.at(-1);
   const foreseen = await findWork(setup, agentId, entries, options);
   if (!last || !foreseen) return undefined;
@@ -141,9 +141,9 @@ async function findWork(
   entries: readonly Entry[],
   options: PruningOptions,
 ): Promise<PruningPlan | UnfinishedPruning | undefined> {
-  assertSoundLog(entries);
+  await assertSoundLog(entries);
   const noteTexts = await readNoteTexts(setup.log, agentId, entries);
-  const plan = planPruning(agentId, entries, noteTexts, options);
+  const plan = await planPruning(agentId, entries, noteTexts, options);
   const before = plan ? undefined : pruningIn(entries);
   const bytes = (before && (await setup.log.unremovedBytes?.(agentId))) ?? 0;
   if (!before || bytes === 0) return plan;
@@ -212,7 +212,7 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
 }
 
 function grownAgent({ nextVersion, pruned, named }: Journal): GrownAgent {
-  const exempt = [...named.values()].map(([version]) => version);
+  const exempt = [...named.entries()].map(([, [version]]) => version);
   return { version: nextVersion - 1, pruned, exempt };
 }
 

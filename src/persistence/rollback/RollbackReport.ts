@@ -1,6 +1,6 @@
 import type { RunMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";

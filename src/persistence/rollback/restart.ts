@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";

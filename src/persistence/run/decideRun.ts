@@ -3,16 +3,18 @@ import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.t
 /** How the input of a run compares with a given one. */
 export type RunInput = "same" | "other" | "unknown";
 
+interface UnfinishedRun {
+  readonly runId: string;
+  /** How its input compares with the given one. */
+  readonly input: RunInput;
+  /** True while it waits and no request is answered: it cannot continue. */
+  readonly waits: boolean;
+}
+
 /** What a log says about an agent, as far as it matters for the next run. */
 export interface RunFacts {
   /** The run that has not ended. */
-  readonly unfinished?: {
-    readonly runId: string;
-    /** How its input compares with the given one. */
-    readonly input: RunInput;
-    /** True while it waits and no request is answered: it cannot continue. */
-    readonly waits: boolean;
-  };
+  readonly unfinished?: UnfinishedRun;
   /** How the run with the given id ended; absent: it has not, or no id was given. */
   readonly asked?: "completed" | "cancelled";
   /** How the last run ended; absent: it has not, or there was none. */
@@ -30,17 +32,23 @@ export type RunDecision =
   | { readonly kind: "new" | "finish_first" | "abandon"; readonly keep: "history" | "nothing" };
 
 export function decideRun(options: RunOptions, { unfinished, asked }: RunFacts): RunDecision {
-  const keep = options.history === "continue" ? "history" : "nothing";
   if (asked !== undefined && options.runId !== undefined) {
     return { kind: asked === "completed" ? "recorded" : "refuse_cancelled", runId: options.runId };
   }
-  if (!unfinished) return { kind: "new", keep };
-  const { runId, input } = unfinished;
-  if (options.runId === runId && input === "other") return { kind: "refuse_input", runId };
-  if (options.runId === undefined ? input === "same" : options.runId === runId) return continued(unfinished);
-  return options.unfinished === undefined || (options.unfinished === "finish_first" && unfinished.waits)
-    ? { kind: "refuse_unfinished", runId: unfinished.runId }
-    : { kind: options.unfinished, keep };
+  const keep = options.history === "continue" ? "history" : "nothing";
+  return unfinished ? besideUnfinished(options, unfinished, keep) : { kind: "new", keep };
+}
+
+function besideUnfinished(
+  { runId: asked, unfinished: choice }: RunOptions,
+  unfinished: UnfinishedRun,
+  keep: "history" | "nothing",
+): RunDecision {
+  const { runId, input, waits } = unfinished;
+  if (asked === runId && input === "other") return { kind: "refuse_input", runId };
+  if (asked === undefined ? input === "same" : asked === runId) return continued(unfinished);
+  if (choice === undefined || (choice === "finish_first" && waits)) return { kind: "refuse_unfinished", runId };
+  return { kind: choice, keep };
 }
 
 export function decideResume(options: ResumeOptions, { unfinished, last }: RunFacts): RunDecision {
@@ -50,6 +58,6 @@ export function decideResume(options: ResumeOptions, { unfinished, last }: RunFa
   return { kind: last.status === "completed" ? "recorded" : "refuse_cancelled", runId: last.runId };
 }
 
-function continued({ runId, waits }: NonNullable<RunFacts["unfinished"]>): RunDecision {
+function continued({ runId, waits }: UnfinishedRun): RunDecision {
   return waits ? { kind: "waiting", runId } : { kind: "resume" };
 }

@@ -27,33 +27,43 @@ const callsByStorage = new WeakMap<object, Map<string, RunningCall>>();
  */
 export async function joinOrRun(
   storage: object,
-  { agentId, input, kind, options }: RunRequest,
+  request: RunRequest,
   carryOut: (announce: Announce) => Result,
 ): Result {
+  const { agentId, input, kind, options } = request;
   const calls = callsByStorage.get(storage) ?? new Map<string, RunningCall>();
   callsByStorage.set(storage, calls);
-  const { signal } = options;
-  const runId = kind === "run" ? (options as RunOptions).runId : undefined;
   const keyOf = (id: string) => JSON.stringify([agentId, id]);
-  const running = () => (runId === undefined ? undefined : calls.get(keyOf(runId)));
-  for (let other = running(); other && runId !== undefined; other = running()) {
-    if (!other.isSameInput(input)) throw new RunInputDiffersError(agentId, runId);
-    const { result } = other;
-    try {
-      return await (signal ? abortable(signal, () => result) : result);
-    } catch (error) {
-      if (!other.signal?.aborted || signal?.aborted) throw error;
+  const runId = kind === "run" ? (options as RunOptions).runId : undefined;
+  if (runId !== undefined) {
+    for (let other = calls.get(keyOf(runId)); other; other = calls.get(keyOf(runId))) {
+      if (!other.isSameInput(input)) throw new RunInputDiffersError(agentId, runId);
+      const joined = await resultOf(other, options.signal);
+      if (joined) return joined;
     }
   }
   const announced = new Set<string>();
   const announce: Announce = (id, isSameInput) => {
     if (calls.has(keyOf(id))) return;
     announced.add(keyOf(id));
-    calls.set(keyOf(id), { result, signal, isSameInput });
+    calls.set(keyOf(id), { result, signal: options.signal, isSameInput });
   };
   const result: Result = Promise.resolve()
     .then(() => carryOut(announce))
     .finally(() => announced.forEach((key) => calls.delete(key)));
   if (runId !== undefined) announce(runId, (other) => isSameValue(input, other));
   return result;
+}
+
+/** @returns `undefined` when the caller of that run has aborted it. */
+async function resultOf(
+  { result, signal: theirs }: RunningCall,
+  ours: AbortSignal | undefined,
+): Promise<RunResult<unknown> | undefined> {
+  try {
+    return await (ours ? abortable(ours, () => result) : result);
+  } catch (error) {
+    if (!theirs?.aborted || ours?.aborted) throw error;
+    return undefined;
+  }
 }

@@ -1,8 +1,9 @@
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
+import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Place } from "../../checkpoint/records/SnapshotRecord.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
@@ -36,32 +37,31 @@ export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId:
 }
 
 /** The position is that of the append or of one shortly before it: several may have been in flight. */
-async function findEnd(
-  recordLog: RecordLog,
-  agentId: string,
-  [version, position]: Place,
-): Promise<CheckpointRecord | undefined> {
+async function findEnd(recordLog: RecordLog, agentId: string, [version, position]: Place): Promise<RunEnd | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
     // A pruned append is restated in a later one.
     const restated = pruningIn([entry])?.restated ?? [];
-    const records = [entry, ...restated].flatMap((found) => found.records as readonly CheckpointRecord[]);
-    const end = records.find((record) => record.kind === "checkpoint" && record.version === version);
+    const records = [entry, ...restated].flatMap((found) => found.records as readonly AgentRecord[]);
+    const end = records.flatMap(endIn).find((found) => found.version === version);
     if (end) return end;
   }
   return undefined;
 }
 
-async function readAlone(recordLog: RecordLog, agentId: string, end: CheckpointRecord): Promise<unknown> {
+type RunEnd = Pick<CheckpointRecord, "version" | "input" | "usage" | "digest">;
+
+function endIn(record: AgentRecord): readonly RunEnd[] {
+  if (record.kind === "checkpoint") return [record];
+  return record.kind === "ended" ? [{ ...record, input: record.output }] : [];
+}
+
+async function readAlone(recordLog: RecordLog, agentId: string, end: RunEnd): Promise<unknown> {
   const references = new Map<string, BlobCell>();
-  addValueReferences(end, references);
+  addBlobReference(end.input, references);
   return (await AgentLog.ofValues(recordLog, agentId, references)).readValue(end.input);
 }
 
-async function readInLane(
-  recordLog: RecordLog,
-  agentId: string,
-  { input, version }: CheckpointRecord,
-): Promise<unknown> {
+async function readInLane(recordLog: RecordLog, agentId: string, { input, version }: RunEnd): Promise<unknown> {
   const log = await AgentLog.read(recordLog, agentId);
   const point = log.index.checkpoints.get(version);
   const state = point && foldTo(log.index, point);

@@ -1,15 +1,13 @@
-import type { CheckpointPoint, LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
-import type { BranchEffects, RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
+import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
-import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { foldTo } from "../../checkpoint/state/AgentState.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
@@ -22,42 +20,27 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { changedFiles } from "../../journal/changedFiles.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { endRecords } from "../../journal/endRecords.ts";
-import { loggedCalls } from "../../journal/loggedCalls.ts";
-import { planRollback } from "../../journal/planRollback.ts";
 import { runRecord } from "../../journal/runRecord.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import type { CompletionData } from "../record/checkpointRecord.ts";
 import { newRun, restoredRun, type StoredState } from "../record/startRecorder.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
-import { revertibleCall } from "../rollback/RollbackReport.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingInputs } from "../waiting/pendingInputs.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts, type RunInput } from "./decideRun.ts";
-import { type Announce, joinOrRun } from "./joinOrRun.ts";
-import { recordedEnd } from "./recordedEnd.ts";
-import { z } from "zod";
-
-type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
-
-/** One call of `run` or `resume`. */
-interface DurableCall {
-  readonly setup: PersistenceSetup;
-  readonly recorders: RunRecorders;
-  readonly journal: Journal;
-  readonly request: RunRequest;
-  readonly next: Next;
-  readonly announce: Announce;
-}
+import { branchEffects } from "./branchEffects.ts";
+import { comparedInput } from "./comparedInput.ts";
+import { completionData } from "./completionData.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
+import type { DurableCall, Next } from "./DurableCall.ts";
+import { joinOrRun } from "./joinOrRun.ts";
+import { recordedResult } from "./recordedResult.ts";
 
 /**
  * Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. A `run` whose `runId` this process
@@ -96,7 +79,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const decision = decide(request, journal, stored);
   switch (decision.kind) {
     case "recorded":
-      return recorded(call, decision.runId, stored);
+      return recordedResult(call, decision.runId, stored);
     case "resume":
       return resume(call, stored);
     case "waiting":
@@ -139,28 +122,6 @@ async function finishOpenRollback({
 function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
   if (result.status !== "completed" || remaining.length === 0) return result;
   return { ...result, effects: { missing: [], remaining } };
-}
-
-/** @throws RunInputDiffersError when the run was asked for with another input. */
-async function recorded(
-  { setup, journal, request }: DurableCall,
-  runId: string,
-  stored: StoredState | undefined,
-): Promise<RunResult<unknown>> {
-  const { digest, ...end } = await recordedEnd(setup.log, journal, runId);
-  const { input, agentId, kind } = request;
-  const isOther =
-    digest === undefined
-      ? comparedInput(stored, stored?.log.index.runRecords.get(runId), input) === "other"
-      : digest !== valueDigest(input, journal.sha256);
-  if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
-  return { status: "completed", runId, ...end };
-}
-
-/** How the input of a stored run compares with a given one. */
-function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): RunInput {
-  if (!stored || !run || run.assumed) return "unknown";
-  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
 }
 
 /** Resumes the unfinished run, or begins it anew if its strategy has changed and it may be abandoned. */
@@ -254,6 +215,9 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   const run = stored?.log.index.run;
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
   const opening = startRecords(journal);
+  const { current, task } = journal.statusState;
+  // Now: the process may end before the run records anything.
+  if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
   await assertFits(call, stored);
@@ -274,11 +238,19 @@ function queued(
 }
 
 /** The records that set the run to in progress. @throws TransitionNotAllowedError when it has failed permanently. */
-function startRecords({ statusState, agentId, clock }: Journal): readonly AgentRecord[] {
+function startRecords(journal: Journal): readonly AgentRecord[] {
+  const { statusState, agentId } = journal;
   const { current } = statusState;
   if (!current || current.status === "in_progress") return [];
   if (current.record?.recoverable === false) throw new TransitionNotAllowedError(agentId, "failed", "in_progress", []);
-  return statusRecords(statusState, { status: "in_progress", at: clock.now() });
+  return beginRecords(journal);
+}
+
+/** The attempts of a task are counted, so that one that ends its process is not begun for ever. */
+function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
+  const { task, attempts, current } = statusState;
+  const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
+  return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
 }
 
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {
@@ -305,9 +277,8 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
 
 /** Begins a run after another one, which has just ended on this journal. */
 async function beginAfterOther(call: DurableCall, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
-  const log = await call.journal.readAll();
-  const state = foldTo(log.index);
-  return begin(call, keep, state && { log, state });
+  await call.journal.readHead();
+  return begin(call, keep, storedState(call.journal));
 }
 
 async function begin(
@@ -332,7 +303,7 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
     announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
   const verify = "verify" in options ? options.verify : undefined;
-  journal.endFacts = completionData(setup, journal, runId, verify);
+  journal.endFacts = completionData(setup, journal, recorder, verify);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
@@ -351,41 +322,6 @@ async function assertFits({ setup, journal }: DurableCall, { log, state }: Store
   await assertStrategyFits(graph, agentId, state, log.reader(state), sha256, () => journal.readAll());
   if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
   if (state.settings) toolsByNames(tools, state.settings.tools);
-}
-
-/** The effects that remain although they are not on the lane of a branch, and those of its lane that were reverted. */
-function branchEffects(log: AgentLog, target: CheckpointPoint, hasInverse: (tool: string) => boolean): BranchEffects {
-  const calls = loggedCalls(log.index, log.blobs);
-  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
-  const line = foldTo(log.index, target)?.calls;
-  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
-  return {
-    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
-    missing: missing.map(revertibleCall),
-  };
-}
-
-const resultsSchema: z.ZodType = z.array(z.unknown());
-
-/** Collects what is recorded with the end of a run besides its output; `undefined`: nothing. */
-function completionData(
-  { participants, log }: PersistenceSetup,
-  journal: Journal,
-  runId: string,
-  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
-): ((output: unknown) => Promise<CompletionData>) | undefined {
-  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
-  if (!verify && !changesFiles) return undefined;
-  const { writer, agentId } = journal;
-  return async (output) => {
-    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
-    await journal.durable();
-    const files = changesFiles ? await changedFiles(log, agentId, runId) : [];
-    return {
-      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
-      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
-    };
-  };
 }
 
 /**

@@ -8,6 +8,9 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { kindOf } from "../../internal/options/optionSchemas.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -176,7 +179,7 @@ export async function readProviderCheckpoints(
   agentId: string,
   sha256: Sha256,
 ): Promise<StoredCheckpoints> {
-  const stored = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
+  const stored = await checkpointsOf(provider, agentId);
   const index = new LogProjection();
   const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });
   const entries: Entry[] = [];
@@ -195,6 +198,18 @@ export async function readProviderCheckpoints(
   }
   const generations = stored.map(({ checkpointId }) => Number(/^(\d{1,15})-\d+$/.exec(checkpointId)?.[1] ?? 0));
   return { entries, index, generation: Math.max(0, ...generations) + 1 };
+}
+
+/** What a provider has of an agent. @throws UnreadableValueError when it is no list. */
+export async function checkpointsOf(
+  provider: PersistenceStorageProvider,
+  agentId: string,
+): Promise<readonly AgentCheckpointData[]> {
+  const stored: unknown = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
+  if (Array.isArray(stored)) return stored as readonly AgentCheckpointData[];
+  throw new UnreadableValueError(
+    `getCheckpoints() of the storage must give a list of checkpoints, and gave ${kindOf(stored)}`,
+  );
 }
 
 /** What a user's provider throws becomes a typed error that names the call, unless it is one of ours. */

@@ -9,7 +9,7 @@ import {
   type CheckpointFilter,
   type PersistenceStorageProvider,
 } from "../PersistenceStorageProvider.ts";
-import { askProvider, CheckpointRecordLog } from "./CheckpointRecordLog.ts";
+import { askProvider, CheckpointRecordLog, checkpointsOf } from "./CheckpointRecordLog.ts";
 
 /** A three-method provider as a storage with a log. */
 class CheckpointStorage implements LogStorage {
@@ -29,7 +29,7 @@ class CheckpointStorage implements LogStorage {
 
   async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     // The provider's filter is its own type, so ours is applied here.
-    const stored = await askProvider("getCheckpoints", agentId, () => this.#provider.getCheckpoints(agentId));
+    const stored = await checkpointsOf(this.#provider, agentId);
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 

@@ -6,7 +6,7 @@ import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
-import type { AgentSummary, LogAppend, OwnedLog } from "../RecordLog.ts";
+import type { AgentSummary, LogAppend, OwnedLog, RebuiltSummary } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
@@ -15,7 +15,7 @@ import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
-import { repairState, StateFile } from "./summary/listAgents.ts";
+import { StateFile } from "./summary/StateFile.ts";
 
 /**
  * A log in files that this process owns. It writes one append at a time, and the next only when the one before is on the
@@ -35,6 +35,7 @@ export class FileOwnedLog implements OwnedLog {
   /** Where it will end when all that waits has been stored: if one fails, so does all after it. */
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
+  #rebuilt: RebuiltSummary | undefined;
 
   constructor(backend: FileBackend, folder: AgentFolder, taken: Taken, onEnd: () => void) {
     this.#backend = backend;
@@ -60,10 +61,14 @@ export class FileOwnedLog implements OwnedLog {
     return this.#lease.lost;
   }
 
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#rebuilt;
+  }
+
   /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
   async start(): Promise<void> {
     await this.#lease.start();
-    await repairState(this.#backend, this.#folder, this.generation, this.#end).catch(() => {});
+    this.#rebuilt = await this.#state.repair(this.generation, this.#taken).catch(() => undefined);
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -94,6 +99,8 @@ export class FileOwnedLog implements OwnedLog {
         await this.#state.remove();
         return dropSegments(this.#backend, this.#folder, this.#taken, this.#end);
       });
+      // Who lists the agent finds that it was deleted, and removes what stays.
+      await this.#state.unmark().catch(() => {});
       await segment.close().catch(() => {});
       await this.#finish(this.#closedError());
       await this.#backend.reserve.renew();

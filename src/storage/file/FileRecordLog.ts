@@ -1,11 +1,13 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import {
   clockSchema,
+  customSchema,
   nonEmptyString,
   numberFrom,
   objectWithMethods,
@@ -22,6 +24,7 @@ import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
+  ListOptions,
   LogCapabilities,
   LogEnd,
   LogOwner,
@@ -30,8 +33,10 @@ import type {
   RecordLog,
 } from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import { selectSummaries } from "../selectSummaries.ts";
+import { isOwned } from "../listSummaries.ts";
+import { logArguments } from "./logArguments.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
+import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { DiskReserve } from "./owner/DiskReserve.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
@@ -41,7 +46,7 @@ import { takeOwnership } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
 import { listAgents } from "./summary/listAgents.ts";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 
 /** Where files are kept, and what else a test may replace. */
@@ -79,6 +84,7 @@ export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.Z
     "unlink",
     "readdir",
     "mkdir",
+    "rmdir",
     "fsyncDir",
   ).optional(),
   clock: clockSchema.optional(),
@@ -87,6 +93,7 @@ export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.Z
 };
 
 const optionsSchema = strictOptions(fileRecordLogShape);
+const targetSchema = customSchema("a FileRecordLog, such as `storage.log`", (to) => to instanceof FileRecordLog);
 
 /**
  * Logs as files in one directory, for any number of processes on one machine: an append is one write and one sync. Where
@@ -105,19 +112,21 @@ export class FileRecordLog implements RecordLog {
     const { reserveBytes = 256 * 1024 } = options;
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
-    const machine = { disk, sha256, clock, identity, leaseMs };
-    const [judge, publisher] = [new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const folder = resolve(directory);
+    const machine = { disk, sha256, clock, identity, leaseMs, tasks: join(folder, "tasks") };
+    const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
-    this.#backend = { ...machine, tasks: join(folder, "tasks"), judge, publisher, reserve };
+    this.#backend = { ...machine, index, judge, publisher, reserve };
     this.blobs = new FileBlobStore(this.#backend);
   }
 
   get capabilities(): LogCapabilities {
-    return { durable: true, processes: this.#backend.publisher.linkSupported ? "many" : "one", machines: "one" };
+    const processes = this.#backend.publisher.linkSupported ? "many" : "one";
+    return { durable: true, processes, machines: "one", listing: "exact", narrows: true };
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    checkSchema(logArguments.owner, owner, "owner of a log");
     const folder = this.#folder(agentId);
     const taken = await takeOwnership(this.#backend, folder, owner);
     const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => this.#owned.delete(owned));
@@ -131,12 +140,21 @@ export class FileRecordLog implements RecordLog {
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    checkSchema(logArguments.read, options, "options of read()");
     yield* openReader(this.#backend, this.#folder(agentId)).read(options);
   }
 
-  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
+  async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
-    yield* selectSummaries(await listAgents(this.#backend), options);
+    let left = limit;
+    let found = 0;
+    for await (const summary of left > 0 ? listAgents(this.#backend, selection, left < Infinity) : []) {
+      found++;
+      if (free && (await isOwned(this, summary.agentId))) continue;
+      yield summary;
+      if (--left <= 0) return;
+    }
+    if (found === 0) await this.#assertFolder();
   }
 
   async unremovedBytes(agentId: string): Promise<number> {
@@ -155,6 +173,7 @@ export class FileRecordLog implements RecordLog {
   }
 
   async requestStop(agentId: string, reason: string): Promise<void> {
+    checkSchema(logArguments.reason, reason, "reason of a stop");
     const folder = this.#folder(agentId);
     const judgement = await this.#judge(folder);
     if (judgement === undefined || judgement.state === "free") return;
@@ -169,9 +188,11 @@ export class FileRecordLog implements RecordLog {
    * It lacks everything after the damage, recorded effects included. Looks at every file of the agent.
    *
    * @param to a storage that has no agent of this id.
-   * @throws AlreadyExistsError when it has one; nothing was written then.
+   * @throws AlreadyExistsError when it has one, InvalidInputError when this storage has no agent of this id; nothing was
+   * written then.
    */
   async salvage(agentId: string, to: FileRecordLog): Promise<SalvageReport> {
+    checkSchema(targetSchema, to, "storage to salvage into");
     return salvageAgent(this.#side(agentId), to.#side(agentId));
   }
 
@@ -188,6 +209,15 @@ export class FileRecordLog implements RecordLog {
     const [generation] = segmentGenerations((await this.#backend.disk.readdir(folder.checkpoints)) ?? []);
     const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
+  }
+
+  /** @throws StorageError when the directory is a file, which has no agents either. */
+  async #assertFolder(): Promise<void> {
+    const path = dirname(this.#backend.tasks);
+    const found = await this.#backend.disk.stat(path);
+    if (found === undefined || found.folder) return;
+    const cause = Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
+    throw new StorageError("unavailable", "readdir", path, { cause });
   }
 
   #side(agentId: string): SalvageSide {

@@ -61,7 +61,7 @@ export class MemoryAgentLog {
     const snapshot = sinceSnapshot ? (this.#snapshots.findLast((position) => position <= upTo) ?? 0) : 0;
     const from = Math.max(after, snapshot - 1);
     const chain = new EntryChain(
-      [...this.#gaps],
+      this.#gaps.filter(({ last: end }) => end > from),
       from <= this.#start ? { position: this.#start, checksum: "" } : undefined,
     );
     const last = Math.min(upTo, this.#position);

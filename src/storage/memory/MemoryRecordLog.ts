@@ -11,6 +11,7 @@ import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
+  ListOptions,
   LogAppend,
   LogCapabilities,
   LogOwner,
@@ -20,8 +21,8 @@ import type {
 } from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
-import { selectSummaries } from "../selectSummaries.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
+import { SummaryOrder } from "./SummaryOrder.ts";
 
 const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
 
@@ -34,15 +35,22 @@ const retryAfterMs = 1000;
  */
 export class MemoryRecordLog implements RecordLog {
   readonly version = "v1";
-  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one" };
+  readonly capabilities: LogCapabilities = {
+    durable: false,
+    processes: "one",
+    machines: "one",
+    listing: "exact",
+    narrows: true,
+  };
   readonly blobs: MemoryBlobStore;
   readonly #sha256: () => Promise<Sha256>;
   readonly #logs = new Map<string, MemoryAgentLog>();
   readonly #generations = new Map<string, number>();
   readonly #owned = new Map<string, MemoryOwnedLog>();
+  readonly #order = new SummaryOrder();
   #closed = false;
 
-  /** @param options.sha256 default: that of the platform, WebAssembly where there is no other. */
+  /** @param options.sha256 default: that of the platform, in JavaScript where there is no other. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
     checkSchema(optionsSchema, options, "options of the log in memory");
     const { sha256 } = options;
@@ -59,7 +67,7 @@ export class MemoryRecordLog implements RecordLog {
       throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
     const generation = (this.#generations.get(agentId) ?? 0) + 1;
     const log = this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256);
-    const owned = new MemoryOwnedLog(log, agentId, { ...owner }, generation, () => this.#forget(agentId));
+    const owned = new MemoryOwnedLog(log, this.#order, agentId, { ...owner }, generation, () => this.#forget(agentId));
     this.#generations.set(agentId, generation);
     this.#logs.set(agentId, log);
     this.#owned.set(agentId, owned);
@@ -72,10 +80,16 @@ export class MemoryRecordLog implements RecordLog {
     if (log !== undefined) yield* log.read(options);
   }
 
-  async *list(options: Parameters<RecordLog["list"]>[0] = {}): AsyncGenerator<AgentSummary> {
+  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
-    const summaries = [...this.#logs.values()].flatMap((log) => log.summary ?? []);
-    yield* selectSummaries(summaries, options);
+    const { limit = Infinity, free } = options;
+    let left = limit;
+    for (const { agentId } of left > 0 ? this.#order.select(options) : []) {
+      const summary = free && this.#owned.has(agentId) ? undefined : this.#logs.get(agentId)?.summary;
+      if (!summary) continue;
+      yield summary;
+      if (--left <= 0) return;
+    }
   }
 
   async unremovedBytes(agentId: string): Promise<number> {
@@ -117,10 +131,12 @@ export class MemoryRecordLog implements RecordLog {
 /** A log in memory that is owned: until it is released, dropped, or the storage closed. */
 export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   readonly #log: MemoryAgentLog;
+  readonly #order: SummaryOrder;
 
-  constructor(log: MemoryAgentLog, ...owned: ConstructorParameters<typeof ReleasableLog>) {
+  constructor(log: MemoryAgentLog, order: SummaryOrder, ...owned: ConstructorParameters<typeof ReleasableLog>) {
     super(...owned);
     this.#log = log;
+    this.#order = order;
   }
 
   get position(): number {
@@ -129,7 +145,10 @@ export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     this.assertOwned();
-    return this.#log.append(entry, expectedPosition, this.generation);
+    const position = this.#log.append(entry, expectedPosition, this.generation);
+    const { summary } = this.#log;
+    if (entry.summary && summary) this.#order.set(summary);
+    return position;
   }
 
   async prune(): Promise<void> {
@@ -140,6 +159,7 @@ export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   async drop(): Promise<void> {
     this.assertOwned();
     this.#log.clear();
+    this.#order.delete(this.agentId);
     await this.release();
   }
 }

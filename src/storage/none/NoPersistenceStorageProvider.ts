@@ -20,7 +20,14 @@ export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider 
 /** Stores nothing: every log is empty and free, every append is acknowledged and forgotten. */
 export class NoRecordLog implements RecordLog {
   readonly version = "v1";
-  readonly capabilities: LogCapabilities = { durable: false, processes: "one", machines: "one", keeps: "nothing" };
+  readonly capabilities: LogCapabilities = {
+    durable: false,
+    processes: "one",
+    machines: "one",
+    keeps: "nothing",
+    listing: "exact",
+    narrows: true,
+  };
   readonly blobs: BlobStore = noBlobStore;
   #closed = false;
 

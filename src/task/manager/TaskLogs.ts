@@ -2,8 +2,8 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
-import { emitAppended, type EmitEvent, eventEmitter } from "../../events/eventEmitter.ts";
-import { AgentLog } from "../../storage/AgentLog.ts";
+import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
+import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
@@ -26,17 +26,19 @@ export class TaskLogs {
 
   /** Reads and folds the log of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
-    return (await AgentLog.readHead(this.log, taskId)).log.index.statusState;
+    return (await readHead(this.log, taskId)).log.index.statusState;
   }
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */
   async openJournal(taskId: string): Promise<Journal> {
-    return Journal.open({
+    const journal = await Journal.open({
       storage: this.#storage,
       agentId: taskId,
       clock: this.clock,
       maxCheckpointBytes: Infinity,
       ...(this.#emit && { listener: emitAppended(taskId, this.#emit) }),
     });
+    if (this.#emit) emitOpened(journal, this.#emit);
+    return journal;
   }
 }

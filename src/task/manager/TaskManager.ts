@@ -1,5 +1,9 @@
+import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
+import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
@@ -12,10 +16,12 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
 import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
-import { stopAndOpen } from "../../journal/openWithRetry.ts";
+import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { runRecord } from "../../journal/runRecord.ts";
-import { isResumable } from "../state/transitionTask.ts";
+import { hasStateData, isResumable } from "../state/transitionTask.ts";
+import { listSummaries } from "../../storage/listSummaries.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
@@ -29,6 +35,8 @@ import {
 } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
+/** How long `create` waits for an owner of the id who has stored no task under it. */
+const createTimeoutMs = 5_000;
 
 type StopOptions = Parameters<typeof stopAndOpen>[2];
 
@@ -40,22 +48,28 @@ type StopOptions = Parameters<typeof stopAndOpen>[2];
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
+  readonly #maxInputBytes: number;
 
   /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`, or one that keeps nothing. */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
+    this.#maxInputBytes = options.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.#logs = new TaskLogs(options);
   }
 
   /**
    * Stores a new task in the queue. A worker, or a run of its agent, starts it.
    *
-   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError.
+   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError; CheckpointTooLargeError for an input that a run would refuse;
+   * AgentBusyError when another process has owned the id for seconds and stored no run under it.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
-    await using journal = await this.#logs.openJournal(taskId);
-    if (journal.statusState.run || journal.statusState.task) throw new AlreadyExistsError("task_exists", taskId);
+    this.#assertInputFits(taskId, given.inputRequest);
+    // Whoever owns the agent may be creating it, and its records come later than its ownership.
+    const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
+    await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
+    assertUnused(taskId, journal.statusState);
     const run = runRecord(journal, randomId(), given.inputRequest);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     await journal.store([taskRecord(given), run, queued]);
@@ -78,10 +92,9 @@ export class TaskManager {
    */
   async *list(filter: TaskFilter = {}): AsyncGenerator<Task> {
     checkSchema(taskManagerSchemas.filter, filter, "task filter");
-    const { status, limit = Infinity, after } = filter;
+    const { status, limit = Infinity } = filter;
     let left = limit;
-    if (left === 0) return;
-    for await (const summary of this.#logs.log.list(withoutUndefined({ status, after }))) {
+    for await (const summary of left > 0 ? this.#summaries(filter) : []) {
       const listed = taskOfSummary(summary);
       const task = listed && (await this.#readListed(listed));
       // Its status may have changed since it was listed.
@@ -91,16 +104,35 @@ export class TaskManager {
     }
   }
 
+  /** A page after another, until the caller has enough: some agents may be no tasks. */
+  async *#summaries({ status, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
+    let behind = after;
+    for (let found = limit; found === limit;) {
+      found = 0;
+      const page = limit === Infinity ? undefined : limit;
+      for await (const summary of listSummaries(
+        this.#logs.log,
+        withoutUndefined({ status, after: behind, limit: page }),
+      )) {
+        yield summary;
+        behind = summary.order;
+        found++;
+      }
+    }
+  }
+
+  /** A summary with data of another status than its own is a damaged picture: the log has the task. */
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
-      return listed.status === "in_progress" ? await this.get(listed.taskId) : await readTask(this.#logs.log, listed);
+      const isWhole = listed.status !== "in_progress" && hasStateData(listed);
+      return isWhole ? await readTask(this.#logs.log, listed) : await this.get(listed.taskId);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       return undefined;
     }
   }
 
-  /** The tasks that a worker may claim: interrupted ones, then overdue ones, then the queue by priority and age. */
+  /** The tasks that a worker may claim, by priority; of equal ones the interrupted, then the overdue, then the queue by age. */
   claimable(): AsyncGenerator<ClaimableTask> {
     return claimableTasks(this.#logs);
   }
@@ -151,7 +183,7 @@ export class TaskManager {
     checkSchema(taskManagerSchemas.complete, end, "end of a task");
     return this.#move(taskId, "completed", undefined, async (journal) => {
       const { writer, statusState } = journal;
-      const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "");
+      const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "", 0);
       const ended = withoutUndefined({
         status: "completed",
         input: writer.value(end.output, "the output of the task"),
@@ -191,6 +223,15 @@ export class TaskManager {
     return this.#change(taskId, { status: "queued" });
   }
 
+  /** @throws CheckpointTooLargeError */
+  #assertInputFits(taskId: string, inputRequest: unknown): void {
+    const subject = "the input of the run";
+    const record = { kind: "run", run: "", input: encodeValue(inputRequest, subject), at: 0 } as const;
+    const parts = checkpointParts([{ name: subject, record }]);
+    if (parts.some(({ bytes }) => bytes > this.#maxInputBytes))
+      throw new CheckpointTooLargeError(taskId, "start", parts, this.#maxInputBytes);
+  }
+
   async #change<Status extends StatusRecord["status"]>(
     taskId: string,
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
@@ -217,6 +258,11 @@ export class TaskManager {
     await journal.store(records);
     return readTask(logs.log, moved);
   }
+}
+
+/** @throws AlreadyExistsError */
+function assertUnused(taskId: string, { run, task }: StatusState): void {
+  if (run || task) throw new AlreadyExistsError("task_exists", taskId);
 }
 
 function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {

@@ -17,6 +17,11 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 export interface TaskManagerOptions {
   /** The storage of the agents that the tasks drive. It must have a `RecordLog`. */
   readonly storage: PersistenceStorageProvider;
+  /**
+   * The largest input of a new task, in bytes of JSON. An agent refuses to begin a run with more than its own
+   * `maxCheckpointBytes`: give both the same. Default 5,242,880.
+   */
+  readonly maxCheckpointBytes?: number | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
   /**
@@ -58,6 +63,7 @@ const isCursor = (value: unknown) => typeof value === "string" && isSummaryOrder
 export const taskManagerSchemas = {
   options: strictOptions({
     storage: providerSchema,
+    maxCheckpointBytes: numberFrom(1).optional(),
     clock: clockSchema.optional(),
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),

@@ -1,9 +1,13 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import type { Clock } from "../../internal/Clock.ts";
-import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { mergeSorted } from "../../internal/mergeSorted.ts";
+import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
+import { isOwned, listSummaries } from "../../storage/listSummaries.ts";
 import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
+import { hasStateData } from "../state/transitionTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task without an owner that a worker may claim. */
@@ -12,40 +16,62 @@ export interface ClaimableTask {
   readonly taskName: string;
   /** `in_progress`: its process ended before the task did. `waiting`: its time to wait is over. */
   readonly status: "queued" | "in_progress" | "waiting";
+  readonly priority: number;
   readonly reserves: readonly FileReservation[];
   /** ISO 8601; the time of the last status change. */
   readonly updatedAt: string;
+  /** How often it was begun or continued since it last got further; 0 for a task that was not. */
+  readonly attempts: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
 }
 
-/** Yields interrupted tasks, then overdue ones, then the queue. Queued tasks are read from their summaries alone. */
+/** Yields tasks by priority; of equal ones those that were interrupted, then those that are overdue, then the queue by age. */
 export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
-  for (const status of ["in_progress", "waiting", "queued"] as const) {
-    for await (const summary of logs.log.list({ status })) {
-      const task = await claimable(logs, summary, status);
-      if (task) yield task;
-    }
+  const dueBefore = new Date(logs.clock.now()).toISOString();
+  const lists: readonly ListOptions[] = [
+    { status: "in_progress", free: true },
+    { status: "waiting", free: true, dueBefore },
+    { status: "queued", free: true },
+  ];
+  const tasks = lists.map((options) => listTasks(logs, options));
+  for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
+    // It was free when its list came to it, which may have waited for the others.
+    if (await isOwned(logs.log, summary.agentId)) continue;
+    const task = await claimable(logs, summary, taskName);
+    if (task) yield task;
   }
 }
 
-async function claimable(logs: TaskLogs, summary: AgentSummary, status: ClaimableTask["status"]) {
-  const { agentId: taskId, taskName, updatedAt, requestIds } = summary;
-  if (taskName === undefined || !isDue(summary, logs.clock) || (await isOwned(logs, taskId))) return undefined;
-  const task = { taskId, taskName, status, updatedAt, asks: requestIds.length > 0 };
-  if (status === "queued") return { ...task, reserves: reservesOf(summary) ?? [] };
-  const life = await ifReadable(() => logs.life(taskId));
-  // The owner may have ended the task between the listing and the look at the owner.
-  if (life && life.current?.status !== status) return undefined;
-  return { ...task, reserves: life?.task?.reserves ?? [] };
+interface ListedTask {
+  readonly summary: AgentSummary;
+  readonly taskName: string;
+  readonly priority: number;
 }
 
-function isOwned({ log }: TaskLogs, taskId: string): Promise<boolean | undefined> {
-  return ifReadable(async () => (await log.owner(taskId))?.state === "alive");
+async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerator<ListedTask> {
+  for await (const summary of listSummaries(log, options)) {
+    const { taskName, priority = 0 } = summary;
+    if (taskName !== undefined) yield { summary, taskName, priority };
+  }
+}
+
+/** Queued tasks are read from their summaries alone. */
+async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
+  const { agentId: taskId, updatedAt, requestIds, priority = 0 } = summary;
+  // What was asked for.
+  const status = summary.status as ClaimableTask["status"];
+  const found = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0 };
+  if (status === "queued" && hasStateData(summary)) return { ...found, attempts: 0, reserves: reservesOf(summary) };
+  const recorded = await ifReadable(() => logs.life(taskId));
+  if (!recorded) return { ...found, attempts: 0, reserves: [] };
+  const { task, attempts, current } = recorded;
+  // The owner may have ended the task between the listing and the look at its log.
+  return current?.status === status ? { ...found, attempts, reserves: task?.reserves ?? [] } : undefined;
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
-async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | undefined> {
+async function ifReadable(known: () => Promise<StatusState>): Promise<StatusState | undefined> {
   try {
     return await known();
   } catch (error) {
@@ -54,13 +80,8 @@ async function ifReadable<Known>(known: () => Promise<Known>): Promise<Known | u
   }
 }
 
-function isDue({ status, dueAt }: AgentSummary, clock: Clock): boolean {
-  if (status !== "waiting") return true;
-  return dueAt !== undefined && Date.parse(dueAt) <= clock.now();
-}
-
-function reservesOf({ data }: AgentSummary): readonly FileReservation[] | undefined {
-  return (data as { readonly reserves?: readonly FileReservation[] }).reserves;
+function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
+  return (data as StateData["queued"]).reserves ?? [];
 }
 
 /** Whether an error means that one task cannot be read, and says nothing about the others. */

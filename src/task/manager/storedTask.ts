@@ -27,7 +27,7 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, data } = summary;
   if (taskName === undefined) return undefined;
-  const { inputRequest } = status === "queued" ? (data as StateData["queued"]) : summary;
+  const { inputRequest } = status === "queued" ? ((data ?? {}) as StateData["queued"]) : summary;
   // A summary has the data of its status.
   return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, data } as Task;
 }

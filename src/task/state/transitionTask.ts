@@ -111,6 +111,12 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
   cancelled: z.strictObject({ cancelledAt: time, reason: z.string().exactOptional() }),
 };
 
+/** Whether something that a storage gave for a task has the data of its status. */
+export function hasStateData({ status, data }: { readonly status: string; readonly data: unknown }): boolean {
+  const schemas: Readonly<Record<string, z.ZodType>> = stateDataSchemas;
+  return Object.hasOwn(schemas, status) && schemas[status]?.safeParse(data).success === true;
+}
+
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

@@ -1,10 +1,12 @@
 import { AIAgent } from "../../agent/AIAgent.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import { OtherStorageError } from "../../errors/task/OtherStorageError.ts";
+import { TooManyAttemptsError } from "../../errors/task/TooManyAttemptsError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
 import type { Clock } from "../../internal/Clock.ts";
@@ -22,11 +24,14 @@ import {
   type WorkOptions,
   workSchema,
 } from "./TaskWorkerOptions.ts";
+import { type AttemptLimits, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
   readonly left: TaskBackoff;
+  /** Milliseconds until the next of the tasks that must wait may be begun again; `undefined`: none must. */
+  waitMs: number | undefined;
 }
 
 /**
@@ -38,6 +43,7 @@ export class TaskWorker implements AsyncDisposable {
   readonly #options: TaskWorkerOptions;
   readonly #reservations: FileReservations;
   readonly #concurrency: number;
+  readonly #limits: AttemptLimits;
   /** These promises never reject. */
   readonly #running = new Map<string, Promise<void>>();
   /** Errors of the worker itself, such as an agent with another storage. After one, the worker claims no more tasks. */
@@ -49,10 +55,11 @@ export class TaskWorker implements AsyncDisposable {
   /** @throws InvalidInputError, and FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
     checkSchema(workerSchema, options, "options of the worker");
-    for (const agent of agentsOf(options)) persistence(agent);
-    const { concurrency = 1 } = options;
+    assertDurable(options.agents);
+    const { concurrency = 1, maxAttempts = 5, attemptDelayMs = 1_000 } = options;
     this.#options = options;
     this.#concurrency = concurrency;
+    this.#limits = { maxAttempts, attemptDelayMs };
     this.#reservations = options.reservations ?? new InProcessReservations();
   }
 
@@ -66,12 +73,14 @@ export class TaskWorker implements AsyncDisposable {
     checkSchema(workSchema, options, "options of run()");
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
-    const shift = { stop, left: new TaskBackoff(this.#options.tasks.clock, pollMs) };
+    const left = new TaskBackoff(this.#options.tasks.clock, pollMs);
+    const shift: Shift = { stop, left, waitMs: undefined };
     try {
       while (!stop.aborted) {
         await this.#take(shift);
-        if (this.#hasFailed || (this.#running.size === 0 && pollMs === undefined)) break;
-        await this.#change(stop, pollMs);
+        const lookMs = Math.min(pollMs ?? Infinity, shift.waitMs ?? Infinity);
+        if (this.#hasFailed || (this.#running.size === 0 && lookMs === Infinity)) break;
+        await this.#change(stop, lookMs);
       }
     } catch (error) {
       this.#failures.push(error);
@@ -89,15 +98,30 @@ export class TaskWorker implements AsyncDisposable {
 
   async #take(shift: Shift): Promise<void> {
     const { stop, left } = shift;
+    shift.waitMs = undefined;
     if (this.#isFull || this.#hasFailed) return;
     for await (const task of this.#options.tasks.claimable()) {
       if (stop.aborted || this.#isFull || this.#hasFailed) return;
       const agent = this.#agentOf(task);
       if (!agent) await this.#skip(task);
-      if (!agent || this.#running.has(task.taskId) || left.has(task)) continue;
-      const files = await this.#reserve(task, shift);
-      if (files) this.#start(task, agent, files, shift);
+      else if (!this.#running.has(task.taskId) && !left.has(task)) await this.#begin(task, agent, shift);
     }
+  }
+
+  async #begin(task: ClaimableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
+    if (!(await this.#mayBegin(task, shift))) return;
+    const files = await this.#reserve(task, shift);
+    if (files) this.#start(task, agent, files, shift);
+  }
+
+  /** Whether a task may be begun now. One that was begun too often fails. */
+  async #mayBegin(task: ClaimableTask, shift: Shift): Promise<boolean> {
+    const { tasks } = this.#options;
+    const verdict = judgeAttempts(task, this.#limits, tasks.clock.now());
+    if (verdict.kind === "wait") shift.waitMs = Math.min(verdict.ms, shift.waitMs ?? Infinity);
+    if (verdict.kind === "refuse")
+      await this.#refuse(task, new TooManyAttemptsError(task.taskId, task.attempts), shift);
+    return verdict.kind === "begin";
   }
 
   #start(task: ClaimableTask, agent: AIAgent<never, unknown>, files: HeldReservation, shift: Shift): void {
@@ -170,7 +194,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** An impossible reservation ends the task; after a storage failure, the task is tried again later. */
+  /** An impossible reservation, for example, ends the task; after a storage failure, the task is tried again later. */
   async #refuse(task: ClaimableTask, error: unknown, shift: Shift): Promise<void> {
     try {
       await this.#settle(task, await stopTask(this.#options.tasks, task, error), shift);
@@ -190,12 +214,12 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** Waits until a task ends, the poll interval has passed, or the worker is stopped. */
-  async #change(stop: AbortSignal, pollMs: number | undefined): Promise<void> {
+  /** Waits until a task ends, a time has passed, or the worker is stopped. */
+  async #change(stop: AbortSignal, lookMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     let wake = (): void => {};
     const woken = new Promise<void>((resolve) => (wake = resolve));
-    const cancel = pollMs === undefined ? () => {} : clock.after(pollMs, wake);
+    const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, wake);
     stop.addEventListener("abort", wake);
     await Promise.race([woken, ...this.#running.values()]);
     stop.removeEventListener("abort", wake);
@@ -217,8 +241,20 @@ export class TaskWorker implements AsyncDisposable {
   }
 }
 
-function agentsOf({ agents }: TaskWorkerOptions): readonly AIAgent<never, unknown>[] {
-  return agents instanceof AIAgent ? [agents] : Object.values(agents);
+/** @throws FeatureNotInstalledError for an agent without Persistence, which it names. */
+function assertDurable(agents: TaskWorkerOptions["agents"]): void {
+  const named: readonly (readonly [string, AIAgent<never, unknown>])[] =
+    agents instanceof AIAgent
+      ? [["The agent", agents]]
+      : Object.entries(agents).map(([name, agent]) => [`The agent ${JSON.stringify(name)}`, agent]);
+  for (const [name, agent] of named) {
+    try {
+      persistence(agent);
+    } catch (error) {
+      if (!(error instanceof FeatureNotInstalledError)) throw error;
+      throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
+    }
+  }
 }
 
 /** Whether another process claimed or changed the task first. */

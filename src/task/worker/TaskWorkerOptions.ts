@@ -35,6 +35,16 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly verify?:
     | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
     | undefined;
+  /**
+   * How often a task may be begun or continued without getting further; then it fails with `too_many_attempts`. Its log counts
+   * them, those included that ended with their process. Any recorded progress starts the count anew. Default 5.
+   */
+  readonly maxAttempts?: number | undefined;
+  /**
+   * Milliseconds before the third attempt at one place; they double with each further one, up to 64 times as long. The second
+   * attempt is made at once. Default 1,000.
+   */
+  readonly attemptDelayMs?: number | undefined;
   /** Default: the tasks of this worker reserve files among themselves. */
   readonly reservations?: FileReservations | undefined;
   /** Gets the outcome of each task after it was recorded. Its errors become process warnings. */
@@ -53,6 +63,8 @@ export const workerSchema: z.ZodType = handlerOptions({
   tasks: objectWithMethods<TaskManager>("claimable", "get"),
   agents: customSchema("an agent, or an object with an agent for each task name", isAgents),
   concurrency: integerFrom(1).optional(),
+  maxAttempts: integerFrom(1).optional(),
+  attemptDelayMs: numberFrom(0).optional(),
   verify: functionSchema().optional(),
   reservations: objectWithMethods<FileReservations>("acquire").optional(),
   onOutcome: functionSchema().optional(),

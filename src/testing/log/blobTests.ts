@@ -123,6 +123,21 @@ export const logSeparationTests: readonly RecordLogTest[] = [
       await storage.reopen();
       for (const agentId of agentIds) await storage.expectTexts(agentId, [agentId], expect);
       expect.equal("the agents listed", await storage.listIds(), agentIds);
+      const [first = "", ...others] = agentIds;
+      const dropped = await storage.open(first);
+      const owners = await Promise.all(others.map((agentId) => storage.open(agentId)));
+      await dropped.drop();
+      expect.equal("the agents listed after the first was removed", await storage.listIds(), others);
+      for (const [index, agentId] of others.entries()) {
+        const generation = (await storage.log.owner(agentId))?.generation;
+        expect.equal(
+          `the owner of agent ${JSON.stringify(agentId.slice(0, 40))}`,
+          generation,
+          owners[index]?.generation,
+        );
+        await owners[index]?.release();
+        await storage.expectTexts(agentId, [agentId], expect);
+      }
     }),
   ),
 

@@ -1,34 +1,46 @@
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { AgentSummary, LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogAppend,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
+import type { LeftOut, LeftOutParts } from "../support/LeftOut.ts";
+import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
 
-/** A test of a log, which is given by itself or in a harness. */
-export type RecordLogTest = ConformanceTest<RecordLog | RecordLogHarness>;
+/** A test of a log. */
+export type RecordLogTest = ConformanceTest<RecordLogHarness>;
 
 /** One test of a log; a fresh one is made for it. */
 export function logTest(
   name: string,
   body: (storage: RecordLogUnderTest, expect: Expectations) => Promise<void>,
 ): RecordLogTest {
-  return defineConformanceTest(name, (made: RecordLog | RecordLogHarness) => new RecordLogUnderTest(made), body);
+  return defineConformanceTest(name, (made: RecordLogHarness, leftOut) => new RecordLogUnderTest(made, leftOut), body);
 }
 
-/** How often the suite looks whether a request to stop has arrived, a second of the storage's time apart. */
+/** How often the suite looks whether something has happened, a second of the storage's time apart. */
 const looks = 500;
+/** How many of them go by before time passes, for what the storage does at once. */
+const looksAtOnce = 20;
 
 /** A log as the tests use it. */
 export class RecordLogUnderTest {
   readonly #harness: RecordLogHarness;
+  readonly #leftOut: LeftOutParts;
   log: RecordLog;
   #owners = 0;
 
-  constructor(made: RecordLog | RecordLogHarness) {
-    this.#harness = harnessOf(made);
-    this.log = this.#harness.log;
+  constructor(made: RecordLogHarness, leftOut: LeftOutParts) {
+    checkLogHarness(made);
+    this.#harness = made;
+    this.#leftOut = leftOut;
+    this.log = made.log;
   }
 
   nextOwner(): LogOwner {
@@ -47,14 +59,94 @@ export class RecordLogUnderTest {
     return result;
   }
 
-  /** Continues with another instance on the same data; every owner has been released before. */
+  /** Continues with another instance on the same data, if there can be one; every owner has been released before. */
   async reopen(): Promise<void> {
-    if (this.#harness.reopen !== undefined) this.log = await this.#harness.reopen();
+    const { reopen } = this.#harness;
+    if (typeof reopen === "function") this.log = await reopen();
+    else this.#leftOut.add("reopen", reopen);
   }
 
-  /** A second instance beside the first, where the storage takes two processes. */
-  async beside(): Promise<RecordLog | undefined> {
-    return this.log.capabilities.processes === "many" ? this.#harness.reopen?.() : undefined;
+  /** A second instance beside the first, where the storage takes two processes. Ends the test where it does not. */
+  async beside(): Promise<RecordLog> {
+    if (this.log.capabilities.processes === "many") return this.#can("reopen")();
+    return this.#leftOut.end("a second process", { leftOut: 'capabilities.processes is "one"' });
+  }
+
+  /** Makes an owner silent, and gives an instance that sees it so: a second one, where the storage takes two processes. */
+  async silence(agentId: string, owned: OwnedLog, expect: Expectations): Promise<RecordLog> {
+    const silence = this.#can("silence");
+    await silence(owned);
+    const seeing = this.log.capabilities.processes === "many" ? await this.beside() : this.log;
+    let state: string | undefined = "alive";
+    for (let look = 0; look < looks && state === "alive"; look++) {
+      state = (await seeing.owner(agentId))?.state;
+      if (state === "alive") await this.#advance(1_000);
+    }
+    expect.isTrue("the state of an owner that is silent", state !== "alive", '"silent" or "gone"', state);
+    return seeing;
+  }
+
+  /** Ends the test where the log leaves the selecting to the library. */
+  assertNarrows(): void {
+    const { narrows } = this.log.capabilities;
+    if (narrows !== true) this.#leftOut.end("narrows", { leftOut: "capabilities.narrows is not true" });
+  }
+
+  /** Changes a stored byte of an append. */
+  async alter(agentId: string, position: number): Promise<void> {
+    await this.#can("alter")(agentId, position);
+  }
+
+  /** Changes a stored byte of a blob. */
+  async alterBlob(agentId: string, reference: string): Promise<void> {
+    const { alterBlob = noAlterBlob } = this.#harness;
+    if (typeof alterBlob !== "function") this.#leftOut.end("alterBlob", alterBlob);
+    await alterBlob(agentId, reference);
+  }
+
+  /** Lets the answer to the next write be an error. */
+  async loseAnswer(): Promise<void> {
+    await this.#can("loseAnswer")();
+  }
+
+  /** How many bytes are there of appends that were taken out. Ends the test where the log cannot tell. */
+  async unremovedBytes(agentId: string): Promise<number> {
+    if (this.log.unremovedBytes) return this.log.unremovedBytes(agentId);
+    return this.#leftOut.end("unremovedBytes", { leftOut: "the log has no such method" });
+  }
+
+  /** Lets seconds pass one after another. Ends the test where no clock can be moved. */
+  async wait(agentId: string, seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.#can("advance")(1_000);
+      await this.#turn(agentId);
+    }
+  }
+
+  /** Opens as soon as no other owner is in the way, within the bounds of {@link settle}. */
+  async openWhenFree(agentId: string): Promise<OwnedLog> {
+    for (let look = 0; look < looks; look++) {
+      try {
+        return await this.open(agentId);
+      } catch (error) {
+        if ((error as { readonly code?: unknown }).code !== "agent_busy") throw error;
+      }
+      await this.#advance(1_000);
+      await nextTurn();
+    }
+    return this.open(agentId);
+  }
+
+  /** How a call ends, while the storage's time passes: it may wait before it tries again. */
+  async settle<Result>(agentId: string, call: () => Promise<Result>): Promise<PromiseSettledResult<Result>> {
+    let ended = false;
+    const outcome = Promise.allSettled([call()]).finally(() => (ended = true));
+    for (let look = 0; look < looks && !ended; look++) {
+      if (look >= looksAtOnce) await this.#advance(1_000);
+      await this.#turn(agentId);
+    }
+    const [settled] = await outcome;
+    return settled;
   }
 
   async entries(agentId: string, options?: ReadOptions): Promise<Entry[]> {
@@ -70,11 +162,11 @@ export class RecordLogUnderTest {
     return (await this.entries(agentId, options)).map((entry) => entry[key]);
   }
 
-  async list(options?: Parameters<RecordLog["list"]>[0]): Promise<AgentSummary[]> {
+  async list(options?: ListOptions): Promise<AgentSummary[]> {
     return collect(this.log.list(options));
   }
 
-  async listIds(options?: Parameters<RecordLog["list"]>[0]): Promise<string[]> {
+  async listIds(options?: ListOptions): Promise<string[]> {
     return (await this.list(options)).map(({ agentId }) => agentId);
   }
 
@@ -88,12 +180,30 @@ export class RecordLogUnderTest {
   /** Waits until the signal is aborted, for a bounded number of turns and of the storage's seconds. */
   async aborted(agentId: string, signal: AbortSignal): Promise<boolean> {
     for (let look = 0; look < looks && !signal.aborted; look++) {
-      await this.#harness.advance?.(1_000);
-      // What the storage does in the meantime takes real time, and so does this.
-      await this.log.owner(agentId);
-      await nextTurn();
+      await this.#advance(1_000);
+      await this.#turn(agentId);
     }
     return signal.aborted;
+  }
+
+  /** What the storage does in the meantime takes real time, and so does this. */
+  async #turn(agentId: string): Promise<void> {
+    await this.log.owner(agentId);
+    await nextTurn();
+  }
+
+  async #advance(ms: number): Promise<void> {
+    const { advance } = this.#harness;
+    if (typeof advance === "function") await advance(ms);
+  }
+
+  /** What the harness can do. Ends the test where it cannot. */
+  #can<Member extends "reopen" | "advance" | "silence" | "alter" | "loseAnswer">(
+    member: Member,
+  ): Exclude<RecordLogHarness[Member], LeftOut> {
+    const found: RecordLogHarness[Member] = this.#harness[member];
+    if (typeof found === "function") return found as Exclude<RecordLogHarness[Member], LeftOut>;
+    return this.#leftOut.end(member, found);
   }
 }
 
@@ -102,18 +212,6 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
-}
-
-const harnessSchema = strictOptions({
-  log: objectWithMethods<RecordLog>("open", "read", "list", "owner", "requestStop", "close"),
-  reopen: functionSchema().optional(),
-  advance: functionSchema().optional(),
-});
-
-function harnessOf(made: RecordLog | RecordLogHarness | undefined): RecordLogHarness {
-  const harness = (made as Partial<RecordLog> | undefined)?.capabilities ? { log: made } : made;
-  checkSchema(harnessSchema, harness, "harness of a log");
-  return harness as RecordLogHarness;
 }
 
 /** A record that carries a value. A storage sees plain JSON and knows no kinds but `pruned`. */
@@ -146,16 +244,4 @@ export function exampleSummary(agentId: string, status: string, more: Partial<Ag
 export function appendText(owned: OwnedLog, text: string, more: Partial<LogAppend> = {}): Promise<number> {
   const append = { id: `${owned.generation}-${owned.position + 1}`, records: [exampleRecord(text)], ...more };
   return owned.append(append, owned.position);
-}
-
-/** A log to be tested, with what else the suite may do to it. */
-export interface RecordLogHarness {
-  readonly log: RecordLog;
-  /**
-   * Another instance on the same data, as a new process would have. One that says `processes: "one"` may close the first;
-   * else the first stays in use. Absent: the suite keeps the first and cannot see what a storage forgets.
-   */
-  readonly reopen?: () => RecordLog | PromiseLike<RecordLog>;
-  /** Lets that many milliseconds pass for the storage, for one that looks for requests to stop now and then. */
-  readonly advance?: (ms: number) => void | PromiseLike<void>;
 }

@@ -58,6 +58,37 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("those after the last", await storage.listIds({ after: "011" }), []);
   }),
 
+  logTest(
+    "lists several statuses, what is free, what is due and what is old, where it narrows",
+    async (storage, expect) => {
+      storage.assertNarrows();
+      const statuses = ["queued", "waiting", "in_progress", "completed"];
+      const day = (n: number) => `2026-02-0${n + 1}T00:00:00.000Z`;
+      for (const [n, status] of statuses.entries()) {
+        const { dueAt: _dueAt, ...summary } = exampleSummary(status, status, { order: String(n), updatedAt: day(n) });
+        const given = status === "queued" ? summary : { ...summary, dueAt: day(n) };
+        await storage.own(status, (owned) => appendText(owned, "x", { summary: given }));
+      }
+      const several = await storage.listIds({ status: ["completed", "queued", "queued"] });
+      expect.equal("those queued or completed", several, ["queued", "completed"]);
+      expect.equal("those in no status", await storage.listIds({ status: [] }), []);
+      expect.equal("those due", await storage.listIds({ dueBefore: day(2) }), ["waiting", "in_progress"]);
+      expect.equal("those waiting and due", await storage.listIds({ status: "waiting", dueBefore: day(0) }), []);
+      expect.equal("those not changed since", await storage.listIds({ updatedBefore: day(1) }), ["queued", "waiting"]);
+      const owned = await storage.open("in_progress");
+      const free = { status: statuses.slice(0, 3), free: true } as const;
+      expect.equal("those that are free", await storage.listIds(free), ["queued", "waiting"]);
+      expect.equal("the first behind 0 that is free", await storage.listIds({ free: true, after: "0", limit: 1 }), [
+        "waiting",
+      ]);
+      await owned.release();
+      expect.equal("the second and third of all", await storage.listIds({ ...free, after: "0", limit: 2 }), [
+        "waiting",
+        "in_progress",
+      ]);
+    },
+  ),
+
   logTest("never omits an agent while its summary is written anew", async (storage, expect) => {
     const agentIds = Array.from({ length: 10 }, (_, n) => `agent ${n}`);
     const rewrite = (agentId: string, times: number) =>

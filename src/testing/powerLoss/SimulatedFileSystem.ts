@@ -84,10 +84,11 @@ export class SimulatedFileSystem implements FileSystem {
     return content.read(start, length);
   }
 
-  async stat(path: string): Promise<{ readonly size: number; readonly folder: boolean }> {
+  async stat(path: string): Promise<{ readonly size: number; readonly folder: boolean; readonly id: string }> {
     this.#calls.begin("stat", path);
-    const content = this.#traced.tree.content(this.#find(path, "stat"));
-    return { size: content?.size ?? 0, folder: content === undefined };
+    const node = this.#find(path, "stat");
+    const content = this.#traced.tree.content(node);
+    return { size: content?.size ?? 0, folder: content === undefined, id: String(node) };
   }
 
   async link(existing: string, path: string): Promise<void> {
@@ -116,6 +117,13 @@ export class SimulatedFileSystem implements FileSystem {
   async mkdir(path: string): Promise<void> {
     this.#calls.begin("mkdir", path);
     this.#name(path, "mkdir", this.#traced.tree.nextNode, "folder");
+  }
+
+  async rmdir(path: string): Promise<void> {
+    this.#calls.begin("rmdir", path);
+    const { tree } = this.#traced;
+    if (tree.names(this.#folder(path, "rmdir")).length > 0) throw new SimulatedSystemError("ENOTEMPTY", "rmdir", path);
+    this.#traced.do({ kind: "unname", path, ...tree.entryOf(path, "rmdir") });
   }
 
   async fsyncDir(path: string): Promise<void> {

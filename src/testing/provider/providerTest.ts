@@ -1,9 +1,9 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
+import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../support/LeftOut.ts";
 
 /** A test of a three-method provider, which is given by itself or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
@@ -13,19 +13,22 @@ export function providerTest(
   name: string,
   body: (storage: ProviderUnderTest, expect: Expectations) => Promise<void>,
 ): ProviderTest {
-  const prepare = (made: PersistenceStorageProvider | ProviderHarness) => new ProviderUnderTest(made);
+  const prepare = (made: PersistenceStorageProvider | ProviderHarness, leftOut: LeftOutParts) =>
+    new ProviderUnderTest(made, leftOut);
   return defineConformanceTest(name, prepare, body);
 }
 
 /** A provider as the tests use it. */
 export class ProviderUnderTest {
-  readonly #reopen: ProviderHarness["reopen"];
+  readonly #reopen: NonNullable<ProviderHarness["reopen"]>;
+  readonly #leftOut: LeftOutParts | undefined;
   #provider: PersistenceStorageProvider;
 
-  constructor(made: PersistenceStorageProvider | ProviderHarness) {
-    const harness = harnessOf(made);
-    this.#provider = harness.provider;
-    this.#reopen = harness.reopen;
+  constructor(made: PersistenceStorageProvider | ProviderHarness, leftOut?: LeftOutParts) {
+    const { provider, reopen = { leftOut: "the harness has none" } } = harnessOf(made);
+    this.#provider = provider;
+    this.#reopen = reopen;
+    this.#leftOut = leftOut;
   }
 
   /** Hands over a copy, so that the provider cannot change the test's own data. */
@@ -51,7 +54,8 @@ export class ProviderUnderTest {
   }
 
   async reopen(): Promise<void> {
-    if (this.#reopen !== undefined) this.#provider = await this.#reopen();
+    if (typeof this.#reopen === "function") this.#provider = await this.#reopen();
+    else this.#leftOut?.add("reopen", this.#reopen);
   }
 
   /** Expects an agent to have these checkpoints, oldest first, and the last of them as its latest. */
@@ -75,7 +79,10 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
   return rest;
 }
 
-const harnessSchema = strictOptions({ provider: providerSchema, reopen: functionSchema().optional() });
+const harnessSchema = strictOptions({
+  provider: providerSchema,
+  reopen: functionOrLeftOut.optional(),
+});
 
 function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
   const harness = (made as Partial<PersistenceStorageProvider> | undefined)?.saveCheckpoint ? { provider: made } : made;
@@ -87,8 +94,8 @@ function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefine
 export interface ProviderHarness {
   readonly provider: PersistenceStorageProvider;
   /**
-   * Another provider on the same data, as a new process would have; it may close the first. Absent: the suite
-   * keeps the first and cannot see what a storage forgets.
+   * Another provider on the same data, as a new process would have; it may close the first. `{ leftOut }` says why there
+   * is none. Absent or left out: the suite keeps the first, cannot see what a storage forgets, and says so in its results.
    */
-  readonly reopen?: () => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>;
+  readonly reopen?: (() => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>) | LeftOut | undefined;
 }

@@ -2,6 +2,7 @@ import { keyPath } from "../../checkpoint/values/valuePath.ts";
 import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
+import { LeftOutParts, TestLeftOut, warnOfLeftOut } from "./LeftOut.ts";
 
 /** What a conformance test expects. Knows no test runner, so that any can run it. */
 export class Expectations {
@@ -128,20 +129,22 @@ function sameBytes(expected: Uint8Array, found: object): boolean {
 /** A test whose every failure is a `ConformanceError`, also one that the storage throws by itself. */
 export function defineConformanceTest<Made, Subject>(
   name: string,
-  prepare: (made: Made) => Subject,
+  prepare: (made: Made, leftOut: LeftOutParts) => Subject,
   body: (subject: Subject, expect: Expectations) => Promise<void>,
 ): ConformanceTest<Made> {
   return {
     name,
-    async run(make) {
+    async run(make, onLeftOut = warnOfLeftOut) {
       checkSchema(functionSchema(), make, `make of the test ${JSON.stringify(name)}`);
-      const subject = prepare(await make());
-      try {
-        await body(subject, new Expectations(name));
-      } catch (error) {
+      checkSchema(functionSchema(), onLeftOut, `onLeftOut of the test ${JSON.stringify(name)}`);
+      const leftOut = new LeftOutParts();
+      const subject = prepare(await make(), leftOut);
+      await body(subject, new Expectations(name)).catch((error: unknown) => {
+        if (error instanceof TestLeftOut) return;
         if (error instanceof ConformanceError) throw error;
         throw new ConformanceError(name, "what it threw", "nothing", describeValue(error), { cause: error });
-      }
+      });
+      for (const part of leftOut.all) onLeftOut(part);
     },
   };
 }
@@ -149,7 +152,7 @@ export function defineConformanceTest<Made, Subject>(
 /**
  * One test of a conformance suite, for any test runner:
  *
- *     for (const test of suite) it(test.name, () => test.run(() => new MyStorage()));
+ *     for (const test of suite) it(test.name, () => test.run(make));
  */
 export interface ConformanceTest<Made> {
   /** What the storage must do; unique in its suite. */
@@ -158,7 +161,10 @@ export interface ConformanceTest<Made> {
    * Resolves when the storage does it.
    *
    * @param make called once: gives a storage that holds nothing yet. What it rejects with is passed on.
+   * @param onLeftOut called at the end, once for each part that the test did not look at, as the harness or the
+   *   capabilities of the storage leave it out: with the member and the reason, such as `reopen: the harness has none`.
+   *   What it throws is passed on. Default: a process warning with the code `conformance_left_out`, once for each reason.
    * @throws ConformanceError says what was expected and what was found.
    */
-  run(make: () => Made | PromiseLike<Made>): Promise<void>;
+  run(make: () => Made | PromiseLike<Made>, onLeftOut?: (part: string) => void): Promise<void>;
 }

@@ -65,7 +65,7 @@ export interface ConflictQuestion {
 export interface ConflictResolverOptions {
   /**
    * What may be applied without a person. `merge`: clean merges; a person sees what the model proposes. `model`: the
-   * model's proposals too. `ask`: nothing. Default: `merge`.
+   * model's proposals too, so `model` is required. `ask`: nothing. Default: `merge`.
    */
   readonly automation?: "merge" | "model" | "ask" | undefined;
   /** Asked when the merge is not clean or fails `check`. Absent: no model is asked. */
@@ -88,6 +88,9 @@ const optionsSchema = strictOptions({
   }).optional(),
   askPerson: functionSchema().optional(),
   check: functionSchema().optional(),
+}).refine(({ automation, model }) => automation !== "model" || model !== undefined, {
+  path: ["model"],
+  error: 'expected a model, because `automation: "model"` applies what a model proposes',
 });
 
 const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });

@@ -1,5 +1,6 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { type ChangedFile, changedFiles, hunksBetween, objectAt, objectOf, wholeFile } from "../git/changes.ts";
@@ -25,7 +26,7 @@ export interface DriftQuestion {
  * Compares a repository with its upstream, as last fetched, and finds the changes of others in the work tree. It runs no
  * program that the repository names, fetches nothing, and changes nothing.
  *
- * @throws GitError when there is no repository, or git is not installed.
+ * @throws GitError when there is no repository, git is not installed, or the given upstream is unknown here.
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
   return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);
@@ -36,6 +37,11 @@ export async function findDrift(repository: GitRepository, question: DriftQuesti
   const upstream = question.upstream ?? (await upstreamOf(repository));
   const head = await commitOf(repository, "HEAD");
   const upstreamHead = await commitOf(repository, upstream);
+  if (upstreamHead === undefined && question.upstream !== undefined)
+    throw new GitError(
+      "rev-parse",
+      `there is no commit "${upstream}", the configured upstream: correct it, or fetch it first`,
+    );
   const fetchedAt = await repository.fetchedAt();
   const local = head === undefined ? [] : within(repository, await localChanges(repository, head), (path) => path);
   const sides =

@@ -8,6 +8,8 @@ export interface FileHistory {
   readonly path: string;
   /** The state at the checkpoint; absent: no file. */
   readonly target?: FileState;
+  /** The state after the first change; absent: no file. */
+  readonly first?: FileState;
   /** The agent's changes, oldest first. Changes with nobody else's change between them are one span. */
   readonly spans: readonly FileSpan[];
   /** The last change may not have happened: then the file is still in this state. */
@@ -37,10 +39,10 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
   const { path, before, after, during } = change;
   const uncertain = change.uncertain ? withoutUndefined({ before }) : undefined;
   const span = withoutUndefined({ before, after });
-  if (!history) return withoutUndefined({ path, target: before, spans: [span], uncertain });
+  if (!history) return withoutUndefined({ path, target: before, first: after, spans: [span], uncertain });
   const continues = during || leftStates(history).some((left) => isSameFile(left, before));
   const spans = continues
     ? [...history.spans.slice(0, -1), withoutUndefined({ before: history.spans.at(-1)?.before, after })]
     : [...history.spans, span];
-  return withoutUndefined({ path, target: history.target, spans, uncertain });
+  return withoutUndefined({ path, target: history.target, first: history.first, spans, uncertain });
 }

@@ -1,5 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { fileNoteKey, type FileState } from "../../checkpoint/data/FileChange.ts";
+import { fileNoteKey, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
@@ -109,7 +109,10 @@ export interface FileToRecover {
   readonly found: FoundFile;
   /** The state that the resumed run needs. Absent: not known. */
   readonly needed?: FileState;
-  /** The state before the agent's first change. Absent: the agent did not change it, or there was no file. */
+  /**
+   * The state before the agent's first change; of a file that the agent created, the first that it left. Absent: the agent
+   * did not change it.
+   */
   readonly base?: FileState;
 }
 
@@ -143,7 +146,8 @@ export function fileToRecover(
   },
 ): FileToRecover {
   const changes = before.flatMap((note) => note.changes).filter((change) => change.path === path);
-  const base = changes.length > 0 ? changes[0]?.before : since?.target;
+  const [first] = changes;
+  const base = first ? (first.before ?? first.after) : (since?.target ?? since?.first);
   const left = changes.map(({ after }) => after);
   const atCheckpoint = required ? stateAt(left, found, required) : left.at(-1);
   const needed = since ? since.spans.at(-1)?.after : atCheckpoint;
@@ -161,7 +165,8 @@ export async function optionsForFile(
   if (found.kind === "missing") return ["restore"];
   if (found.kind !== "file") return [];
   const sides = [wanted, found.content, await contentOf(base)];
-  const canMerge = sides.every((side) => side && textIn(side) !== undefined);
+  // From the version that the run needs, the current file would always be the result.
+  const canMerge = !isSameFile(base, needed) && sides.every((side) => side && textIn(side) !== undefined);
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 

@@ -14,4 +14,18 @@ describe("a tool without a JSON schema", () => {
     expect(failure).toMatchObject({ code: "tool_schema_unsupported", toolName: "dated" });
     expect(server.requests).toEqual([]);
   });
+
+  it.each([z.string(), z.array(z.string()), z.number()])(
+    "is refused if a model would not call it with an object",
+    async (inputSchema) => {
+      await using server = await ChatServer.start();
+      const plain = tool({ name: "plain", description: "", inputSchema, execute: () => 1 });
+      await expect(ask(executorOf(server), { tools: [plain] })).rejects.toMatchObject({
+        code: "tool_schema_unsupported",
+        toolName: "plain",
+        message: expect.stringContaining("z.object") as unknown,
+      });
+      expect(server.requests).toEqual([]);
+    },
+  );
 });

@@ -150,9 +150,43 @@ describe("a step that is too large, on files", () => {
         durableAgent(graph, new FilePersistenceStorageProvider({ directory }), { triggers: installed });
       await expect(agent().run("go")).rejects.toMatchObject({ code: "checkpoint_too_large" });
       await expect(agent().resume()).rejects.toMatchObject({ code: "checkpoint_too_large" });
-      const files = await readdir(directory, { recursive: true, withFileTypes: true });
-      const blobs = files.filter((file) => file.isFile() && file.parentPath.endsWith("blobs"));
-      expect(blobs.map(({ name }) => name)).toEqual([]);
+      expect(await blobFiles(directory)).toEqual([]);
     },
   );
+
+  it("a refused checkpoint stores no blob with the calls that ran before it", async () => {
+    const directory = await testDirectory();
+    const call = tool({
+      name: "call",
+      description: "changes something",
+      effect: "irreversible",
+      inputSchema: z.object({ text: z.string() }),
+      execute: () => "done",
+    });
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", (input: string, context) => {
+        context.llm.append({ role: "user", content: megabytes(2, "a") });
+        return input;
+      });
+      const second = g.node("second", async (input: string, context) => {
+        await context.tools.call(call, { text: "x".repeat(20_000) });
+        context.llm.append({ role: "user", content: megabytes(6, "b") });
+        return input;
+      });
+      g.edge(g.start, first);
+      g.edge(first, second);
+      g.edge(second, g.finish);
+    });
+    const agent = () =>
+      durableAgent(graph, new FilePersistenceStorageProvider({ directory }), { triggers: [], tools: [call] });
+    await expect(agent().run("go")).rejects.toMatchObject({ code: "checkpoint_too_large" });
+    await expect(agent().resume()).rejects.toMatchObject({ code: "checkpoint_too_large" });
+    // The input of the call.
+    expect(await blobFiles(directory)).toHaveLength(1);
+  });
 });
+
+async function blobFiles(directory: string): Promise<readonly string[]> {
+  const files = await readdir(directory, { recursive: true, withFileTypes: true });
+  return files.filter((file) => file.isFile() && file.parentPath.endsWith("blobs")).map(({ name }) => name);
+}

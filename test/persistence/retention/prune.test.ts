@@ -8,6 +8,7 @@ import {
   strategy,
   type AgentContext,
   type PersistenceEvent,
+  type RetentionPolicy,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
@@ -47,6 +48,26 @@ function rounds(world: World, count: number) {
   let left = count - 1;
   const again = () => void (left = count - 1);
   return { graph, again, options: { tools: [book], registry, maxIterations: 10_000 } satisfies DurableOptions };
+}
+
+/** An agent that counts down, a checkpoint for each step and one for the end. */
+function counting(
+  provider: LogPersistenceStorageProvider,
+  atEach: (left: number, context: AgentContext) => Promise<void> = async () => {},
+  retention: RetentionPolicy = {},
+): AIAgent<number, string> {
+  const graph = strategy<number, string>("counting", (g) => {
+    const turn = g.node("turn", async (left: number, context: AgentContext) => {
+      await atEach(left, context);
+      return left - 1;
+    });
+    g.edge(g.start, turn);
+    g.edge(turn, turn, { when: (left) => left > 0 });
+    g.edge(turn, g.finish, { when: (left) => left === 0, map: String });
+  });
+  const promptExecutor = scriptedModel([]);
+  const agent = new AIAgent({ id: "a", llmModel: "m", promptExecutor, strategy: graph, maxIterations: 1_000 });
+  return agent.install(Persistence, { storage: provider, retention });
 }
 
 async function blobsIn(opened: Opened<LogPersistenceStorageProvider>): Promise<ReadonlySet<string>> {
@@ -214,23 +235,9 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     [20, true],
     [51, true],
   ])("a run that makes %d checkpoints leaves at most 20 at its end, also if it fails: %s", async (count, fails) => {
-    const opened = await storage.open();
-    const graph = strategy<number, string>("counting", (g) => {
-      const turn = g.node("turn", (left: number) => {
-        if (fails && left === 1) throw new RangeError("the last one fails");
-        return left - 1;
-      });
-      g.edge(g.start, turn);
-      g.edge(turn, turn, { when: (left) => left > 0 });
-      g.edge(turn, g.finish, { when: (left) => left === 0, map: String });
+    const agent = counting((await storage.open())(), async (left) => {
+      if (fails && left === 1) throw new RangeError("the last one fails");
     });
-    const agent = new AIAgent({
-      id: "a",
-      llmModel: "m",
-      promptExecutor: scriptedModel([]),
-      strategy: graph,
-      maxIterations: 1_000,
-    }).install(Persistence, { storage: opened(), retention: {} });
     const ended = agent.run(fails ? count : count - 1);
     if (fails) await expect(ended).rejects.toBeInstanceOf(RangeError);
     else await ended;
@@ -238,6 +245,61 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(left.length).toBeLessThanOrEqual(20);
     expect([left[0]?.version, left.at(-1)?.version]).toEqual([1, count]);
     if (fails) await expect(agent.resume()).rejects.toBeInstanceOf(RangeError);
+  });
+
+  it("each of several runs leaves at most 20 checkpoints at its end, those of the runs before included", async () => {
+    const agent = counting((await storage.open())());
+    for (let run = 1; run <= 6; run++) {
+      await agent.run(11, { runId: `r${run}`, history: run % 2 === 0 ? "continue" : "fresh" });
+      expect((await checkpointsOf(agent)).length).toBeLessThanOrEqual(20);
+      expect(await agent.run(11, { runId: `r${run}` })).toMatchObject({ output: "0" });
+    }
+  });
+
+  it("checkpoints with an id of the caller's stay at the end of a run, beside at most 20 others", async () => {
+    const agent = counting((await storage.open())(), async (left, context) => {
+      const checkpointId = `left ${left}`;
+      await persistence(context).createCheckpoint({ nodeId: "turn", lastInput: left, checkpointId });
+    });
+    await agent.run(40);
+    const left = (await checkpointsOf(agent)).map(({ checkpointId }) => checkpointId);
+    const named = left.filter((id) => id.startsWith("left "));
+    expect(named).toHaveLength(40);
+    expect(left.length - named.length).toBeLessThanOrEqual(20);
+  });
+
+  it("pruning thins a waiting agent to the number for these, and the agent goes on", async () => {
+    const agent = counting(
+      (await storage.open())(),
+      async (left, context) => void (left === 1 && (await context.requestInput({ prompt: "?", schema: z.string() }))),
+      { maxCheckpointsPaused: 8 },
+    );
+    const asked = await agent.run(40);
+    expect(asked.status).toBe("waiting");
+    const before = await checkpointsOf(agent);
+    await persistence(agent).prune();
+    const after = await checkpointsOf(agent);
+    expect([before.length, after.length <= 8]).toEqual([40, true]);
+    expect(after.at(-1)?.checkpointId).toBe(before.at(-1)?.checkpointId);
+    if (asked.status !== "waiting") return;
+    await persistence(agent)
+      .agent()
+      .answer(asked.requests[0]?.requestId ?? "", "yes");
+    expect(await agent.resume()).toMatchObject({ status: "completed", output: "0" });
+    expect((await checkpointsOf(agent)).length).toBeLessThanOrEqual(20);
+  });
+
+  it("pruning thins a paused agent to the number for these, and keeps where it was rolled back to", async () => {
+    const agent = counting((await storage.open())(), undefined, { maxCheckpoints: 30, maxCheckpointsPaused: 8 });
+    await agent.run(28);
+    const target = (await checkpointsOf(agent))[10]?.checkpointId ?? "";
+    await persistence(agent).agent().rollbackToCheckpoint(target);
+    await persistence(agent).prune();
+    const left = await checkpointsOf(agent);
+    expect(left.map(({ checkpointId }) => checkpointId)).toContain(target);
+    // The one that it was rolled back to is not counted.
+    expect(left.length).toBeLessThanOrEqual(9);
+    expect(await agent.resume()).toMatchObject({ status: "completed", output: "0" });
   });
 
   it("pruning happens less often the more is kept", async () => {

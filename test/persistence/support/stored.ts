@@ -1,7 +1,7 @@
 import { persistence, type AgentCheckpointData, type AIAgent } from "agent-persistence";
 import type { LogPersistenceStorageProvider, LogRecord } from "agent-persistence/storage";
 
-export async function checkpointsOf(agent: AIAgent<string, string>): Promise<readonly AgentCheckpointData[]> {
+export async function checkpointsOf(agent: AIAgent<never, unknown>): Promise<readonly AgentCheckpointData[]> {
   return persistence(agent).agent().getCheckpoints();
 }
 

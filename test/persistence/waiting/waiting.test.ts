@@ -1,6 +1,6 @@
 import { InMemoryPersistenceStorageProvider, persistence, type AgentContext } from "agent-persistence";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { asking, idOf, idsOf, requestsOf, summaryOf, unfinishedOf } from "../support/asking.ts";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
@@ -276,9 +276,12 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
       Promise.race(["person", "webhook"].map((prompt) => context.requestInput({ prompt, schema: z.string() }))),
     );
     const [, webhook = ""] = idsOf(await durableAgent(graph, opened()).run("go"));
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     expect(await durableAgent(graph, opened()).resume({ answers: { [webhook]: "called" } })).toMatchObject({
       output: "called",
     });
+    expect(warned).not.toHaveBeenCalled();
+    warned.mockRestore();
   });
 
   it("several requests of one node that follow each other each wait, and ids distinguish those of a loop", async () => {
@@ -350,7 +353,17 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
       void context.requestInput({ prompt: "never mind", schema: z.string() });
       return input;
     });
-    expect(await durableAgent(graph, opened()).run("go")).toMatchObject({ status: "completed", output: "go" });
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const result = await durableAgent(graph, opened()).run("go");
+    const calls: readonly unknown[][] = warned.mock.calls;
+    warned.mockRestore();
+    expect(result).toMatchObject({ status: "completed", output: "go" });
+    expect(calls).toEqual([
+      [
+        expect.stringMatching(/"ask".*did not wait for.*Await/),
+        expect.objectContaining({ code: "request_not_awaited" }),
+      ],
+    ]);
   });
 });
 

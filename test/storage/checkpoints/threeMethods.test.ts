@@ -1,4 +1,14 @@
-import { persistence, strategy, tool, type RunMoved, type RunPersistence } from "agent-persistence";
+import {
+  AIAgent,
+  Persistence,
+  persistence,
+  type PersistenceStorageProvider,
+  strategy,
+  tool,
+  type RunMoved,
+  type RunPersistence,
+} from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
@@ -58,3 +68,23 @@ describe.each(storages)("a tool call that a crash cut short, on storage in $name
     expect(new Set(ids).size).toBe(move ? 2 : 1);
   });
 });
+
+it.each<unknown>([undefined, null, {}, "x"])(
+  "a provider that gives %j in place of a list of checkpoints is named",
+  async (given) => {
+    const provider = {
+      getCheckpoints: async () => given,
+      saveCheckpoint: async () => {},
+      getLatestCheckpoint: async () => undefined,
+    } as unknown as PersistenceStorageProvider;
+    const agent = new AIAgent({ promptExecutor: scriptedModel(["hi"]), llmModel: "m" }).install(Persistence, {
+      storage: provider,
+    });
+    const refused = {
+      code: "unreadable_value",
+      message: expect.stringContaining("getCheckpoints() of the storage") as unknown,
+    };
+    await expect(agent.run("x")).rejects.toMatchObject(refused);
+    await expect(persistence(agent).agent().getCheckpoints()).rejects.toMatchObject(refused);
+  },
+);

@@ -115,6 +115,7 @@ function recording(touched: Set<string>): FileSystem {
     unlink: note((path: string) => real.unlink(path)),
     readdir: note((path: string) => real.readdir(path)),
     mkdir: note((path: string) => real.mkdir(path)),
+    rmdir: note((path: string) => real.rmdir(path)),
     fsyncDir: async () => {},
   };
 }

@@ -6,7 +6,7 @@ import { PositionConflictError } from "../../../src/errors/storage/PositionConfl
 import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
 import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
 import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
-import { wasmSha256 } from "../../../src/internal/sha256/platformSha256.ts";
+import { portableSha256 } from "../../../src/internal/sha256/platformSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary } from "../../../src/storage/RecordLog.ts";
 
@@ -167,7 +167,7 @@ describe("a log in memory", () => {
 
   it("checks what it reads", async () => {
     let lie = false;
-    const real = await wasmSha256();
+    const real = portableSha256;
     const sha256: Sha256 = { ...real, base64url: (data) => (lie ? "x".repeat(43) : real.base64url(data)) };
     const log = new MemoryRecordLog({ sha256 });
     await (await log.open("a", owner("1"))).append({ id: "1-1", records: [] }, 0);

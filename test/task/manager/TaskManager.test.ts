@@ -89,6 +89,19 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     await expect(agent.resume({ agentId: "t" })).rejects.toBeInstanceOf(TransitionNotAllowedError);
   });
 
+  it("lets one of ten that create the same id at once, and tells the others that the task exists", async () => {
+    const opened = await storage.open();
+    const created = await Promise.allSettled(
+      Array.from({ length: 10 }, () =>
+        new TaskManager({ storage: opened() }).create({ taskId: "t", taskName: "n", inputRequest: "in" }),
+      ),
+    );
+    const codes = created.map((each) =>
+      each.status === "fulfilled" ? "created" : (each.reason as { code: string }).code,
+    );
+    expect(codes.toSorted()).toEqual(["created", ...Array<string>(9).fill("task_exists")]);
+  });
+
   it("lists by priority, then by age, in pages", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
@@ -146,7 +159,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     const list = vi.spyOn(provider.log, "list");
     const read = vi.spyOn(provider.log, "read");
     expect((await listed(tasks, { limit: 1, after: cursor })).map(({ taskId }) => taskId)).toEqual(["t10"]);
-    expect(list.mock.calls).toEqual([[{ after: cursor }]]);
+    expect(list.mock.calls).toEqual([[{ after: cursor, limit: 1 }]]);
     expect(new Set(read.mock.calls.map(([agentId]) => agentId))).toEqual(new Set(["t10"]));
   });
 

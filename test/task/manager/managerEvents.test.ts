@@ -2,6 +2,8 @@ import { printEvents, type PersistenceEvent } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
+import { STATE_TRANSITIONS, type TaskStatus } from "agent-persistence/task";
+import { oneNode } from "../worker/oneNode.ts";
 import { defaultLoop } from "../../persistence/support/defaultLoop.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
@@ -33,7 +35,8 @@ const moves = [
   ["t", "in_progress", "failed"],
   ["t", "failed", "queued"],
   ["t", "queued", "in_progress"],
-  ["t", "in_progress", "cancelled"],
+  ["t", "in_progress", "paused"],
+  ["t", "paused", "cancelled"],
   ["u", undefined, "queued"],
   ["u", "queued", "in_progress"],
   ["u", "in_progress", "completed"],
@@ -48,6 +51,47 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
       void (event.kind === "checkpoint_saved" && told.push(`${event.nodeId}, ${event.trigger}`));
     await durableAgent(defaultLoop, opened(), { onEvent, turns: ["Done."] }).resume();
     expect(told).toEqual(["callModel, run_started", "finish, run_ended"]);
+  });
+});
+
+describe.each(logStorages)("$name: the listener of an agent", (storage) => {
+  it("the listener of an agent gets no transition that the table does not have, but for the beginning of another run", async () => {
+    const opened = await storage.open();
+    const told: string[] = [];
+    const beginnings: string[] = [];
+    const onEvent = (event: PersistenceEvent) => {
+      if (event.kind !== "status_changed") return;
+      const { previous, status } = event;
+      told.push(`${previous ?? "new"} > ${status}`);
+      const allowed =
+        previous === undefined || STATE_TRANSITIONS[previous as TaskStatus].includes(status as TaskStatus);
+      if (!allowed) beginnings.push(`${previous ?? "new"} > ${status}`);
+    };
+    let fails = true;
+    const agent = durableAgent(
+      oneNode((input) => {
+        if (fails) throw new Error("fails");
+        return input;
+      }),
+      opened(),
+      { onEvent },
+    );
+    await expect(agent.run("one", { agentId: "a" })).rejects.toThrow("fails");
+    await expect(agent.resume({ agentId: "a" })).rejects.toThrow("fails");
+    fails = false;
+    await agent.run("two", { agentId: "a", unfinished: "abandon" });
+    expect(told).toEqual([
+      "new > in_progress",
+      "in_progress > failed",
+      "failed > queued",
+      "queued > in_progress",
+      "in_progress > failed",
+      "failed > queued",
+      "queued > cancelled",
+      "cancelled > in_progress",
+      "in_progress > completed",
+    ]);
+    expect(beginnings).toEqual(["cancelled > in_progress"]);
   });
 });
 

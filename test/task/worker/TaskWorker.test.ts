@@ -1,4 +1,4 @@
-import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import {
   findOverlaps,
   InProcessReservations,
@@ -7,6 +7,7 @@ import {
   type FileReservation,
   type FileReservations,
   type NewTask,
+  type Task,
   type TaskOutcome,
 } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
@@ -185,8 +186,12 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     });
   });
 
-  it("recovers what an ended process left in progress, before the queue", async () => {
-    const { work, outcomes, agent, tasks, status } = await setup({ taskId: "cut" }, { taskId: "next", priority: 9 });
+  it("recovers what an ended process left in progress: before tasks of its priority, after those of a higher one", async () => {
+    const { work, outcomes, agent, tasks, status } = await setup(
+      { taskId: "older", priority: 1 },
+      { taskId: "cut", priority: 1 },
+      { taskId: "higher", priority: 9 },
+    );
     const controller = new AbortController();
     const cut = agent((_input, { signal }) => {
       controller.abort(new Error("the process ends"));
@@ -197,8 +202,9 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.isResumable("cut")).toBe(true);
     await work((input) => input).run();
     expect(outcomes).toMatchObject([
+      { taskId: "higher", recovered: false, outcome: "completed" },
       { taskId: "cut", recovered: true, outcome: "completed" },
-      { taskId: "next", recovered: false, outcome: "completed" },
+      { taskId: "older", recovered: false, outcome: "completed" },
     ]);
   });
 
@@ -417,6 +423,7 @@ describe.each(logStorages)("$name: tasks that reserve files", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "completed" });
     const next = await reservations.acquire(reserves, { ...person, owner: "the next" });
     await expect(reservations.acquire(reserves, person)).rejects.toThrow("the next");
+    await expect(reservations.acquire([{ path: "./a", operation: "read" }], person)).rejects.toThrow("the next");
     await next.release();
   });
 });
@@ -439,6 +446,24 @@ describe("overlaps of planned tasks", () => {
       "a-c: y",
     ]);
     expect(overlaps(task("a", "r x", "w x"), task("b", "w x"))).toEqual(["a-b: x"]);
+  });
+
+  it("are found whatever the spelling of a path", () => {
+    expect(overlaps(task("a", "w x/y"), task("b", "w ./x//y"), task("c", "r x/z/../y"))).toEqual([
+      "a-b: x/y",
+      "a-c: x/y",
+      "b-c: ./x//y",
+    ]);
+    expect(overlaps(task("a", "w x"), task("b", "w ../x"), task("c", "w /x"))).toEqual([]);
+  });
+
+  it("are found between queued tasks as the manager lists them", async () => {
+    const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
+    for (const taskName of ["a", "b"])
+      await tasks.create({ taskName, inputRequest: "go", reserves: task("", "w x").reserves });
+    const listed: Task[] = [];
+    for await (const each of tasks.list({ status: "queued" })) listed.push(each);
+    expect(findOverlaps(listed).map(({ path }) => path)).toEqual(["x"]);
   });
 });
 

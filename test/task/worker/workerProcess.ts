@@ -12,6 +12,8 @@ export interface WorkerProcessOptions {
   readonly leaseMs?: number;
   /** The input at which it does not end before it is aborted. */
   readonly hangsAt?: string;
+  /** The input that ends the process at once. */
+  readonly diesAt?: string;
   readonly pollMs?: number;
   /** Default 2. */
   readonly concurrency?: number;
@@ -29,6 +31,7 @@ const {
   directory,
   leaseMs,
   hangsAt,
+  diesAt,
   pollMs,
   concurrency = 2,
   needs,
@@ -45,6 +48,7 @@ const echo = strategy<string, string>("echo", (g) => {
   });
   const work = g.node("work", async (input: string, { signal }: AgentContext) => {
     say("began", input);
+    if (input === diesAt) process.kill(process.pid, "SIGKILL");
     if (input === hangsAt) await setTimeout(hangsMs, undefined, { signal });
     return input;
   });
@@ -68,6 +72,7 @@ await using worker = new TaskWorker({
   tasks: new TaskManager({ storage }),
   agents,
   concurrency,
+  attemptDelayMs: 0,
   ...(choice && { onEnvironmentMismatch: () => choice }),
   onOutcome: ({ taskId, outcome, recovered }) => say(recovered ? "recovered" : "ran", taskId, outcome),
 });

@@ -120,7 +120,10 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours, { upstream: "origin/next" })).toMatchObject({ commitsBehind: 1 });
     ours.git("branch", "--quiet", "--set-upstream-to=origin/next");
     expect(await check(ours)).toMatchObject({ commitsBehind: 1, upstream: "refs/remotes/origin/next" });
-    expect(await check(ours, { upstream: "origin/none" })).toMatchObject({ severity: "none", commitsBehind: 0 });
+    await expect(check(ours, { upstream: "origin/none" })).rejects.toMatchObject({
+      code: "git_failed",
+      reason: expect.stringContaining('no commit "origin/none"') as unknown,
+    });
   });
 
   it("checkDrift takes an ordinary commit in a shallow clone for what it is", async () => {

@@ -1,4 +1,5 @@
 import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
+import { Pace } from "../../../internal/Pace.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { parseBlobReference } from "../../blobReference.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
@@ -22,7 +23,12 @@ export async function compactSegments(backend: FileBackend, folder: AgentFolder,
     position: from,
     checksum: "",
   });
-  const lines = [...keptLines(new SegmentScan(folder.agentId, backend.sha256), parts, chain)];
+  const pace = new Pace();
+  const lines: Buffer[] = [];
+  for (const { line, isKept } of linesOf(new SegmentScan(folder.agentId, backend.sha256), parts, chain)) {
+    if (isKept) lines.push(line);
+    await pace.after(line.length);
+  }
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
   // What cannot be removed now is removed next time.
@@ -30,12 +36,16 @@ export async function compactSegments(backend: FileBackend, folder: AgentFolder,
   return { segment, claim, end: taken.end };
 }
 
-function* keptLines(scan: SegmentScan, parts: readonly LogPart[], chain: EntryChain): Generator<Buffer> {
+function* linesOf(
+  scan: SegmentScan,
+  parts: readonly LogPart[],
+  chain: EntryChain,
+): Generator<{ readonly line: Buffer; readonly isKept: boolean }> {
   for (const part of parts) {
     for (const { start, end, link } of scan.links(part.segment, part)) {
       const defect = chain.accept(link);
       if (defect !== undefined) throw scan.corrupt(part.segment, start, defect);
-      if (!chain.isPruned(link.position)) yield part.segment.bytes.subarray(start, end + 1);
+      yield { line: part.segment.bytes.subarray(start, end + 1), isKept: !chain.isPruned(link.position) };
     }
   }
 }
@@ -58,7 +68,12 @@ export async function sweepBlobs(
   const names = (await disk.readdir(folder.blobs)) ?? [];
   const earlier = names.filter((name) => (parseBlobReference(scheme + name)?.generation ?? generation) < generation);
   if (earlier.length === 0) return;
-  const named = new Set(lines.flatMap((line) => line.toString("latin1").match(references) ?? []));
+  const pace = new Pace();
+  const named = new Set<string>();
+  for (const line of lines) {
+    for (const reference of line.toString("latin1").match(references) ?? []) named.add(reference);
+    await pace.after(line.length);
+  }
   for (const name of earlier) if (!named.has(scheme + name)) await disk.unlink(join(folder.blobs, name));
 }
 

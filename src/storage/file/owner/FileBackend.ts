@@ -1,4 +1,5 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
+import type { AgentIndex } from "../index/AgentIndex.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { processFacts } from "../../../node/ProcessIdentity.ts";
 import type { DiskReserve } from "./DiskReserve.ts";
@@ -10,6 +11,7 @@ import type { SegmentPublisher } from "./SegmentPublisher.ts";
 export interface FileBackend extends Surroundings {
   /** The folder that holds the folders of all agents. */
   readonly tasks: string;
+  readonly index: AgentIndex;
   readonly judge: OwnerLiveness;
   readonly publisher: SegmentPublisher;
   readonly reserve: DiskReserve;

@@ -3,6 +3,7 @@ import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import { Pace } from "../../../internal/Pace.ts";
 import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
@@ -45,19 +46,22 @@ export class LogReader {
     for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
   }
 
-  /** The newest summary that an append carried. All that comes after it is verified: a later one may be in what is damaged. */
-  async lastSummary(): Promise<AgentSummary | undefined> {
+  /**
+   * The newest summary that an append carried, and whether the agent was deleted. All that comes after the summary is
+   * verified: a later one may be in what is damaged.
+   */
+  async lastSummary(): Promise<{ readonly summary: AgentSummary | undefined; readonly dropped: boolean }> {
     let found: (FoundEntry & { readonly part: LogPart }) | undefined;
     const needsOlder = (part: LogPart): boolean => {
-      const last = this.#lastWithSummary(part);
+      const last = lastWithSummary(this.#scan, part);
       found = last && { ...last, part };
       return found === undefined;
     };
     const image = await this.#loader.load({ needsOlder });
     for (const _ of this.#follow(image, found));
-    if (found === undefined) return undefined;
-    const { position } = found.entry;
-    return { ...(found.summary as Omit<AgentSummary, "agentId" | "position">), agentId: this.#agentId, position };
+    const dropped = image.dropped !== undefined;
+    if (found === undefined) return { summary: undefined, dropped };
+    return { summary: summaryIn(this.#agentId, found), dropped };
   }
 
   /** How the log ends. An agent without a log has nothing that could be missing. */
@@ -76,10 +80,14 @@ export class LogReader {
     const { parts } = await this.#loader.load({ needsOlder: () => true });
     const gaps = this.gapsIn(parts);
     const chain = new EntryChain(gaps);
+    const pace = new Pace();
     let bytes = 0;
-    for (const part of gaps.length === 0 ? [] : parts)
-      for (const { start, end, entry } of this.#scan.entries(part.segment, part))
+    for (const part of gaps.length === 0 ? [] : parts) {
+      for (const { start, end, entry } of this.#scan.entries(part.segment, part)) {
         if (chain.isPruned(entry.position)) bytes += end - start;
+        await pace.after(end - start);
+      }
+    }
     return bytes;
   }
 
@@ -121,15 +129,21 @@ export class LogReader {
       }),
     );
   }
+}
 
-  #lastWithSummary(part: LogPart): FoundEntry | undefined {
-    for (const { start, end } of linesWithBackwards(part, summaryText)) {
-      const decoded = this.#scan.entryAt(part.segment, start);
-      if (decoded.ok && decoded.summary !== undefined)
-        return { start, end, entry: decoded.entry, summary: decoded.summary };
-    }
-    return undefined;
+/** The last entry of a part that carries a summary. What comes after it is not verified. */
+export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | undefined {
+  for (const { start, end } of linesWithBackwards(part, summaryText)) {
+    const decoded = scan.entryAt(part.segment, start);
+    if (decoded.ok && decoded.summary !== undefined)
+      return { start, end, entry: decoded.entry, summary: decoded.summary };
   }
+  return undefined;
+}
+
+/** The summary that an entry carries, which has the agent's id and the position itself. */
+export function summaryIn(agentId: string, { entry: { position }, summary }: FoundEntry): AgentSummary {
+  return { ...(summary as Omit<AgentSummary, "agentId" | "position">), agentId, position };
 }
 
 function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {

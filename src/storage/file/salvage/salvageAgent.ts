@@ -1,14 +1,16 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
-import { lastCheckpointOf } from "../../AgentLog.ts";
+import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
+import { InvalidInputError, type InputProblem } from "../../../errors/agent/InvalidInputError.ts";
 import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { BlobStore } from "../../BlobStore.ts";
+import type { AgentSummary } from "../../RecordLog.ts";
 import { parseBlobReference } from "../../blobReference.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
@@ -17,6 +19,7 @@ import { encodeControl, wholeSegment } from "../layout/controlLine.ts";
 import { parseSegment } from "../layout/Segment.ts";
 import { publishSegment } from "../owner/OwnedSegment.ts";
 import { listSegments } from "../read/LogLoader.ts";
+import { basename } from "node:path";
 
 /** What was salvaged of an agent, and what was not. */
 export interface SalvageReport {
@@ -62,8 +65,16 @@ export async function salvageAgent(source: SalvageSide, target: SalvageSide): Pr
   await ensureAgentFolder(target.backend.disk, target.folder);
   const lostBlobs = await copyBlobs(source, target, appends);
   await writeSegment(target, highest + 1, appends, from);
+  await markStatus(target, appends);
   const lastCheckpointId = appends.flatMap(({ entry }) => lastCheckpointOf(entry) ?? []).at(-1);
   return withoutUndefined({ ...report, lastCheckpointId, lostBlobs });
+}
+
+async function markStatus({ backend, folder }: SalvageSide, appends: readonly FoundLine[]): Promise<void> {
+  const { entry, summary } = appends.findLast((append) => append.summary !== undefined) ?? {};
+  if (!entry || !summary) return;
+  const listed = { ...(summary as AgentSummary), agentId: folder.agentId, position: entry.position };
+  await backend.index.mark(basename(folder.path), { summary: listed, generation: 0 });
 }
 
 /** Every intact append in the files of an agent, each once. What was there before the agent was deleted is not looked at. */
@@ -74,6 +85,7 @@ async function findLines({
   await assertNoLinks(disk, [folder.path, folder.checkpoints]);
   const scan = new SegmentScan(folder.agentId, sha256);
   const generations = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
+  if (generations.length === 0) throw new InvalidInputError("salvage", [unknownAgent(folder.agentId)]);
   const lines = new Map<string, FoundLine>();
   for (const generation of generations) {
     const path = folder.segment(generation);
@@ -84,6 +96,13 @@ async function findLines({
     if (scan.isDropped(bytes)) break;
   }
   return { lines: [...lines.values()], highest: generations[0] ?? 0 };
+}
+
+function unknownAgent(agentId: string): InputProblem {
+  return {
+    path: "agentId",
+    expected: `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`,
+  };
 }
 
 /** A damaged claim is what a salvage is for; a segment of a newer format is not. */
@@ -98,8 +117,8 @@ function refuseNewerFormat(parse: () => unknown): void {
 async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: readonly FoundLine[]): Promise<string[]> {
   const records = appends.flatMap(({ entry }) => entry.records as readonly AgentRecord[]);
   const references = new Set([
-    ...records.flatMap(blobCellsIn).map(([reference]) => reference),
-    ...records.flatMap(packsIn).map(({ blob }) => blob),
+    ...records.flatMap(ifSound(blobCellsIn)).map(([reference]) => reference),
+    ...records.flatMap(ifSound(packsIn)).map(({ blob }) => blob),
   ]);
   const lost: string[] = [];
   for (const reference of references) {
@@ -108,6 +127,18 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
     else await putAs(reference, bytes, target);
   }
   return lost;
+}
+
+/** Records with right checksums may have any fields: of those that nobody can read, no blob is copied. */
+function ifSound<Found>(find: (record: AgentRecord) => readonly Found[]): (record: AgentRecord) => readonly Found[] {
+  return (record) => {
+    try {
+      return find(record);
+    } catch (error) {
+      if (error instanceof TypeError) return [];
+      throw error;
+    }
+  };
 }
 
 /** The same content of the same generation has the same reference. */
@@ -159,6 +190,9 @@ export interface IntactChain<Found> {
  */
 export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: readonly Found[]): IntactChain<Found> {
   const gaps = found.flatMap(({ entry }) => prunedGapsOf(entry.records));
+  const gapAt = new Map(
+    gaps.filter(({ first, last }) => last >= first).map((gap) => [place(gap.first, gap.before), gap]),
+  );
   const following = new Map<string, Found>();
   for (const append of [...found].sort((a, b) => a.entry.generation - b.entry.generation))
     following.set(place(append.entry.position, append.entry.prev), append);
@@ -170,7 +204,8 @@ export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: read
     last = end.position;
     const next = following.get(place(end.position + 1, end.checksum));
     if (next !== undefined) appends.push(next);
-    end = next?.entry ?? acrossGap(end, gaps);
+    const gap = gapAt.get(place(end.position + 1, end.checksum));
+    end = next?.entry ?? (gap && { position: gap.last, checksum: gap.after });
   }
   const after = new Set(found.map(({ entry }) => entry.position).filter((position) => position > last));
   return { from, appends, unreachable: [...after].sort((a, b) => a - b) };
@@ -181,13 +216,6 @@ function startOf(found: readonly Pick<FoundEntry, "entry">[], gaps: readonly Pru
   const firsts = found.filter(({ entry }) => entry.prev === "").map(({ entry }) => entry);
   const [first] = firsts.sort((a, b) => b.generation - a.generation);
   return (first?.position ?? gaps.find(({ before }) => before === "")?.first ?? 1) - 1;
-}
-
-function acrossGap(end: ChainLink, gaps: readonly PrunedGap[]): ChainLink | undefined {
-  const gap = gaps.find(
-    ({ first, last, before }) => first === end.position + 1 && before === end.checksum && last >= first,
-  );
-  return gap && { position: gap.last, checksum: gap.after };
 }
 
 function place(position: number, prev: string): string {

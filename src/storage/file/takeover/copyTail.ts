@@ -12,6 +12,9 @@ export interface CopiedTail {
 
 /** Segments up to this size in bytes are always carried whole. */
 const smallSegment = 64 * 1024;
+/** No more than this is carried whole, or this part of the log where that is more. */
+const mostCarried = 1024 * 1024;
+const carriedPart = 1 / 64;
 
 /**
  * The last line of the newest segment is copied, since its owner may have died before it was synced: were it only
@@ -30,14 +33,17 @@ export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined)
 
 /**
  * The segments to carry whole instead of listing them, oldest first: from the oldest one on that is no larger than all
- * newer ones together. So sizes at least double from one listed segment to the next older, which keeps the list short,
- * and each line is copied at most once for every doubling of what came after it.
+ * newer ones together. So sizes at least double from one listed segment to the next older, and each line is copied at most
+ * once for every doubling of what came after it. What is carried is read by every open, so there is a limit to it, and a
+ * long log has some hundreds of segments instead.
  */
 export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
-  let newer = carry.reduce((total, lines) => total + lines.length, 0);
+  const tail = carry.reduce((total, lines) => total + lines.length, 0);
+  const most = Math.max(mostCarried, carriedPart * base.reduce((total, [, length]) => total + length, tail));
+  let newer = tail;
   let first = base.length;
   for (const [index, [, length]] of [...base.entries()].reverse()) {
-    if (length <= Math.max(smallSegment, newer)) first = index;
+    if (length <= Math.max(smallSegment, newer) && newer - tail + length <= most) first = index;
     newer += length;
   }
   return base.slice(first);

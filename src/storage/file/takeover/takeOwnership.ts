@@ -3,7 +3,7 @@ import { AgentBusyError } from "../../../errors/storage/AgentBusyError.ts";
 import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
 import { StorageError } from "../../../errors/storage/StorageError.ts";
 import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
-import type { LogOwner } from "../../RecordLog.ts";
+import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import { type OwnedSegment, publishSegment } from "../owner/OwnedSegment.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, removeLeftovers } from "../layout/AgentFolder.ts";
@@ -18,6 +18,7 @@ import {
   partsOf,
   tornTailOf,
 } from "../read/LogLoader.ts";
+import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 
 /** How often the highest segment is judged again because another owner came first. */
@@ -28,6 +29,8 @@ export interface Taken {
   readonly segment: OwnedSegment;
   readonly claim: Claim;
   readonly end: ChainLink;
+  /** The last summary in the segment that came before; absent: it has none, and an earlier one may. */
+  readonly summary?: AgentSummary;
   /** What a crash left of the owner before; absent: nothing. */
   readonly tornTail?: TornTail;
 }
@@ -95,7 +98,7 @@ async function openSegment(
   folder: AgentFolder,
   segment: OwnedSegment,
   known: ListedSegments["known"],
-): Promise<Pick<Taken, "end" | "tornTail">> {
+): Promise<Pick<Taken, "end" | "summary" | "tornTail">> {
   const loader = new LogLoader(folder, backend);
   const image = await loader.load({ below: { generation: segment.generation, known } });
   const scan = new SegmentScan(folder.agentId, backend.sha256, backend.identity.bootId);
@@ -107,7 +110,16 @@ async function openSegment(
   await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
   const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
   const tornTail = tornTailOf(image, appended?.torn);
-  return { end: endOf(image, last), ...(tornTail && { tornTail }) };
+  const summary = lastSummaryOf(image, scan, folder.agentId);
+  return { end: endOf(image, last), ...(summary && { summary }), ...(tornTail && { tornTail }) };
+}
+
+function lastSummaryOf({ parts }: LoadedLog, scan: SegmentScan, agentId: string): AgentSummary | undefined {
+  for (const part of [...parts].reverse()) {
+    const found = lastWithSummary(scan, part);
+    if (found) return summaryIn(agentId, found);
+  }
+  return undefined;
 }
 
 function endOf({ from, dropped }: LoadedLog, last: { readonly entry: ChainLink } | undefined): ChainLink {

@@ -34,6 +34,7 @@ export class FaultyFileSystem implements FileSystem {
   unlink = (path: string) => this.#try("unlink", () => nodeFileSystem.unlink(path));
   readdir = (path: string) => this.#try("readdir", () => nodeFileSystem.readdir(path));
   mkdir = (path: string) => this.#try("mkdir", () => nodeFileSystem.mkdir(path));
+  rmdir = (path: string) => this.#try("rmdir", () => nodeFileSystem.rmdir(path));
   fsyncDir = (_path: string) => this.#try("fsyncDir", async () => {});
 
   async #write(file: OpenFile, bytes: Uint8Array): Promise<number> {

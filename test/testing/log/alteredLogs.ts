@@ -1,8 +1,8 @@
-import type { Entry } from "../../src/checkpoint/records/Entry.ts";
-import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
-import type { AgentSummary, LogAppend, OwnedLog, ReadOptions, RecordLog } from "../../src/storage/RecordLog.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { delegatingLog, delegatingOwner, type LogChanges, type OwnedChanges } from "./delegatingLog.ts";
+import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
+import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
+import type { AgentSummary, LogAppend, OwnedLog, ReadOptions, RecordLog } from "../../../src/storage/RecordLog.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { delegatingLog, delegatingOwner, type LogChanges, type OwnedChanges } from "../delegatingLog.ts";
 
 /** A log with members that do something else. */
 export function changed(change: (log: RecordLog) => LogChanges): RecordLog {

@@ -9,8 +9,8 @@ import { diskUsage, retentionSchedule, RetentionSchedule, type RetentionSchedule
 import { SimulatedClock } from "agent-persistence/testing";
 import { tmpdir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
-import { durableAgent } from "../../persistence/support/durableAgent.ts";
-import { logStorages } from "../../persistence/support/storages.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
 import { delegatingOwner } from "../../testing/delegatingLog.ts";
 
 const minute = 60 * 1000;
@@ -72,13 +72,16 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     await durableAgent(counting(), storage, { clock }).run("go");
     let told: () => void;
     const pruned = new Promise<void>((resolve) => (told = resolve));
-    durableAgent(counting(), storage, {
+    const agent = durableAgent(counting(), storage, {
       clock,
       retentionSchedule: retentionSchedule({ clock }),
       onEvent: ({ kind }) => void (kind === "checkpoint_pruned" && told()),
     });
+    const prune = vi.spyOn(persistence(agent), "prune");
     clock.advance(2 * hour);
     await pruned;
+    // The event comes before everything is removed.
+    await prune.mock.results[0]?.value;
     expect(() => retentionSchedule({ schedule: "never" })).toThrowError(InvalidInputError);
   });
 

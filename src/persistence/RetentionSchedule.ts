@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { AIAgent } from "../../agent/AIAgent.ts";
-import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { persistence } from "../../persistence/Persistence.ts";
-import type { PrunableAgents, PruningSchedule } from "../../persistence/config/PersistenceConfig.ts";
+import { AIAgent } from "../agent/AIAgent.ts";
+import { type Clock, systemClock } from "../internal/Clock.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import { persistence } from "./Persistence.ts";
+import type { PrunableAgents, PruningSchedule } from "./config/PersistenceConfig.ts";
 import { Cron } from "croner";
 import { statfs } from "node:fs/promises";
 

@@ -1,0 +1,27 @@
+import { LinkedHistory } from "./LinkedHistory.ts";
+import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
+
+/** The history of a lane as its records make it. Most lanes only append, and need no links between messages. */
+export class HistoryFold {
+  #entries: StoredMessage[];
+  #linked: LinkedHistory | undefined;
+
+  constructor(entries: readonly StoredMessage[] = []) {
+    this.#entries = [...entries];
+  }
+
+  push(entry: StoredMessage): void {
+    if (this.#linked) this.#linked.push(entry);
+    else this.#entries.push(entry);
+  }
+
+  edit(edit: HistoryEdit<StoredMessage>): void {
+    this.#linked ??= new LinkedHistory(this.#entries);
+    this.#linked.edit(edit);
+  }
+
+  /** The messages, in order; a copy. */
+  entries(): readonly StoredMessage[] {
+    return [...(this.#linked?.from() ?? this.#entries)];
+  }
+}

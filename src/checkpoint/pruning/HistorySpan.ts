@@ -1,0 +1,143 @@
+import { LinkedHistory } from "../messages/LinkedHistory.ts";
+import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
+
+/** Edits, and then messages at the end, that lead from one history to another. */
+export interface HistoryChanges {
+  readonly edits: readonly HistoryEdit<StoredMessage>[];
+  readonly appended: readonly StoredMessage[];
+}
+
+/** A history, with what changed in it since a start. A change costs what it changes, however long the history is. */
+export class HistorySpan {
+  readonly history: LinkedHistory;
+  /** The messages that are new since the start, by number, each with the lane that it stands on. */
+  #added = new Map<number, number>();
+  /** The numbers of messages that were there at the start, and were removed. */
+  #removed = new Set<number>();
+
+  constructor(entries: Iterable<StoredMessage> = []) {
+    this.history = new LinkedHistory(entries);
+  }
+
+  /** Another one from here, with the same start. */
+  fork(): HistorySpan {
+    const fork = new HistorySpan(this.history.from());
+    fork.#added = new Map(this.#added);
+    fork.#removed = new Set(this.#removed);
+    return fork;
+  }
+
+  push(entry: StoredMessage, lane: number): void {
+    this.history.push(entry);
+    this.#added.set(entry.number, lane);
+  }
+
+  /** @returns the numbers of the messages that were removed. */
+  edit(edit: HistoryEdit<StoredMessage>, lane: number): readonly number[] {
+    const removed = this.history.edit(edit).map(({ number }) => number);
+    for (const number of removed) if (!this.#added.delete(number)) this.#removed.add(number);
+    for (const { number } of edit.insert) this.#added.set(number, lane);
+    return removed;
+  }
+
+  /** The lane of a message that is new. */
+  laneOf(number: number): number | undefined {
+    return this.#added.get(number);
+  }
+
+  /** The numbers of all messages that were added or removed. */
+  get touched(): readonly number[] {
+    return [...this.#added.keys(), ...this.#removed];
+  }
+
+  /** What leads here from the start. */
+  changes(): HistoryChanges {
+    return changesTo(this.history, this.#removed, new Set(this.#added.keys()));
+  }
+
+  /** A new span starts here. */
+  restart(): void {
+    this.#added = new Map();
+    this.#removed = new Set();
+  }
+}
+
+/**
+ * What leads from one history to another.
+ *
+ * @param touched the numbers of all messages in which they may differ, or that may have another place.
+ */
+export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
+  const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
+  const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));
+  // Then all of them are inserted anew.
+  const stays = (number: number) => !isMoved && from.has(number) && to.has(number);
+  const changed = [...touched].filter((number) => !stays(number));
+  return changesTo(
+    to,
+    new Set(changed.filter((number) => from.has(number))),
+    new Set(changed.filter((number) => to.has(number))),
+  );
+}
+
+/** The last message before one in a history that another history contains, too. */
+function lastCommon(history: LinkedHistory, number: number, other: LinkedHistory): number | undefined {
+  let before = history.numberBefore(number);
+  while (before !== undefined && !other.has(before)) before = history.numberBefore(before);
+  return before;
+}
+
+function changesTo(history: LinkedHistory, removed: Iterable<number>, added: ReadonlySet<number>): HistoryChanges {
+  const edits: HistoryEdit<StoredMessage>[] = [];
+  let appended: readonly StoredMessage[] = [];
+  const remove = rangesOf([...removed].sort(byNumber));
+  if (remove.length > 0) edits.push({ remove, insert: [] });
+  for (const { insert, before } of runsOf(history, added))
+    if (before === undefined) appended = insert;
+    else edits.push({ remove: [], insert, before });
+  return { edits, appended };
+}
+
+/** The new messages, those next to each other together, each run with the number of the message after it. */
+function* runsOf(
+  history: LinkedHistory,
+  added: ReadonlySet<number>,
+): Generator<{ readonly insert: readonly StoredMessage[]; readonly before: number | undefined }> {
+  const seen = new Set<number>();
+  for (const number of [...added].sort(byNumber)) {
+    if (seen.has(number)) continue;
+    const insert: StoredMessage[] = [];
+    let before: number | undefined;
+    for (const entry of history.from(firstOfRun(history, number, added))) {
+      before = added.has(entry.number) ? undefined : entry.number;
+      if (before !== undefined) break;
+      insert.push(entry);
+      seen.add(entry.number);
+    }
+    yield { insert, before };
+  }
+}
+
+function firstOfRun(history: LinkedHistory, number: number, added: ReadonlySet<number>): number {
+  let first = number;
+  for (let before = history.numberBefore(first); before !== undefined && added.has(before);) {
+    first = before;
+    before = history.numberBefore(first);
+  }
+  return first;
+}
+
+/** @param numbers in ascending order. */
+function rangesOf(numbers: readonly number[]): (readonly [from: number, to: number])[] {
+  const ranges: [from: number, to: number][] = [];
+  for (const number of numbers) {
+    const last = ranges.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b;
+}

@@ -1,0 +1,217 @@
+import { LinkedHistory } from "../messages/LinkedHistory.ts";
+import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { answerKey } from "../records/Visit.ts";
+import type { AnswerRecord } from "../records/callRecords.ts";
+import type { DecisionRecord, EditRecord, LaneRecord } from "../records/lineRecords.ts";
+import { withRecord } from "../state/StateFold.ts";
+import type { RecordedCall } from "../state/AgentState.ts";
+import { byValue } from "../state/leanState.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import { differences, type HistoryChanges, HistorySpan } from "./HistorySpan.ts";
+
+type Keep = LaneRecord["keep"];
+type Latest = { [Kind in "settings" | "requirements"]?: Extract<AgentRecord, { kind: Kind }> };
+
+/**
+ * Walks along a lane, and across the lanes that begin from it, and tells what changed since the last checkpoint that is kept.
+ * A record costs what it changes.
+ */
+export class StateSpan {
+  /** What of the state at its start still counts, after the lanes that it crosses. */
+  keep: Keep = "all";
+  /** The history as it is without any trim. */
+  #originals = new HistorySpan();
+  /** The history as it is. Absent: the same. */
+  #trimmed: HistorySpan | undefined;
+  /** The history as readers of the kept checkpoints know it at the start. Absent: nothing was trimmed by then. */
+  #restated: LinkedHistory | undefined;
+  /** What messages are that refer to answers or calls, by number. */
+  #values = new Map<number, StoredValue>();
+  #storage = new Map<string, StoredValue>();
+  /** The values at the start of the keys that were written or deleted. */
+  #storageBefore = new Map<string, StoredValue>();
+  #latest: Latest = {};
+  #latestBefore: Latest = {};
+  #decisions: DecisionRecord[] = [];
+  #answers = new Map<string, AnswerRecord>();
+  #calls = new Map<string, RecordedCall>();
+
+  /** How many messages and storage keys another one from here takes. */
+  get size(): number {
+    return this.#originals.history.size + this.#storage.size;
+  }
+
+  /** Another one from here, for one of several lanes that begin here. */
+  fork(): StateSpan {
+    const fork = new StateSpan();
+    fork.keep = this.keep;
+    fork.#originals = this.#originals.fork();
+    fork.#trimmed = this.#trimmed?.fork();
+    fork.#restated = this.#restated && new LinkedHistory(this.#restated.from());
+    fork.#values = new Map(this.#values);
+    fork.#storage = new Map(this.#storage);
+    fork.#storageBefore = new Map(this.#storageBefore);
+    fork.#latest = { ...this.#latest };
+    fork.#latestBefore = { ...this.#latestBefore };
+    fork.#decisions = [...this.#decisions];
+    fork.#answers = new Map(this.#answers);
+    fork.#calls = new Map(this.#calls);
+    return fork;
+  }
+
+  /** A lane begins with what it keeps of the one before. */
+  beginLane(keep: Keep): void {
+    if (keep === "all") return;
+    this.#storage = new Map();
+    this.#storageBefore = new Map();
+    this.#latest = {};
+    this.#latestBefore = {};
+    this.#decisions = [];
+    // What messages refer to was resolved when they came.
+    this.#answers = new Map();
+    this.#calls = new Map();
+    if (this.keep !== "nothing") this.keep = keep;
+    if (keep === "history") return;
+    this.#originals = new HistorySpan();
+    this.#trimmed = undefined;
+    this.#restated = undefined;
+    this.#values = new Map();
+  }
+
+  add(record: AgentRecord, order: number): void {
+    switch (record.kind) {
+      case "message":
+        return this.#push(record.lane, { number: record.number, message: record.message });
+      case "edit":
+        return this.#edit(record);
+      case "storage":
+        return this.#store(record.key, "value" in record ? record.value : undefined);
+      case "settings":
+      case "requirements":
+        this.#latest = { ...this.#latest, [record.kind]: record };
+        return;
+      case "decision":
+        this.#decisions.push(record);
+        return;
+      default:
+        return this.#addToCalls(record, order);
+    }
+  }
+
+  /** A value that refers to nothing but blobs. */
+  valueOf(slot: StoredValue): StoredValue {
+    if (envelopeKeyOf(slot) !== "$message") return this.#resolved(slot);
+    const number = (slot as { readonly $message: number }).$message;
+    return (
+      this.#values.get(number) ??
+      this.#histories().flatMap(({ history }) => history.get(number)?.message ?? [])[0] ??
+      slot
+    );
+  }
+
+  /** The fewest records that lead to here from the start, as records of a lane. Then a new span starts. */
+  takeDelta(lane: number): AgentRecord[] {
+    const delta = [...this.#historyDelta(lane), ...this.#storageDelta(lane), ...this.#latestDelta(lane)];
+    const decisions = this.#decisions;
+    this.keep = "all";
+    for (const span of this.#histories()) span.restart();
+    this.#storageBefore = new Map();
+    this.#latestBefore = this.#latest;
+    this.#decisions = [];
+    return [...delta, ...decisions];
+  }
+
+  #histories(): readonly HistorySpan[] {
+    return this.#trimmed ? [this.#trimmed, this.#originals] : [this.#originals];
+  }
+
+  #push(lane: number, entry: StoredMessage): void {
+    for (const span of this.#histories()) span.push(entry, lane);
+    this.#note(entry);
+  }
+
+  #edit(edit: EditRecord): void {
+    if (edit.trim) this.#trimmed ??= this.#originals.fork();
+    const spans = this.#histories();
+    const removed = spans.flatMap((span) => (edit.trim && span === this.#originals ? [] : span.edit(edit, edit.lane)));
+    for (const number of removed) if (!spans.some(({ history }) => history.has(number))) this.#values.delete(number);
+    for (const entry of edit.insert) this.#note(entry);
+  }
+
+  #note({ number, message }: StoredMessage): void {
+    const value = this.#resolved(message);
+    if (value !== message) this.#values.set(number, value);
+  }
+
+  #resolved(slot: StoredValue): StoredValue {
+    return byValue(slot, { answers: this.#answers, calls: this.#calls });
+  }
+
+  #store(key: string, value: StoredValue): void {
+    if (!this.#storageBefore.has(key)) this.#storageBefore.set(key, this.#storage.get(key));
+    if (value === undefined) this.#storage.delete(key);
+    else this.#storage.set(key, value);
+  }
+
+  #addToCalls(record: AgentRecord, order: number): void {
+    if (record.kind === "answer") this.#answers.set(answerKey(record.visit, record.ordinal, record.within), record);
+    else if (record.kind === "intent" || record.kind === "outcome")
+      this.#calls.set(record.call, withRecord(this.#calls.get(record.call), record, order));
+  }
+
+  /** First what leads to the originals, which every reader takes in, then what trims them, which readers of originals skip. */
+  #historyDelta(lane: number): AgentRecord[] {
+    const { edits, appended } = this.#originals.changes();
+    const trims = this.#trims({ edits, appended });
+    const editRecord = ({ insert, ...edit }: HistoryEdit<StoredMessage>, span: HistorySpan) => {
+      const inserted = insert.map((entry) => this.#onLane(entry, lane, span));
+      return { kind: "edit", lane, ...edit, insert: inserted } as const;
+    };
+    return [
+      ...edits.map((edit) => editRecord(edit, this.#originals)),
+      ...appended.map((entry) => ({ kind: "message", lane, ...this.#onLane(entry, lane, this.#originals) }) as const),
+      ...trims.map((edit) => ({ ...editRecord(edit, this.#trimmed ?? this.#originals), trim: true }) as const),
+    ];
+  }
+
+  /** The edits that trim, once the originals are as they are now. */
+  #trims(changes: HistoryChanges): readonly HistoryEdit<StoredMessage>[] {
+    const [originals, trimmed] = [this.#originals, this.#trimmed];
+    if (!trimmed) return [];
+    // Nothing was trimmed at the start: with the changes, the history is that of the originals.
+    if (this.#restated) apply(changes, this.#restated);
+    const restated = (this.#restated ??= new LinkedHistory(originals.history.from()));
+    const touched = new Set([...originals.touched, ...trimmed.touched]);
+    const { edits, appended } = differences(restated, trimmed.history, touched);
+    const trims = appended.length > 0 ? [...edits, { remove: [], insert: appended }] : edits;
+    for (const trim of trims) restated.edit(trim);
+    return trims;
+  }
+
+  /** What a message of another lane refers to may be gone with that lane. */
+  #onLane({ number, message }: StoredMessage, lane: number, span: HistorySpan): StoredMessage {
+    return { number, message: span.laneOf(number) === lane ? message : (this.#values.get(number) ?? message) };
+  }
+
+  #storageDelta(lane: number): AgentRecord[] {
+    return [...this.#storageBefore].flatMap(([key, before]): readonly AgentRecord[] => {
+      const value = this.#storage.get(key);
+      if (value === before) return [];
+      return [value === undefined ? { kind: "storage", lane, key } : { kind: "storage", lane, key, value }];
+    });
+  }
+
+  #latestDelta(lane: number): AgentRecord[] {
+    const { settings, requirements } = this.#latest;
+    return [
+      ...(settings && settings !== this.#latestBefore.settings ? [{ ...settings, lane }] : []),
+      ...(requirements && requirements !== this.#latestBefore.requirements ? [{ ...requirements, lane }] : []),
+    ];
+  }
+}
+
+function apply({ edits, appended }: HistoryChanges, history: LinkedHistory): void {
+  for (const edit of edits) history.edit(edit);
+  for (const entry of appended) history.push(entry);
+}

@@ -1,0 +1,119 @@
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import type { Pace } from "../../internal/Pace.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
+import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
+import { StateSpan } from "./StateSpan.ts";
+
+/** What the kept checkpoints of a log need to be read back. */
+export interface KeptStates {
+  /** By version: the records that lead to a kept checkpoint from the kept one before it. */
+  readonly deltas: ReadonlyMap<number, readonly AgentRecord[]>;
+  /** By lane: what its first kept checkpoint needs of the kept checkpoint before the lane. */
+  readonly keeps: ReadonlyMap<number, LaneRecord["keep"]>;
+  /** By version: the output of a completed run whose end is not kept. */
+  readonly outputs: ReadonlyMap<number, StoredValue>;
+}
+
+/**
+ * Follows every lane once, each from where it begins.
+ *
+ * @throws UnreadableValueError when lanes begin from each other.
+ */
+export async function keptStates(index: LogProjection, kept: ReadonlySet<number>, pace: Pace): Promise<KeptStates> {
+  const walk = new LaneWalk(index, kept);
+  for (const passed of walk.steps()) await pace.after(passed);
+  const lost = [...kept].find((version) => index.checkpoints.has(version) && !walk.deltas.has(version));
+  if (lost !== undefined) throw new UnreadableValueError(`no lane leads to checkpoint version ${lost}`);
+  return walk;
+}
+
+/** A lane on the way to a lane that begins from it. */
+interface Frame {
+  readonly lane: number;
+  readonly span: StateSpan;
+  readonly records: readonly OrderedRecord[];
+  /** The lanes that begin at the checkpoint that was reached, and were not followed yet. */
+  readonly children: number[];
+  /** Nothing is needed of what comes after it. */
+  readonly last: number;
+  at: number;
+}
+
+class LaneWalk implements KeptStates {
+  readonly deltas = new Map<number, readonly AgentRecord[]>();
+  readonly keeps = new Map<number, LaneRecord["keep"]>();
+  readonly outputs = new Map<number, StoredValue>();
+  readonly #index: LogProjection;
+  readonly #kept: ReadonlySet<number>;
+  readonly #children = new Map<number, number[]>();
+  /** By lane: the order of the last checkpoint that something is needed of. */
+  readonly #last = new Map<number, number>();
+  readonly #roots: number[] = [];
+  readonly #frames: Frame[] = [];
+
+  constructor(index: LogProjection, kept: ReadonlySet<number>) {
+    this.#index = index;
+    this.#kept = kept;
+    for (const { record } of index.lanes.values()) this.#addLane(record);
+    for (const { version, order, record } of index.checkpoints.values())
+      if (kept.has(version) || record.status || this.#children.has(version)) this.#last.set(record.lane, order);
+  }
+
+  /** Yields about how many bytes it went over. */
+  *steps(): Generator<number> {
+    for (const root of this.#roots) {
+      this.#enter(root, new StateSpan());
+      yield* this.#follow();
+    }
+  }
+
+  *#follow(): Generator<number> {
+    for (let frame = this.#frames.at(-1); frame; frame = this.#frames.at(-1)) {
+      const child = frame.children.pop();
+      const next = frame.records[frame.at];
+      const isOver = next === undefined || next.order > frame.last;
+      // Where nothing else needs the state, the last lane that begins here takes it over.
+      const isLast = isOver && frame.children.length === 0;
+      if (isLast) this.#frames.pop();
+      if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
+      else if (!isOver) this.#pass(frame, next);
+      yield child === undefined || isLast ? bytesOfStep : bytesOfStep * (1 + frame.span.size);
+    }
+  }
+
+  #addLane({ lane, from }: LaneRecord): void {
+    if (from === undefined || !this.#index.checkpoints.has(from)) this.#roots.push(lane);
+    else if (this.#children.has(from)) this.#children.get(from)?.push(lane);
+    else this.#children.set(from, [lane]);
+  }
+
+  #enter(lane: number, span: StateSpan): void {
+    span.beginLane(this.#index.lanes.get(lane)?.record.keep ?? "nothing");
+    const records = this.#index.laneRecords.get(lane) ?? [];
+    this.#frames.push({ lane, span, records, children: [], last: this.#last.get(lane) ?? -1, at: 0 });
+  }
+
+  #pass(frame: Frame, { record, order }: OrderedRecord): void {
+    frame.at++;
+    frame.span.add(record, order);
+    if (record.kind !== "checkpoint") return;
+    this.#reach(frame, record);
+    // Of a lane without a checkpoint, such as that of a run of which the result is left, no state is needed.
+    frame.children.push(...(this.#children.get(record.version) ?? []).filter((lane) => this.#last.has(lane)));
+  }
+
+  #reach({ lane, span }: Frame, { version, status, input }: CheckpointRecord): void {
+    if (!this.#kept.has(version)) {
+      if (status === "completed") this.outputs.set(version, span.valueOf(input));
+      return;
+    }
+    if (!this.keeps.has(lane)) this.keeps.set(lane, span.keep);
+    this.deltas.set(version, span.takeDelta(lane));
+  }
+}
+
+/** What a step takes, as the bytes that would take as long to read. */
+const bytesOfStep = 256;

@@ -1,0 +1,106 @@
+import { callFacts } from "../data/toolCalls.ts";
+import type { Pace } from "../../internal/Pace.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { answerKey, answerKeyOf } from "../records/Visit.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
+import { type RecordedCall, visitAt } from "../state/AgentState.ts";
+import { callsOf } from "../state/foldTo.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+
+/** What a record takes, as the bytes that would take as long to read. */
+const bytesOfRecord = 128;
+
+/** Which recorded answers and calls are still needed. */
+export interface NeededCalls {
+  readonly has: (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
+}
+
+/**
+ * What refers to an answer or a call needs it; so does a node that may run again; and a call whose effect remains, or may
+ * remain, is needed by every rollback to before it.
+ *
+ * @param restated the records of kept checkpoints.
+ * @param kept versions of kept checkpoints.
+ */
+export async function neededCalls(
+  index: LogProjection,
+  restated: readonly AgentRecord[],
+  kept: ReadonlySet<number>,
+  hasInverse: (tool: string) => boolean,
+  pace: Pace,
+): Promise<NeededCalls> {
+  const answers = new Set<string>();
+  const calls = new Set<string>();
+  for (const record of restated) {
+    for (const slot of referringSlots(record)) addReferences(slot, answers, calls);
+    await pace.after(bytesOfRecord);
+  }
+  const again = visitsThatRunAgain(index, kept);
+  const isShown = shownAfter(index, kept);
+  const needed = callsOf(index).filter(
+    (call) => calls.has(call.call) || again.has(call.visit[0]) || hasEffect(index, call, isShown, hasInverse),
+  );
+  for (const { call } of needed) calls.add(call);
+  const withoutInput = needed.filter(({ intent, outcome }) => !("input" in (intent ?? outcome ?? {})));
+  const askedFor = new Set(withoutInput.map(({ call }) => call));
+  const needsAnswer = (record: AnswerRecord): boolean =>
+    answers.has(answerKey(record.visit, record.ordinal, record.within)) ||
+    again.has(record.visit[0]) ||
+    asksFor(record, askedFor);
+  return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
+}
+
+type LaneCall = RecordedCall & { readonly lane: number };
+
+/** One that was reverted is shown by the kept checkpoints after it, and by nothing else. */
+function hasEffect(
+  index: LogProjection,
+  call: LaneCall,
+  isShown: (call: LaneCall) => boolean,
+  hasInverse: (tool: string) => boolean,
+): boolean {
+  const { outcome } = call;
+  if (outcome?.error || outcome?.unstarted) return false;
+  const { tool, effect } = callFacts(call);
+  if (effect === "none" && !hasInverse(tool)) return false;
+  return !index.reverted.has(call.call) || isShown(call);
+}
+
+/** Whether a kept checkpoint comes after a call on its lane. */
+function shownAfter(index: LogProjection, kept: ReadonlySet<number>): (call: LaneCall) => boolean {
+  const last = new Map<number, number>();
+  for (const { version, record, order } of index.checkpoints.values())
+    if (kept.has(version)) last.set(record.lane, order);
+  return ({ lane, order }) => (last.get(lane) ?? -1) > order;
+}
+
+/** The visits of kept checkpoints that were made within one, and of the head. */
+function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): ReadonlySet<number> {
+  const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []);
+  const within = points.filter((point) => point.record.visit !== undefined || point === index.latest);
+  return new Set([...within.map((point) => visitAt(point)[0]), ...[...index.lanes.keys()].map((lane) => -lane)]);
+}
+
+function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
+  if (calls.size === 0) return false;
+  // Elsewhere or encoded: it may.
+  if (envelopeKeyOf(message) !== undefined) return true;
+  const { content } = message as { readonly content?: unknown };
+  if (!Array.isArray(content)) return false;
+  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
+}
+
+function referringSlots(record: AgentRecord): readonly StoredValue[] {
+  if (record.kind === "message") return [record.message];
+  if (record.kind === "edit") return record.insert.map(({ message }) => message);
+  return record.kind === "checkpoint" ? [record.input] : [];
+}
+
+function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
+  const key = envelopeKeyOf(slot);
+  if (key === "$answer") answers.add(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer));
+  if (key !== "$outcomes") return;
+  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
+    if (!("output" in result)) calls.add(String(result.part["toolCallId"]));
+}

@@ -1,0 +1,120 @@
+import type { Place } from "../records/SnapshotRecord.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { isSuccess } from "../records/callRecords.ts";
+import { packsIn } from "../records/blobReferences.ts";
+import type { RevertedRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
+import type { BlobCell } from "../values/BlobCell.ts";
+
+/** Where a content is in the blob that packs it. */
+export interface ContentPlace {
+  readonly blob: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** What is known of a whole log, from its snapshots on. */
+export class LogFacts {
+  /** Finished runs, with the checkpoint at their end. */
+  readonly runs = new Map<string, Place>();
+  /** The cancelled ones among the finished runs. */
+  readonly cancelled = new Set<string>();
+  /** Checkpoints with a given id. */
+  readonly named = new Map<string, Place>();
+  readonly structures = new Set<string>();
+  /** Calls below the target of a rollback: they no longer belong to any lane. */
+  readonly closed = new Set<string>();
+  /** Calls whose inverse has begun and not ended: it may have had its effect. */
+  readonly inverting = new Set<string>();
+  /** Calls whose inverse has run. */
+  readonly reverted = new Set<string>();
+  /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
+  readonly left = new Map<string, string>();
+  /** Calls whose end is recorded, on any lane. */
+  readonly ended = new Set<string>();
+  /** The calls among them whose recorded end does not say that they did their work. */
+  readonly unsuccessful = new Set<string>();
+  /** The steps of the open rollback that are done, by the key of the participant. */
+  readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
+  /** The contents of notes and steps, by their SHA-256 in hex. */
+  readonly contents = new Map<string, ContentPlace>();
+  /** The blobs that contain values of records, by reference. */
+  readonly valueBlobs = new Map<string, BlobCell>();
+
+  /** @param shared what is known already: both then know what either learns. Default: nothing. */
+  constructor(shared?: LogFacts) {
+    if (shared) Object.assign(this, factsOf(shared));
+  }
+
+  /** A record of a call, of its inverse or of a rollback's step. */
+  protected addToCalls(record: AgentRecord): void {
+    switch (record.kind) {
+      case "intent":
+        this.ended.delete(record.call);
+        return;
+      case "outcome":
+        this.ended.add(record.call);
+        if (isSuccess(record)) this.unsuccessful.delete(record.call);
+        else this.unsuccessful.add(record.call);
+        return;
+      case "inverse":
+        this.inverting.add(record.call);
+        return;
+      case "reverted":
+        return this.#addInverse(record);
+      case "rollback_step":
+        return this.#addStep(record);
+      default:
+        return;
+    }
+  }
+
+  protected addContents(record: AgentRecord): void {
+    for (const { blob, contents } of packsIn(record)) {
+      let offset = 0;
+      for (const [hash, bytes] of contents) {
+        this.contents.set(hash, { blob, offset, bytes });
+        offset += bytes;
+      }
+    }
+  }
+
+  /** A run that had ended continues. */
+  protected reopen(run: string): void {
+    this.runs.delete(run);
+    this.cancelled.delete(run);
+  }
+
+  #addInverse({ call, error, left }: RevertedRecord): void {
+    this.inverting.delete(call);
+    this.left.delete(call);
+    if (!error) this.reverted.add(call);
+    else if (left) this.left.set(call, error.message);
+  }
+
+  #addStep(record: RollbackStepRecord): void {
+    const { key, step } = record;
+    const taken = this.stepsTaken.get(key);
+    if (taken) taken.set(step, record);
+    else this.stepsTaken.set(key, new Map([[step, record]]));
+  }
+}
+
+function factsOf(facts: LogFacts): Partial<LogFacts> {
+  const { runs, cancelled, named, structures, closed, inverting, reverted, left, ended } = facts;
+  const { unsuccessful, stepsTaken, contents, valueBlobs } = facts;
+  return {
+    runs,
+    cancelled,
+    named,
+    structures,
+    closed,
+    inverting,
+    reverted,
+    left,
+    ended,
+    unsuccessful,
+    stepsTaken,
+    contents,
+    valueBlobs,
+  };
+}

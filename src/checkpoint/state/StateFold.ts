@@ -1,0 +1,105 @@
+import { HistoryFold } from "../messages/HistoryFold.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { answerKey } from "../records/Visit.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
+import { emptyState, type AgentState, type RecordedCall } from "./AgentState.ts";
+
+type Mutable<Value> =
+  Value extends ReadonlyMap<infer Key, infer Item>
+    ? Map<Key, Item>
+    : Value extends readonly (infer Item)[]
+      ? Item[]
+      : Value;
+type Folded = { -readonly [Key in Exclude<keyof AgentState, "history">]: Mutable<AgentState[Key]> };
+
+/** The state of an agent as its records make it, one after another. A record costs what it changes. */
+export class StateFold {
+  #history = new HistoryFold();
+  #rest = copyOf(emptyState);
+
+  /** What was added so far makes this state; what is added later does not change it. */
+  get state(): AgentState {
+    return { ...this.#rest, history: this.#history.entries() };
+  }
+
+  /** Begins with a state, instead of the start of a lane. */
+  restore(state: AgentState): void {
+    this.#history = new HistoryFold(state.history);
+    this.#rest = copyOf(state);
+  }
+
+  /** A lane begins with what it keeps of the one before. */
+  beginLane(keep: LaneRecord["keep"]): void {
+    if (keep === "all") return;
+    const { answers, calls } = this.#rest;
+    this.#rest = { ...copyOf(emptyState), ...(keep === "history" && { answers, calls }) };
+    if (keep === "nothing") this.#history = new HistoryFold();
+  }
+
+  add(record: AgentRecord, order: number): void {
+    if (record.kind === "message") this.#history.push({ number: record.number, message: record.message });
+    else if (record.kind === "edit") this.#history.edit(record);
+    else applierOf.get(record.kind)?.(this.#rest, record, order);
+  }
+}
+
+function copyOf({ history: _history, ...state }: AgentState): Folded {
+  return {
+    ...state,
+    storage: new Map(state.storage),
+    decisions: [...state.decisions],
+    answers: new Map(state.answers),
+    requests: new Map(state.requests),
+    calls: new Map(state.calls),
+    notes: [...state.notes],
+  };
+}
+
+type Apply<Kind> = (state: Folded, record: Extract<AgentRecord, { kind: Kind }>, order: number) => void;
+
+const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
+  storage: ({ storage }, record) =>
+    void ("value" in record ? storage.set(record.key, record.value) : storage.delete(record.key)),
+  settings: (state, settings) => void (state.settings = settings),
+  requirements: (state, requirements) => void (state.requirements = requirements),
+  structure: (state, structure) => void (state.structure = structure),
+  decision: ({ decisions }, decision) => void decisions.push(decision),
+  note: ({ notes }, note) => void notes.push(note),
+  answer: addAnswer,
+  request: ({ requests }, record) => void requests.set(record.request, { record }),
+  reply({ requests }, reply, order) {
+    const known = requests.get(reply.request);
+    if (known) requests.set(reply.request, { ...known, reply, repliedAt: order });
+  },
+  intent: addCall,
+  outcome: addCall,
+};
+
+/** The same by kind, for a kind that a newer version may have written. */
+const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
+
+/** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */
+function addAnswer({ answers, calls }: Folded, record: AnswerRecord): void {
+  const key = answerKey(record.visit, record.ordinal, record.within);
+  const [base, ordinal] = record.visit;
+  if (answers.has(key))
+    for (const { call, visit } of calls.values()) if (visit[0] === base && visit[1] === ordinal) calls.delete(call);
+  answers.set(key, record);
+}
+
+function addCall({ calls }: Folded, record: IntentRecord | OutcomeRecord, order: number): void {
+  calls.set(record.call, withRecord(calls.get(record.call), record, order));
+}
+
+/** A call with its next record. A new intent begins the call again. */
+export function withRecord(
+  known: RecordedCall | undefined,
+  record: IntentRecord | OutcomeRecord,
+  order: number,
+): RecordedCall {
+  const { call, visit } = record;
+  if (record.kind === "outcome") return { ...known, call, visit, order, outcome: record };
+  const { outcome: _before, ...begun } = known ?? {};
+  return { ...begun, call, visit, order, intent: record };
+}

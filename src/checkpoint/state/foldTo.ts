@@ -1,0 +1,85 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { AgentState, RecordedCall } from "./AgentState.ts";
+import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import { StateFold, withRecord } from "./StateFold.ts";
+import type { LaneStart, LogProjection } from "./LogProjection.ts";
+
+/**
+ * The state at a checkpoint, or at the head if none is given: the newest lane with all its records.
+ *
+ * @param options.originals gives the history without any trimming; the index must then begin at the start of the log.
+ * @returns `undefined` when the lane begins before the index does: read the log from its start.
+ */
+export function foldTo(
+  index: LogProjection,
+  point?: CheckpointPoint,
+  { originals = false }: { readonly originals?: boolean } = {},
+): AgentState | undefined {
+  const { record, order } = point ?? { record: { lane: index.nextLane - 1 }, order: Infinity };
+  const { lane } = record;
+  const parts = partsTo(index, lane, order);
+  if (parts === undefined) return undefined;
+  const fold = new StateFold();
+  for (const part of parts) addPart(fold, part, index, originals);
+  const checkpoint = point ?? latestOn(index, lane);
+  const runId = checkpoint?.runId ?? index.run?.run ?? "";
+  return { ...fold.state, lane, runId, run: index.runRecords.get(runId), checkpoint };
+}
+
+function latestOn({ latest }: LogProjection, lane: number): CheckpointPoint | undefined {
+  return latest?.record.lane === lane ? latest : undefined;
+}
+
+/** The records of one lane up to a point. */
+interface LanePart {
+  readonly lane: number;
+  readonly start: LaneStart;
+  readonly upTo: number;
+  /** The state that reading began with, if it began on this lane. */
+  readonly base: AgentState | undefined;
+}
+
+/** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
+function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
+  if (lane === 0 && upTo === Infinity && !index.lanes.has(lane)) return [];
+  const parts: LanePart[] = [];
+  for (let at: CheckpointPoint | undefined, end = { lane, upTo }; ; end = { lane: at.record.lane, upTo: at.order }) {
+    const part = partAt(index, end);
+    // A lane follows each other once, unless a forged log makes a circle of them.
+    if (part === undefined || parts.length > index.lanes.size) return undefined;
+    parts.push(part);
+    const { from, keep } = part.start.record;
+    if (part.base || from === undefined || keep === "nothing") return parts.reverse();
+    at = index.checkpoints.get(from);
+    if (at === undefined) return undefined;
+  }
+}
+
+function partAt({ lanes, base }: LogProjection, end: Pick<LanePart, "lane" | "upTo">): LanePart | undefined {
+  const start = lanes.get(end.lane);
+  const begun = base?.state.lane === end.lane ? base : undefined;
+  if (start === undefined || (begun && end.upTo < begun.order)) return undefined;
+  return { ...end, start, base: begun?.state };
+}
+
+function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: LogProjection, originals: boolean) {
+  if (base) fold.restore(base);
+  else fold.beginLane(start.record.keep);
+  for (const { record, order } of index.laneRecords.get(lane) ?? []) {
+    if (order > upTo) return;
+    if (!originals || record.kind !== "edit" || !record.trim) fold.add(record, order);
+  }
+}
+
+/** Every tool call of a log, with its lane. */
+export function callsOf(index: LogProjection): readonly (RecordedCall & { readonly lane: number })[] {
+  const calls = new Map<string, RecordedCall & { readonly lane: number }>();
+  for (const [lane, records] of index.laneRecords)
+    for (const { record, order } of records)
+      if (isOfCall(record)) calls.set(record.call, { ...withRecord(calls.get(record.call), record, order), lane });
+  return [...calls.values()];
+}
+
+function isOfCall(record: AgentRecord): record is Extract<AgentRecord, { kind: "intent" | "outcome" }> {
+  return record.kind === "intent" || record.kind === "outcome";
+}

@@ -1,0 +1,57 @@
+import { answerKeyOf, type Visit } from "../records/Visit.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import { nextVisitOf, type AgentState } from "./AgentState.ts";
+
+/**
+ * A state with its messages by value, and of answers and calls only those that the next visit or its input need. What it was
+ * made from may be forgotten.
+ *
+ * @param known a lean state before it: messages that it has in the same place are by value already.
+ */
+export function leanState(state: AgentState, known?: AgentState): AgentState {
+  const [base] = nextVisitOf(state);
+  const input = state.checkpoint?.record.input;
+  const isNeeded = (id: string, { visit }: { readonly visit: Visit }, named: ReadonlySet<string>) =>
+    visit[0] === base || named.has(id);
+  const namedAnswers = new Set(answerIn(input));
+  const namedCalls = new Set(resultsIn(input).map(callOf));
+  const calls = new Map([...state.calls].filter(([id, call]) => isNeeded(id, call, namedCalls)));
+  return {
+    ...state,
+    history: state.history.map((entry, at) => {
+      if (entry === known?.history[at]) return entry;
+      const message = byValue(entry.message, state);
+      return message === entry.message ? entry : { number: entry.number, message };
+    }),
+    answers: new Map([...state.answers].filter(([key, answer]) => isNeeded(key, answer, namedAnswers))),
+    calls,
+    notes: state.notes.filter(({ call = "" }) => calls.has(call)),
+  };
+}
+
+/** A value that refers to blobs at most. A reference to a message stays: the history contains it. */
+export function byValue(slot: StoredValue, { answers, calls }: Pick<AgentState, "answers" | "calls">): StoredValue {
+  const [answer] = answerIn(slot);
+  if (answer !== undefined) return answers.get(answer)?.message ?? slot;
+  const results = resultsIn(slot);
+  if (results.every((result) => "output" in result)) return slot;
+  return {
+    $outcomes: results.map((result): StoredResult => {
+      const outcome = "output" in result ? undefined : calls.get(callOf(result))?.outcome;
+      return outcome ? { ...result, output: outcome.output } : result;
+    }),
+  };
+}
+
+function answerIn(slot: StoredValue): readonly string[] {
+  if (envelopeKeyOf(slot) !== "$answer") return [];
+  return [answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer)];
+}
+
+function resultsIn(slot: StoredValue): readonly StoredResult[] {
+  return envelopeKeyOf(slot) === "$outcomes" ? (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes : [];
+}
+
+function callOf({ part }: StoredResult): string {
+  return String(part["toolCallId"]);
+}

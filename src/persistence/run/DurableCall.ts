@@ -1,0 +1,19 @@
+import type { RunRequest } from "../../agent/feature/RunRequest.ts";
+import type { RunResult } from "../../agent/feature/RunResult.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
+import type { Announce } from "./joinOrRun.ts";
+
+/** Runs the agent itself. */
+export type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
+
+/** One call of `run` or `resume`. */
+export interface DurableCall {
+  readonly setup: PersistenceSetup;
+  readonly recorders: RunRecorders;
+  readonly journal: Journal;
+  readonly request: RunRequest;
+  readonly next: Next;
+  readonly announce: Announce;
+}

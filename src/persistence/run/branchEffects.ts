@@ -1,0 +1,23 @@
+import type { BranchEffects } from "../../agent/feature/RunResult.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback } from "../../journal/planRollback.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { revertibleCall } from "../rollback/RollbackReport.ts";
+
+/** The effects that remain although they are not on the lane of a branch, and those of its lane that were reverted. */
+export function branchEffects(
+  log: AgentLog,
+  target: CheckpointPoint,
+  hasInverse: (tool: string) => boolean,
+): BranchEffects {
+  const calls = loggedCalls(log.index, log.blobs);
+  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
+  const line = foldTo(log.index, target)?.calls;
+  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
+  return {
+    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
+    missing: missing.map(revertibleCall),
+  };
+}

@@ -1,0 +1,10 @@
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import type { StoredState } from "../record/startRecorder.ts";
+import type { RunInput } from "./decideRun.ts";
+
+/** How the input of a stored run compares with a given one. */
+export function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): RunInput {
+  if (!stored || !run || run.assumed) return "unknown";
+  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
+}

@@ -1,0 +1,23 @@
+import type { RunResult } from "../../agent/feature/RunResult.ts";
+import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
+import type { StoredState } from "../record/startRecorder.ts";
+import { comparedInput } from "./comparedInput.ts";
+import type { DurableCall } from "./DurableCall.ts";
+import { recordedEnd } from "./recordedEnd.ts";
+
+/** The result of a finished run, from its recorded end. @throws RunInputDiffersError when that run was asked for with another input. */
+export async function recordedResult(
+  { setup, journal, request }: DurableCall,
+  runId: string,
+  stored: StoredState | undefined,
+): Promise<RunResult<unknown>> {
+  const { digest, ...end } = await recordedEnd(setup.log, journal, runId);
+  const { input, agentId, kind } = request;
+  const isOther =
+    digest === undefined
+      ? comparedInput(stored, stored?.log.index.runRecords.get(runId), input) === "other"
+      : digest !== valueDigest(input, journal.sha256);
+  if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
+  return { status: "completed", runId, ...end };
+}

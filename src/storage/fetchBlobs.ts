@@ -1,0 +1,40 @@
+import type { BlobTexts } from "../checkpoint/state/ValueReader.ts";
+import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
+import { gunzip } from "../internal/gzip.ts";
+import type { BlobStore } from "./BlobStore.ts";
+import type { RecordLog } from "./RecordLog.ts";
+import { maximumCompressedTextBytes } from "./putBlobs.ts";
+
+/** The texts of blobs. One that is missing or damaged is an error only for the reader of its value. */
+export async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
+  const texts = new Map<string, string | AgentPersistenceError>();
+  for (const [reference, cell] of references) {
+    try {
+      const text = await readBlob(log.blobs, agentId, cell);
+      if (text !== undefined) texts.set(reference, text);
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error)) throw error;
+      texts.set(reference, error);
+    }
+  }
+  return texts;
+}
+
+const decoder = new TextDecoder();
+
+/** The text of a blob; `undefined` when it is missing. @throws CorruptBlobError */
+export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell): Promise<string | undefined> {
+  const [reference, length, hash] = cell;
+  const bytes = await blobs.get(agentId, reference);
+  if (bytes === undefined || hash === undefined) return bytes && decoder.decode(bytes);
+  // Nothing is ever stored with such a length: it was changed to fill the memory.
+  if (length > maximumCompressedTextBytes)
+    throw new CorruptBlobError(agentId, reference, `is said to hold ${length} bytes, more than is ever compressed`);
+  try {
+    return decoder.decode(await gunzip(bytes, length));
+  } catch (cause) {
+    throw new CorruptBlobError(agentId, reference, `cannot be decompressed to the ${length} bytes stated`, { cause });
+  }
+}

@@ -1,0 +1,34 @@
+import { mergeSorted } from "../internal/mergeSorted.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { AgentSummary, ListOptions, RecordLog } from "./RecordLog.ts";
+import { compareSummaries, isSelected } from "./selectSummaries.ts";
+import { isAboutOneAgent } from "./unreadableSummary.ts";
+
+/** What a log lists under all options, also where it does not select by all of them itself. */
+export async function* listSummaries(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
+  if (log.capabilities.narrows) return yield* log.list(options);
+  const { limit = Infinity, free } = options;
+  let left = limit;
+  for await (const summary of left > 0 ? listStatuses(log, options) : []) {
+    if (!isSelected(summary, options) || (free && (await isOwned(log, summary.agentId)))) continue;
+    yield summary;
+    if (--left <= 0) return;
+  }
+}
+
+/** The list of each status asked for, as one. */
+function listStatuses(log: RecordLog, { status, after }: ListOptions): AsyncIterable<AgentSummary> {
+  const asked = typeof status === "object" ? [...new Set(status)] : [status];
+  const lists = asked.map((one) => log.list(withoutUndefined({ status: one, after })));
+  return mergeSorted(lists, compareSummaries);
+}
+
+/** Whether a living owner has an agent. One that cannot be read counts as free: who opens it gets the error. */
+export async function isOwned(log: RecordLog, agentId: string): Promise<boolean> {
+  try {
+    return (await log.owner(agentId))?.state === "alive";
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,153 @@
+import { type NextNumbers, numbersAfter, validateRecord } from "../checkpoint/format/validateRecord.ts";
+import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
+import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { AgentState } from "../checkpoint/state/AgentState.ts";
+import { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
+import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { Pace } from "../internal/Pace.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { ReadOptions, RecordLog } from "./RecordLog.ts";
+
+/** Entries of a log, indexed. */
+export interface ReadEntries {
+  readonly index: LogProjection;
+  readonly checksums: ReadonlyMap<number, string>;
+  /** The last of them; `undefined`: there are none. */
+  readonly end: ChainLink | undefined;
+}
+
+/** A head that was read before. */
+export interface KnownHead {
+  readonly index: LogProjection;
+  readonly state: AgentState;
+  readonly end: ChainLink;
+}
+
+type Visitor = (record: AgentRecord) => void;
+
+/** @throws CorruptLogError with the last checkpoint before the damage. */
+export async function readEntries(
+  log: RecordLog,
+  agentId: string,
+  options: ReadOptions,
+  visit?: Visitor,
+): Promise<ReadEntries> {
+  const stored = await storedEntries(log, agentId, options);
+  // A `pruned` record counts for everything before it.
+  if (options.sinceSnapshot && pruningIn(stored)) return readEntries(log, agentId, {}, visit);
+  return orDamage(log, agentId, () => indexed(liveEntries(stored), new LogProjection(), visit));
+}
+
+/**
+ * Reads what was appended after a head that is known, or from a newer snapshot.
+ *
+ * @returns `undefined` when the log does not contain the end of that head any more, or was pruned: read it as if nothing was
+ * known. The known index when nothing was appended.
+ */
+export async function readEntriesAfter(
+  log: RecordLog,
+  agentId: string,
+  { index, state, end }: KnownHead,
+): Promise<ReadEntries | undefined> {
+  const stored = await storedEntries(log, agentId, { after: end.position - 1, sinceSnapshot: true });
+  const [first, ...added] = stored;
+  if (first === undefined || pruningIn(added)) return undefined;
+  if (first.position === end.position && first.checksum === end.checksum)
+    return added.length === 0
+      ? { index, checksums: new Map(), end }
+      : orDamage(log, agentId, () => indexed(added, index.continued(state)));
+  const beginsAtSnapshot = first.records.some(({ kind }) => kind === "snapshot");
+  return beginsAtSnapshot ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
+}
+
+/** Stored entries, oldest first, pruned ones included if they are still there. Lets the event loop go on. */
+export async function readPaced(log: RecordLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
+  const pace = new Pace();
+  const entries: Entry[] = [];
+  for await (const entry of log.read(agentId, options)) {
+    entries.push(entry);
+    await pace.after(estimateBytes(entry.records));
+  }
+  return entries;
+}
+
+async function storedEntries(log: RecordLog, agentId: string, options: ReadOptions): Promise<readonly Entry[]> {
+  return orDamage(log, agentId, async () => {
+    const stored = await readPaced(log, agentId, options);
+    for (const entry of stored) if (pruningIn([entry])) assertSound(entry);
+    return stored;
+  });
+}
+
+async function orDamage<Result>(log: RecordLog, agentId: string, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    throw await withLastCheckpoint(asDamage(error), log, agentId);
+  }
+}
+
+/** Records with right checksums may still not fit together: whoever can write them can compute those. */
+function asDamage(error: unknown): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new UnreadableValueError("the records of the log do not fit together", { cause: error });
+}
+
+/** @throws UnreadableValueError for records that no version of this library writes in this order. */
+export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
+  const pace = new Pace();
+  let next: NextNumbers = { nextVersion: 1, nextLane: 1 };
+  for (const entry of liveEntries(entries)) {
+    assertSound(entry, next);
+    next = (entry.records as readonly AgentRecord[]).reduce(numbersAfter, next);
+    await pace.after(estimateBytes(entry.records));
+  }
+}
+
+async function indexed(entries: readonly Entry[], index: LogProjection, visit?: Visitor): Promise<ReadEntries> {
+  const pace = new Pace();
+  const checksums = new Map<number, string>();
+  for (const entry of entries) {
+    // Records before a snapshot in its append count from there: their versions are checked with those that follow.
+    assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index);
+    await pace.after(index.add(entry));
+    checksums.set(entry.position, entry.checksum);
+    if (visit) for (const record of entry.records) visit(record as AgentRecord);
+  }
+  return { index, checksums, end: entries.at(-1) };
+}
+
+function assertSound(entry: Entry, next?: NextNumbers): void {
+  const defect = validateRecord(entry, next);
+  if (defect !== undefined) throw new UnreadableValueError(defect);
+}
+
+/** Adds the last checkpoint before the damage to an error about a damaged log; returns any other error unchanged. */
+export async function withLastCheckpoint(error: unknown, log: RecordLog, agentId: string): Promise<unknown> {
+  if (!(error instanceof CorruptLogError)) return error;
+  const lastCheckpointId = await lastReadable(log, agentId);
+  if (lastCheckpointId === undefined) return error;
+  const { file, line, lastPosition, found } = error;
+  return new CorruptLogError(error.agentId, withoutUndefined({ file, line, lastPosition, lastCheckpointId }), found);
+}
+
+/** The id of the last checkpoint in an append; `undefined` when it has none. */
+export function lastCheckpointOf({ generation, records }: Entry): string | undefined {
+  const record = records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
+  return record && (record.id ?? `${generation}-${record.version}`);
+}
+
+async function lastReadable(log: RecordLog, agentId: string): Promise<string | undefined> {
+  let last: string | undefined;
+  try {
+    for await (const entry of log.read(agentId)) last = lastCheckpointOf(entry) ?? last;
+  } catch {
+    // Here the damage begins.
+  }
+  return last;
+}

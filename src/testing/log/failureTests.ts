@@ -1,0 +1,108 @@
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { ReadOptions } from "../../storage/RecordLog.ts";
+import type { Expectations } from "../support/Expectations.ts";
+import { putBlob } from "./blobTests.ts";
+import { appendText, exampleRecord, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
+import { filled } from "./removalTests.ts";
+
+/** That what was altered past the log is never given for what was stored. */
+export const damageTests: readonly RecordLogTest[] = [
+  ...[1, 4, 8].map((position) =>
+    logTest(
+      `gives no append for the one at position ${position} of 8 when a byte was altered`,
+      async (storage, expect) => {
+        const owned = await filled(storage, 8);
+        const before = await storage.entries("a");
+        await owned.release();
+        await storage.alter("a", position);
+        await storage.reopen();
+        for (const options of [{}, { after: position - 1 }, { upTo: position }, { sinceSnapshot: true }])
+          await expectDamage(storage, expect, options, before.slice(0, position - 1));
+        await storage.own("b", (other) => appendText(other, "intact"));
+        await storage.expectTexts("b", ["intact"], expect);
+      },
+    ),
+  ),
+
+  logTest("gives no bytes for a blob when one was altered", async (storage, expect) => {
+    const bytes = new TextEncoder().encode("as it was put");
+    const [altered, other] = [await putBlob(storage, "a", bytes), await putBlob(storage, "a", bytes)];
+    await storage.alterBlob("a", altered);
+    await storage.reopen();
+    await expect.rejects("the altered blob", () => storage.log.blobs.get("a", altered), "corrupt_blob");
+    expect.equal("the blob beside it", await storage.log.blobs.get("a", other), bytes);
+  }),
+];
+
+/** Reads until the log tells of the damage: what comes before it is as it was. */
+async function expectDamage(
+  storage: RecordLogUnderTest,
+  expect: Expectations,
+  options: ReadOptions,
+  intact: readonly Entry[],
+): Promise<void> {
+  const subject = `a read with ${JSON.stringify(options)}`;
+  const found: Entry[] = [];
+  const read = async () => {
+    for await (const entry of storage.log.read("a", options)) found.push(entry);
+    return found.map(({ position }) => position);
+  };
+  await expect.rejects(subject, read, "corrupt_log");
+  const expected = intact.filter(({ position }) => found.some((entry) => entry.position === position));
+  expect.equal(`${subject}, before the damage`, found, expected);
+}
+
+const refusal = "storage_failed";
+
+/** That a failure of what is under the log is told as such, and that nothing is stored twice or lost for it. */
+export const lostAnswerTests: readonly RecordLogTest[] = [
+  logTest(
+    "stores an append once whose answer was lost, and takes no more from an owner it failed",
+    async (storage, expect) => {
+      const owned = await filled(storage, 1);
+      const lost = { id: `${owned.generation}-2`, records: [exampleRecord("1")] };
+      await storage.loseAnswer();
+      const outcome = await storage.settle("a", () => owned.append(lost, 1));
+      if (outcome.status === "fulfilled") {
+        // The log has looked for itself whether the append is stored.
+        expect.equal("the position of the append", [outcome.value, owned.position], [2, 2]);
+      } else {
+        await expect.rejects("the append", () => Promise.reject(outcome.reason as Error), refusal);
+        for (const at of [1, 2]) {
+          const further = () => owned.append({ id: `further ${at}`, records: [exampleRecord("further")] }, at);
+          await expect.rejects(`an append at ${at} after the one that failed`, further, refusal);
+        }
+      }
+      await owned.release();
+      const next = await storage.openWhenFree("a");
+      expect.equal("the position of the append, made again by the next owner", await next.append(lost, 1), 2);
+      expect.equal("the position after it", await appendText(next, "2"), 3);
+      await next.release();
+      await storage.reopen();
+      await storage.expectTexts("a", ["0", "1", "2"], expect);
+    },
+  ),
+
+  logTest("can be opened again when the answer to an open was lost", async (storage, expect) => {
+    await storage.own("a", (owned) => appendText(owned, "0"));
+    await storage.loseAnswer();
+    const outcome = await storage.settle("a", () => storage.open("a"));
+    if (outcome.status === "fulfilled") await outcome.value.release();
+    else await expect.rejects("the open", () => Promise.reject(outcome.reason as Error), refusal);
+    const next = await storage.openWhenFree("a");
+    expect.equal("the position that the next owner finds", next.position, 1);
+    expect.equal("the position of its append", await appendText(next, "1"), 2);
+    await storage.expectTexts("a", ["0", "1"], expect);
+  }),
+
+  logTest("keeps a blob whose answer was lost, or tells that it failed", async (storage, expect) => {
+    const owned = await filled(storage, 1);
+    const bytes = new TextEncoder().encode("large");
+    const put = () => storage.log.blobs.put("a", owned.generation, bytes);
+    await storage.loseAnswer();
+    const outcome = await storage.settle("a", put);
+    if (outcome.status === "rejected")
+      await expect.rejects("the put", () => Promise.reject(outcome.reason as Error), refusal);
+    expect.equal("the blob, put again", await storage.log.blobs.get("a", await put()), bytes);
+  }),
+];

@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { bundleWorker } from "../bundleWorker.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+/** `npm test` kills before each of so many calls. */
+const stride = soak ? 1 : 75;
+/** At once. */
+const lanes = 2;
+
+let home: string;
+let program: string;
+let preload: string;
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home, "everyCall/lifeWorker.ts");
+  const preloads = await temporaryDirectory();
+  preload = await bundleWorker(preloads, "everyCall/killBeforeCall.ts");
+});
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true });
+  await rm(join(preload, ".."), { recursive: true, force: true });
+});
+
+interface End {
+  readonly killed: boolean;
+  readonly said: string;
+  readonly errors: string;
+}
+
+/** A process of its own, until it ends. */
+function start(directory: string, killBefore?: number): Promise<End> {
+  const preloaded = killBefore === undefined ? [] : ["--import", preload];
+  const env = { ...process.env, KILL_BEFORE: String(killBefore ?? 0) };
+  return new Promise((resolve) =>
+    execFile(process.execPath, [...preloaded, program, directory], { env }, (ended, said, errors) =>
+      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
+    ),
+  );
+}
+
+/** What a life leaves: what it said at its end, and each effect once, in the order in which they first came. */
+async function leftBy(directory: string, { said, errors }: End) {
+  const lines = (await readFile(join(directory, "ledger"), "utf8")).trim().split("\n");
+  return {
+    said: said === "" ? errors : (JSON.parse(said) as unknown),
+    effects: [...new Set(lines)],
+    lines: lines.length,
+  };
+}
+
+async function undisturbed() {
+  const directory = await temporaryDirectory();
+  const end = await start(directory, 0);
+  const calls = Number(/^calls (\d+)$/m.exec(end.errors)?.[1]);
+  const left = await leftBy(directory, end);
+  await rm(directory, { recursive: true });
+  return { left, calls };
+}
+
+/** A life that is killed once and begun again. @returns whether it was killed. */
+async function killed(expected: object, begin: (directory: string) => Promise<End>): Promise<boolean> {
+  const directory = await temporaryDirectory();
+  const first = await begin(directory);
+  const { lines: _lines, ...left } = await leftBy(directory, await start(directory));
+  // The directory is shown when this fails, and is kept.
+  expect({ directory, ...left }).toEqual({ directory, ...expected });
+  await rm(directory, { recursive: true });
+  return first.killed;
+}
+
+async function eachOf(numbers: readonly number[], act: (number: number) => Promise<void>): Promise<void> {
+  const left = [...numbers];
+  const lane = async () => {
+    for (let number = left.shift(); number !== undefined; number = left.shift()) await act(number);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+it("a process that is killed before any of its calls to the file system leaves a life that comes to the same end", async () => {
+  const { left, calls } = await undisturbed();
+  const { lines, ...expected } = left;
+  expect(expected.effects).toHaveLength(lines);
+  expect(expected.effects.map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
+    "book a",
+    "book c",
+    "undo c",
+    "undo a",
+    "book a",
+    "book c",
+  ]);
+  const numbers = Array.from({ length: Math.floor(calls / stride) }, (_, at) => (at + 1) * stride);
+  let kills = 0;
+  await eachOf(numbers, async (number) => {
+    if (await killed(expected, (directory) => start(directory, number))) kills++;
+  });
+  console.log(`Killed before ${kills} of ${calls} calls to the file system.`);
+  expect(kills).toBe(numbers.length);
+});

@@ -1,0 +1,137 @@
+import { cp, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { nodeFileSystem } from "agent-persistence/file";
+import { describe, expect, it } from "vitest";
+import { changingFiles, delegating } from "../../../powerloss/delegating.ts";
+import type { FileRecordLog } from "../../../../src/storage/file/FileRecordLog.ts";
+import { append, collect, nextOwner, summaryOf, testDirectory, testLog, TestMachine } from "../support/fixture.ts";
+
+const agents = [
+  ["a", "queued"],
+  ["b", "completed"],
+  ["c", "queued"],
+] as const;
+
+async function change(log: FileRecordLog, agentId: string, status: string): Promise<void> {
+  const owned = await log.open(agentId, nextOwner());
+  await append(owned, "x", { summary: summaryOf(agentId, status, agentId) });
+  await owned.release();
+}
+
+/** Three agents, and the index of them. */
+async function indexed() {
+  const directory = await testDirectory();
+  for (const [agentId, status] of agents) await change(testLog(directory), agentId, status);
+  await queued(directory);
+  const root = join(directory, "index");
+  const [boot = ""] = await readdir(root);
+  return { directory, root, index: join(root, boot) };
+}
+
+/** What a new process finds in the queue. */
+async function queued(directory: string, log = testLog(directory)): Promise<readonly string[]> {
+  return (await collect(log.list({ status: "queued" }))).map(({ agentId }) => agentId);
+}
+
+async function marksIn(index: string): Promise<readonly string[]> {
+  const found = await readdir(index, { recursive: true, withFileTypes: true });
+  return found.filter((each) => each.isFile() && each.name.startsWith("k")).map((each) => each.name);
+}
+
+describe("the index of agents", () => {
+  it.each([
+    ["the whole index is gone", ({ root }: { readonly root: string }) => rm(root, { recursive: true })],
+    ["its marks are gone", ({ index }: { readonly index: string }) => rm(index, { recursive: true })],
+    [
+      "a file is in its place",
+      async ({ root }: { readonly root: string }) => {
+        await rm(root, { recursive: true });
+        await writeFile(root, "no folder");
+      },
+    ],
+    [
+      "a copy is in its place",
+      async ({ index }: { readonly index: string }) => {
+        await cp(index, `${index} copy`, { recursive: true });
+        await rm(index, { recursive: true });
+        await rename(`${index} copy`, index);
+      },
+    ],
+  ])("finds every agent after %s", async (_name, damage) => {
+    const stored = await indexed();
+    await damage(stored);
+    await change(testLog(stored.directory), "b", "queued");
+    expect(await queued(stored.directory)).toEqual(["a", "b", "c"]);
+    await change(testLog(stored.directory), "a", "completed");
+    expect(await queued(stored.directory)).toEqual(["b", "c"]);
+  });
+
+  it("an older copy of it, put back later, is not used", async () => {
+    const { directory, index } = await indexed();
+    await cp(index, join(directory, "copy"), { recursive: true });
+    await change(testLog(directory), "b", "queued");
+    await rm(index, { recursive: true });
+    await cp(join(directory, "copy"), index, { recursive: true });
+    expect(await queued(directory)).toEqual(["a", "b", "c"]);
+  });
+
+  it("shows nothing that the files of the agents do not show, whatever somebody put there", async () => {
+    const { directory, index } = await indexed();
+    const [mark = ""] = await readdir(join(index, "completed", "k"));
+    await writeFile(join(index, "queued", "k", mark), "");
+    await writeFile(join(index, "queued", "k", "k.nobody-1.1.1"), "");
+    await writeFile(join(index, "queued", "k", "no mark"), "");
+    await writeFile(join(index, "queued", "no folder"), "");
+    await mkdir(join(index, "odd status"));
+    expect(await queued(directory)).toEqual(["a", "c"]);
+    expect((await collect(testLog(directory).list({ limit: 9 }))).map(({ agentId }) => agentId)).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+    // The mark that b's log has passed is gone, and so is that of nobody.
+    expect((await marksIn(join(index, "queued"))).length).toBe(2);
+  });
+
+  it("of another boot of the machine is not used, and is removed", async () => {
+    const { directory, root, index } = await indexed();
+    // No name of it was synced, so a loss of power may have left any of them.
+    await rm(join(index, "queued"), { recursive: true });
+    const later = testLog(directory, { processIdentity: new TestMachine("boot-2").start() });
+    expect(await queued(directory, later)).toEqual(["a", "c"]);
+    expect(await readdir(root)).not.toContain(index.slice(root.length + 1));
+  });
+
+  it("where it cannot be written, lists read all agents", async () => {
+    const directory = await testDirectory();
+    for (const [agentId, status] of agents) await change(testLog(directory), agentId, status);
+    const fileSystem = delegating(nodeFileSystem, {
+      mkdir: async (path) => {
+        if (path.includes("index")) throw Object.assign(new Error(path), { code: "EACCES" });
+        await nodeFileSystem.mkdir(path);
+      },
+    });
+    expect(await queued(directory, testLog(directory, { fileSystem }))).toEqual(["a", "c"]);
+  });
+
+  it("costs a save no sync", async () => {
+    const syncsOf = async (hasIndex: boolean) => {
+      const directory = await testDirectory();
+      await change(testLog(directory), "a", "queued");
+      if (hasIndex) await queued(directory);
+      let syncs = 0;
+      const synced = changingFiles(nodeFileSystem, (file) => ({
+        fdatasync: () => (syncs++, file.fdatasync()),
+        fsync: () => (syncs++, file.fsync()),
+      }));
+      const fileSystem = delegating(synced, { fsyncDir: (path) => (syncs++, nodeFileSystem.fsyncDir(path)) });
+      const log = testLog(directory, { fileSystem });
+      await change(log, "a", "in_progress");
+      await change(log, "a", "completed");
+      return syncs;
+    };
+    const without = await syncsOf(false);
+    expect(without).toBeGreaterThan(0);
+    expect(await syncsOf(true)).toBe(without);
+  });
+});

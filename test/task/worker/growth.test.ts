@@ -1,0 +1,169 @@
+import { FilePersistenceStorageProvider, type FileSystem } from "agent-persistence/file";
+import { TaskManager, TaskWorker } from "agent-persistence/task";
+import { SimulatedClock, SimulatedFileSystem } from "agent-persistence/testing";
+import { beforeAll, describe, expect, it } from "vitest";
+import { delegating } from "../../powerloss/delegating.ts";
+import { soak } from "../../powerloss/thoroughness.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { append, collect, nextOwner, summaryOf } from "../../storage/file/support/fixture.ts";
+import { oneNode } from "./oneNode.ts";
+
+/** How many agents there are that nobody asks for. */
+const [few, many] = [10, soak ? 10_000 : 1_000];
+/** The promise: they cost nothing. */
+const atMost = 1.5;
+/** About how many names of a folder are read in the time of one call. */
+const namesACall = 16;
+
+/** Files, and what is asked of them. */
+class Store {
+  readonly clock = new SimulatedClock();
+  readonly #simulated = new SimulatedFileSystem();
+  readonly #fileSystem: FileSystem;
+  #names = 0;
+
+  constructor() {
+    this.#fileSystem = delegating(this.#simulated, {
+      readdir: async (path) => {
+        const names = await this.#simulated.readdir(path);
+        this.#names += names.length;
+        return names;
+      },
+    });
+  }
+
+  /** @param status of agents that are there. */
+  static async of(count: number, status: "completed" | "dropped"): Promise<Store> {
+    const store = new Store();
+    const { log } = store.storage();
+    for (let n = 0; n < count; n++) {
+      const agentId = `${status} ${String(n).padStart(5, "0")}`;
+      const owned = await log.open(agentId, nextOwner());
+      await append(owned, "x", { summary: summaryOf(agentId, "completed", `2026-01-01T00:00:00.000Z ${agentId}`) });
+      await (status === "dropped" ? owned.drop() : owned.release());
+    }
+    // The first list of a boot makes the index.
+    await collect(log.list({ status: "queued" }));
+    return store;
+  }
+
+  /** As a new process has it. */
+  storage(): FilePersistenceStorageProvider {
+    return new FilePersistenceStorageProvider({ directory: "/store", fileSystem: this.#fileSystem });
+  }
+
+  tasks(): TaskManager {
+    return new TaskManager({ storage: this.storage(), clock: this.clock });
+  }
+
+  async cost(action: () => Promise<unknown>): Promise<number> {
+    const before = this.#spent;
+    await action();
+    return this.#spent - before;
+  }
+
+  async enqueue(count: number): Promise<void> {
+    const tasks = this.tasks();
+    for (let n = 0; n < count; n++) {
+      this.clock.advance(1_000);
+      await tasks.create({ taskName: "echo", inputRequest: "in" });
+    }
+  }
+
+  /** A worker of a new process runs until nothing is left. */
+  async work(): Promise<void> {
+    const agents = durableAgent(
+      oneNode((input) => input),
+      this.storage(),
+      { clock: this.clock },
+    );
+    await new TaskWorker({ tasks: this.tasks(), agents }).run();
+  }
+
+  get #spent(): number {
+    return this.#simulated.calls.length + this.#names / namesACall;
+  }
+}
+
+describe.each(["completed", "dropped"] as const)("among agents that are %s", (status) => {
+  const stores: Store[] = [];
+  beforeAll(async () => void stores.push(await Store.of(few, status), await Store.of(many, status)));
+
+  /** What something costs among many ÷ among few. */
+  async function growth(action: (store: Store) => Promise<unknown>): Promise<number> {
+    const [small, large] = stores;
+    return ((await large?.cost(() => action(large))) ?? 0) / ((await small?.cost(() => action(small))) ?? 0);
+  }
+
+  const claim = async (store: Store) => {
+    const claimable = store.tasks().claimable();
+    await claimable.next();
+    await claimable.return(undefined);
+  };
+
+  it("a worker starts, finds one task and works it off at the cost of few", async () => {
+    for (const store of stores) await store.enqueue(1);
+    expect(await growth((store) => store.work())).toBeLessThan(atMost);
+  });
+
+  it("a poll that finds nothing, and a claim, cost what they cost among few", async () => {
+    expect(await growth(claim)).toBeLessThan(atMost);
+    for (const store of stores) await store.enqueue(1);
+    expect(await growth(claim)).toBeLessThan(atMost);
+    for (const store of stores) await store.work();
+  });
+
+  it("a page of a list costs what the page has", async () => {
+    for (const store of stores) await store.enqueue(40);
+    const cursors = new Map<Store, string>();
+    const turn = async (store: Store) => {
+      const after = cursors.get(store);
+      const page = await collect(store.storage().log.list({ limit: 20, ...(after !== undefined && { after }) }));
+      expect(page).toHaveLength(20);
+      cursors.set(store, page.at(-1)?.order ?? "");
+    };
+    expect(await growth(turn)).toBeLessThan(atMost);
+    expect(await growth(turn)).toBeLessThan(atMost);
+  });
+});
+
+it("a list of all agents reads those that were deleted once, and never again", async () => {
+  const costOf = async (count: number) => {
+    const store = await Store.of(count, "dropped");
+    return store.cost(async () => expect(await collect(store.storage().log.list())).toEqual([]));
+  };
+  // Their names are all that is left.
+  expect((await costOf(many)) - (await costOf(few))).toBeLessThan((3 * many) / namesACall);
+});
+
+it("an index that is built among many queued tasks finds the first of them as one that grew with them", async () => {
+  const costOf = async (length: number) => {
+    const store = new Store();
+    const { log } = store.storage();
+    for (let n = 0; n < length; n++) {
+      // Their folders sort in another order than the tasks.
+      const agentId = `${(n * 7_919) % length} queued`;
+      const owned = await log.open(agentId, nextOwner());
+      await append(owned, "x", {
+        summary: { ...summaryOf(agentId, "queued", String(n).padStart(5, "0")), taskName: "t" },
+      });
+      await owned.release();
+    }
+    await collect(log.list({ status: "queued" }));
+    return store.cost(async () => {
+      const claimable = store.tasks().claimable();
+      expect((await claimable.next()).value).toMatchObject({ taskId: "0 queued" });
+      await claimable.return(undefined);
+    });
+  };
+  expect((await costOf(many)) / (await costOf(300))).toBeLessThan(atMost);
+});
+
+it("working off a queue costs the same for each task, whatever the length of the queue", async () => {
+  const costOf = async (length: number) => {
+    const store = await Store.of(0, "completed");
+    await store.enqueue(length);
+    return (await store.cost(() => store.work())) / length;
+  };
+  expect((await costOf(soak ? 3_000 : 150)) / (await costOf(10))).toBeLessThan(atMost);
+});

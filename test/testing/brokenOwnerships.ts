@@ -1,0 +1,181 @@
+import type { BrokenLog } from "./brokenLogs.ts";
+import { checksumOf, Database } from "./database/Database.ts";
+import { inDatabase } from "./log/logsUnderTest.ts";
+import {
+  everyInstance,
+  everyOwner,
+  keyedBy,
+  passingOn,
+  skippingDamage,
+  startingOver,
+  trustingAnyone,
+} from "./log/mistakenLogs.ts";
+
+const silent = "lets another own when the owner is silent, under a higher generation";
+const replaced = "stores nothing for an owner that was replaced, and tells it so";
+const removed = "removes nothing for an owner that was replaced";
+const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
+const altered = "gives no append for the one at position 4 of 8 when a byte was altered";
+const pruned = "removes the bytes of what is pruned, also those that an earlier prune left";
+
+/** Mistakes about owners that sleep, answers that are lost, bytes that change and ids that are odd. */
+export const brokenOwnerships: readonly BrokenLog[] = [
+  {
+    mistake: "stores an append whatever the generation of its owner",
+    caughtBy: replaced,
+    make: () => trustingAnyone("insert"),
+  },
+  {
+    mistake: "does not tell an owner that it was replaced",
+    caughtBy: replaced,
+    make: () => everyOwner(() => ({ lost: new AbortController().signal })),
+  },
+  {
+    mistake: "calls it a conflict of positions when an owner was replaced",
+    caughtBy: replaced,
+    make: () =>
+      everyOwner((owned) => ({
+        append: (entry, at) =>
+          owned.append(entry, at).catch((cause: unknown) => {
+            throw Object.assign(new Error("conflict", { cause }), { code: "position_conflict" });
+          }),
+      })),
+  },
+  {
+    mistake: "frees the next owner when one that was replaced releases",
+    caughtBy: "stays with the next owner when one that was replaced releases",
+    make: () => trustingAnyone("free"),
+  },
+  { mistake: "prunes for an owner that was replaced", caughtBy: removed, make: () => trustingAnyone("removePruned") },
+  { mistake: "drops for an owner that was replaced", caughtBy: removed, make: () => trustingAnyone("remove") },
+  {
+    mistake: "never takes over an owner",
+    caughtBy: silent,
+    make: () => inDatabase(() => ({ isFree: ({ owner }) => owner === undefined })),
+  },
+  {
+    mistake: "says of every owner that it is alive",
+    caughtBy: silent,
+    make: () =>
+      everyInstance((log) => ({
+        owner: async (agentId) => {
+          const owner = await log.owner(agentId);
+          return owner && { ...owner, state: "alive" };
+        },
+      })),
+  },
+  {
+    mistake: "takes over owners that live, as none renews",
+    caughtBy: "lets no other own while the owner renews, however long it owns",
+    make: () => inDatabase(() => ({ renew: () => true })),
+  },
+  {
+    mistake: "lets everyone own at any time",
+    caughtBy: "is seen as owned by a second process",
+    make: () => inDatabase(() => ({ isFree: () => true })),
+  },
+  {
+    mistake: "lets an append through as its driver fails it",
+    caughtBy: lostAnswer,
+    make: () => everyOwner((owned) => ({ append: (entry, at) => passingOn(() => owned.append(entry, at)) })),
+  },
+  {
+    mistake: "forgets that an append failed",
+    caughtBy: lostAnswer,
+    make: () => startingOver((_owned, _entry, error) => Promise.reject(error as Error)),
+  },
+  {
+    mistake: "stores an append again whose answer was lost",
+    caughtBy: lostAnswer,
+    make: () => startingOver((owned, entry) => owned.append({ ...entry, id: `${entry.id} again` }, owned.position)),
+  },
+  {
+    mistake: "takes its own lost append for that of another",
+    caughtBy: lostAnswer,
+    make: () => startingOver((owned, entry) => owned.append(entry, 0)),
+  },
+  {
+    mistake: "lets an open through as its driver fails it",
+    caughtBy: "can be opened again when the answer to an open was lost",
+    make: () => everyInstance((log) => ({ open: (agentId, owner) => passingOn(() => log.open(agentId, owner)) })),
+  },
+  {
+    mistake: "lets a blob through as its driver fails it",
+    caughtBy: "keeps a blob whose answer was lost, or tells that it failed",
+    make: () =>
+      everyInstance(({ blobs }) => ({
+        blobs: {
+          put: (...blob) => passingOn(() => blobs.put(...blob)),
+          get: blobs.get.bind(blobs),
+          delete: blobs.delete.bind(blobs),
+        },
+      })),
+  },
+  {
+    mistake: "does not verify the appends it reads",
+    caughtBy: altered,
+    make: () => inDatabase(() => ({ isIntact: () => true })),
+  },
+  { mistake: "leaves out the appends that it cannot verify", caughtBy: altered, make: skippingDamage },
+  {
+    mistake: "does not verify the first append",
+    caughtBy: "gives no append for the one at position 1 of 8 when a byte was altered",
+    make: () => inDatabase(() => ({ isIntact: (row) => row.position === 1 || checksumOf(row) === row.checksum })),
+  },
+  {
+    mistake: "takes an altered last append for one that was never whole",
+    caughtBy: "gives no append for the one at position 8 of 8 when a byte was altered",
+    make: skippingDamage,
+  },
+  {
+    mistake: "does not verify the blobs it reads",
+    caughtBy: "gives no bytes for a blob when one was altered",
+    make: () => inDatabase(() => ({ isIntactBlob: () => true })),
+  },
+  {
+    mistake: "shows what a stored record has pruned",
+    caughtBy: "passes over the positions that a stored record names, removed or not",
+    make: () => inDatabase(() => ({ isPruned: () => false })),
+  },
+  {
+    mistake: "removes nothing when it prunes",
+    caughtBy: pruned,
+    make: () => everyOwner(() => ({ prune: async () => {} })),
+  },
+  {
+    mistake: "removes only what it is told now",
+    caughtBy: pruned,
+    make: () => everyOwner((owned) => ({ prune: async (at) => (at.length === 0 ? undefined : owned.prune(at)) })),
+  },
+  {
+    mistake: "removes agents by the beginning of their ids",
+    caughtBy: "keeps agents apart with ids that begin with each other",
+    make: () =>
+      inDatabase((database) => ({
+        remove: (agentId) => {
+          const ids = [...database.agents.keys()].filter((id) => id.startsWith(agentId));
+          for (const id of ids) Database.prototype.remove.call(database, id, database.agent(id).generation);
+          return true;
+        },
+      })),
+  },
+  ...(
+    [
+      ["cuts agent ids at a NUL", "with spaces and control characters", (id) => id.split("\0")[0] ?? ""],
+      ["trims agent ids", "with spaces and control characters", (id) => id.trim()],
+      ["normalizes agent ids", "in Unicode", (id) => id.normalize("NFC")],
+      ["cuts long agent ids", "that are long", (id) => id.slice(0, 255)],
+      ["writes agent ids in ASCII", "in Unicode", (id) => id.replaceAll(/[^ -~]/g, "?")],
+      ["takes slashes for folders", "that look like paths", (id) => new URL(pathOf(id), "file:///base/").pathname],
+      ["joins with a delimiter that ids may hold", "with delimiters", (id) => id.replaceAll(/[/:|#.,_ %*?]/g, "-")],
+    ] satisfies [string, string, (id: string) => string][]
+  ).map(([mistake, kind, keyOf]) => ({
+    mistake,
+    caughtBy: `keeps agents apart with ids ${kind}`,
+    make: () => keyedBy(keyOf),
+  })),
+];
+
+function pathOf(agentId: string): string {
+  return agentId.replaceAll("\\", "/").replaceAll("%", "%25");
+}
