@@ -45,6 +45,8 @@ export interface DescribedStep {
   readonly subject: string;
   /** What the step does, in a word or two, such as "write". */
   readonly change: string;
+  /** SHA-256, in hex, of what others had made and the step replaced; the log keeps it. Absent: there was no such content. */
+  readonly replaced?: string;
 }
 
 /** What a participant gets when it compares its notes with what is there now. */
@@ -92,6 +94,8 @@ export interface ParticipantContext {
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   notesBefore(agentId: string, checkpointId: string, key: string): Promise<readonly Note[]>;
+  /** A noted, planned or kept content by its SHA-256 in hex; `undefined`: the log does not have it. Owns and writes nothing. */
+  content(agentId: string, hash: string): Promise<Uint8Array | undefined>;
 }
 
 /**

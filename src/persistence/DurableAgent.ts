@@ -17,6 +17,7 @@ import type { CheckpointValidation } from "../environment/CheckpointValidation.t
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheckpoint.ts";
+import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
@@ -225,6 +226,8 @@ export class DurableAgent {
     const { onFailure } = options;
     if (onlyHistory) return await this.#restoreMessages(journal, log, checkpointId, onFailure);
     const target = findRollbackTarget(log, checkpointId);
+    const finished = finishedReport(log, target);
+    if (finished) return finished;
     const leaves = { status: "paused", reason: `rolled back to checkpoint ${target.id}` } as const;
     const { lost: signal } = journal;
     const { report } = await rollBack({ setup: this.#setup, journal, log, target, signal, leaves, onFailure });

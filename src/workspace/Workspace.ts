@@ -26,6 +26,8 @@ import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import { compareFiles } from "./restore/compareFiles.ts";
+import { relativePath } from "./files/relativePath.ts";
+import { fileAt, type FileAtCheckpoint } from "./restore/fileAt.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { type ConflictHandler, FileRestore } from "./restore/FileRestore.ts";
 import { describeRestore, restoreStepOf } from "./restore/RestoreStep.ts";
@@ -70,6 +72,13 @@ const optionsSchema = strictOptions({
 
 const previewSchema = z.object({
   checkpointId: z.string(),
+  options: strictOptions({ agentId: z.string().optional() }),
+});
+
+const fileAtSchema = previewSchema.extend({ path: nonEmptyString });
+
+const contentSchema = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256, 64 lower-case hex characters"),
   options: strictOptions({ agentId: z.string().optional() }),
 });
 
@@ -186,6 +195,42 @@ export class Workspace implements RollbackParticipant {
       path,
       change: kind === "conflict" ? "conflict" : target ? "write" : "delete",
     }));
+  }
+
+  /**
+   * A file as it was at a checkpoint: what a rollback would restore, and the base of a merge.
+   *
+   * @param path relative to the root.
+   * @param options.agentId as for `preview`.
+   * @returns `undefined` when the agent's log does not say: the agent did not change the file, or retention removed the content.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError
+   */
+  async fileAt(
+    path: string,
+    checkpointId: string,
+    options: { readonly agentId?: string | undefined } = {},
+  ): Promise<FileAtCheckpoint | undefined> {
+    checkSchema(fileAtSchema, { path, checkpointId, options }, "fileAt");
+    const host = this.#attached();
+    const { agentId = host.agentId } = options;
+    return fileAt(host, { agentId, checkpointId, key: this.key, path: relativePath(path) });
+  }
+
+  /**
+   * A content that the agent's log keeps, such as what `use_checkpoint` replaced: see `replaced` in the steps of a report.
+   *
+   * @param hash SHA-256, 64 lower-case hex characters.
+   * @param options.agentId as for `preview`.
+   * @returns `undefined` when the log does not have it.
+   * @throws InvalidInputError
+   */
+  async contentOf(
+    hash: string,
+    options: { readonly agentId?: string | undefined } = {},
+  ): Promise<Uint8Array | undefined> {
+    checkSchema(contentSchema, { hash, options }, "contentOf");
+    const host = this.#attached();
+    return host.content(options.agentId ?? host.agentId, hash);
   }
 
   onInstall(host: ParticipantContext): void {

@@ -272,3 +272,68 @@ describe("what a capture cannot hold", () => {
     expect(steps(report)).toContainEqual({ subject: "tool", change: expect.stringContaining("setuid") as string });
   });
 });
+
+describe("what a person can read", () => {
+  it("a file can be read as it was at a checkpoint", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1", untouched: "x" });
+    const shell = await ran(root, [
+      { agent: () => put(root, { a: "2", made: "new" }) },
+      { agent: () => rmSync(join(root, "a")) },
+    ]);
+    const { saved, workspace } = shell.build();
+    const ids = (await saved.getCheckpoints({ nodeId: "callModel" })).map(({ checkpointId }) => checkpointId);
+    const at = async (path: string) =>
+      Promise.all(
+        ids.map(async (id) => {
+          const found = await workspace.fileAt(path, id);
+          return found?.kind === "file"
+            ? `${new TextDecoder().decode(found.content)} ${found.mode.toString(8)}`
+            : found?.kind;
+        }),
+      );
+    expect(await at("a")).toEqual(["1 644", "2 644", "missing"]);
+    expect(await at("made")).toEqual(["missing", "new 644", "new 644"]);
+    expect(await at("untouched")).toEqual([undefined, undefined, undefined]);
+    await expect(workspace.fileAt("../x", ids[0]!)).rejects.toMatchObject({ code: "path_not_allowed" });
+    await expect(workspace.fileAt("a", "nowhere")).rejects.toMatchObject({ code: "checkpoint_not_found" });
+  });
+
+  it("what use_checkpoint replaced can be read, also when somebody saved it after the plan", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1", b: "1" });
+    const shell = await ran(root, [{ agent: () => put(root, { a: "2", b: "2" }) }], {
+      onConflict: (conflict) => {
+        // The other file changes while somebody is asked about this one.
+        if (conflict.path === "a") put(root, { b: "person's second" });
+        return "use_checkpoint";
+      },
+    });
+    put(root, { a: "person's first" });
+    const report = await shell.rollBack(0);
+    const replaced = (steps(report) as readonly { readonly replaced?: string }[]).map((step) => step.replaced ?? "");
+    const { workspace } = shell.build();
+    const contents = await Promise.all(
+      replaced.map(async (hash) => new TextDecoder().decode(await workspace.contentOf(hash))),
+    );
+    expect(contents.toSorted()).toEqual(["person's first", "person's second"]);
+    expect(treeOf(root)).toEqual({ a: "644 1", b: "644 1" });
+    expect(await workspace.contentOf("0".repeat(64))).toBeUndefined();
+    await expect(workspace.contentOf("a")).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  it("a finished rollback that is asked for again gives the same report", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "1", d: "1" });
+    const shell = await ran(root, [{ agent: () => put(root, { a: "2" }) }, { agent: () => put(root, { d: "2" }) }], {
+      onConflict: () => "use_current",
+    });
+    put(root, { a: "mine" });
+    const first = await shell.rollBack(0);
+    const checkpoints = (await shell.build().saved.getCheckpoints()).length;
+    const again = await shell.rollBack(0);
+    expect(again).toEqual(first);
+    expect(steps(first)).toContainEqual({ subject: "a", change: "use_current" });
+    expect((await shell.build().saved.getCheckpoints()).length).toBe(checkpoints);
+  });
+});

@@ -84,6 +84,7 @@ const slotsByKind: {
   edit: ({ insert }) => insert.map(({ message }) => message),
   rollback: ({ participants = [] }) => participants.map(({ steps }) => steps),
   rollback_step: ({ outcome }) => [outcome],
+  rollback_end: ({ report }) => [report],
   settings: ({ parameters }) => [parameters],
   structure: ({ structure }) => [structure],
   request: ({ prompt, schema }) => [prompt, schema],

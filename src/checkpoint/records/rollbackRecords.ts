@@ -51,4 +51,6 @@ export interface RevertedRecord {
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
+  /** What the rollback did, for whoever asks for the same one again. Absent: written by an earlier version. */
+  readonly report?: StoredValue;
 }

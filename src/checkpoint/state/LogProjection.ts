@@ -13,7 +13,7 @@ import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { EditRecord, LaneRecord, MessageRecord } from "../records/lineRecords.ts";
-import type { RollbackRecord } from "../records/rollbackRecords.ts";
+import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
 
@@ -58,6 +58,8 @@ export class LogProjection extends LogFacts {
   /** The task, the last run and its status. */
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
+  /** The rollback that ended last, while nothing has happened since. */
+  lastRollback: RollbackEndRecord | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
@@ -185,6 +187,7 @@ export class LogProjection extends LogFacts {
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
+    if (record.kind !== "status") this.lastRollback = undefined;
     this.#addFacts(record, entry, order);
     switch (record.kind) {
       case "run":
@@ -251,6 +254,7 @@ export class LogProjection extends LogFacts {
       case "rollback_end":
         this.#revertNotes(record.target);
         this.rollback = undefined;
+        this.lastRollback = record;
         for (const run of this.runsBelow(record.target)) this.reopen(run);
         return;
       default:

@@ -206,5 +206,10 @@ export function participantContext(setup: PersistenceSetup): ParticipantContext 
       const { log, target } = await read(agentId, checkpointId);
       return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
     },
+    async content(agentId, hash) {
+      const { index } = await AgentLog.read(setup.log, agentId);
+      const sha256 = await setup.storage.sha256();
+      return new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 }).read(hash);
+    },
   };
 }

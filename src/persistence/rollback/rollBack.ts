@@ -17,6 +17,7 @@ import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../record/startRecorder.ts";
+import { storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
@@ -45,10 +46,6 @@ export async function rollBack(
   reopenRuns(journal, log.index, target);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
   const begun = records.toSpliced(-1, 0, ...storageRecords(changes, lane, journal.writer));
-  journal.append([...begun, { kind: "rollback_end", target: target.version }]);
-  // In the same turn of the event loop, so in the same append.
-  if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
-  await journal.durable();
   const report = runMoved({
     checkpointId: target.id,
     reverted,
@@ -57,6 +54,11 @@ export async function rollBack(
     skipped: plan.skipped.map(revertibleCall),
     participants,
   });
+  const kept = journal.writer.value(storedReport(report), "the report of a rollback");
+  journal.append([...begun, { kind: "rollback_end", target: target.version, report: kept }]);
+  // In the same turn of the event loop, so in the same append.
+  if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
+  await journal.durable();
   const continued = { lane, run, opening: [], head, by: "rollback" } as const;
   return { report, recorder: restoredRun(setup, journal, { log, state }, continued) };
 }

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  type Dirent,
   type Stats,
 } from "node:fs";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
@@ -16,6 +17,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
+import { FolderHandle } from "./FolderHandle.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import { type FileStamp, type HiddenEntry, hiddenAt, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
 
@@ -46,9 +48,14 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
   const walk: Walk = { ...options, before, files: new Map(), folders: new Map(), hidden: new Map() };
-  await scanInto(walk, "", options.rules, 0);
-  for (const path of before.files.keys())
-    if (!walk.files.has(path) && isIgnored(hiddenAt(walk, path)?.[1])) await scanFile(walk, path);
+  const root = openRoot(options.root);
+  try {
+    await scanInto(walk, root, "", options.rules, 0);
+    for (const path of before.files.keys())
+      if (!walk.files.has(path) && isIgnored(hiddenAt(walk, path)?.[1])) await scanIgnored(walk, root, path);
+  } finally {
+    root.close();
+  }
   return walk;
 }
 
@@ -59,27 +66,79 @@ interface Walk extends ScanOptions {
   readonly hidden: Map<string, HiddenEntry>;
 }
 
-async function scanInto(walk: Walk, folder: string, outer: IgnoreRules, depth: number): Promise<void> {
-  const entries = entriesOf(walk, folder);
+async function scanInto(
+  walk: Walk,
+  folder: FolderHandle,
+  path: string,
+  outer: IgnoreRules,
+  depth: number,
+): Promise<void> {
+  const entries = readdirSync(folder.at, { withFileTypes: true });
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
-  const rules = gitignore ? outer.within(folder, readText(`${walk.root}/${folder}/.gitignore`)) : outer;
+  const rules = gitignore ? outer.within(path, readText(`${folder.at}/.gitignore`)) : outer;
   for (const entry of entries) {
-    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (ownNames.has(entry.name) || isUnfinished(entry.name)) continue;
-    const isFolder = entry.isDirectory();
-    const reason = refusalOf(entry.name, path, depth);
-    if (reason !== undefined) hide(walk, folder, entry.name, reason);
-    else if (rules.ignores(path, isFolder)) hideIgnored(walk, path, isFolder);
-    else if (isFolder) await scanSubfolder(walk, path, rules, depth + 1);
-    else await scanFile(walk, path);
+    const { name } = entry;
+    const inside = path === "" ? name : `${path}/${name}`;
+    if (ownNames.has(name) || isUnfinished(name)) continue;
+    const reason = refusalOf(name, inside, depth);
+    if (reason !== undefined) hide(walk, folder, path, name, reason);
+    else if (rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
+    else if (entry.isDirectory()) await scanSubfolder(walk, folder, { name, path: inside }, rules, depth + 1);
+    else await scanFile(walk, `${folder.at}/${name}`, inside);
   }
 }
 
-async function scanSubfolder(walk: Walk, path: string, rules: IgnoreRules, depth: number): Promise<void> {
-  const found = lstatSync(`${walk.root}/${path}`, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) return;
-  walk.folders.set(path, found.mode & 0o777);
-  await scanInto(walk, path, rules, depth);
+async function scanSubfolder(
+  walk: Walk,
+  parent: FolderHandle,
+  { name, path }: { readonly name: string; readonly path: string },
+  rules: IgnoreRules,
+  depth: number,
+): Promise<void> {
+  const folder = openFolder(walk, parent, name, path);
+  if (!folder) return;
+  try {
+    walk.folders.set(path, folder.stats().mode & 0o777);
+    await scanInto(walk, folder, path, rules, depth);
+  } finally {
+    folder.close();
+  }
+}
+
+function openRoot(path: string): FolderHandle {
+  try {
+    return FolderHandle.root(path);
+  } catch (error) {
+    throw new FileAccessError(".", systemReason(error), { cause: error });
+  }
+}
+
+/** `undefined`: it was removed or replaced since its folder was listed, or it cannot be read, which is noted. */
+function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string): FolderHandle | undefined {
+  try {
+    return parent.child(name);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    const found = lstatSync(`${parent.at}/${name}`, { throwIfNoEntry: false });
+    if (found?.isDirectory()) walk.folders.set(path, found.mode & 0o777);
+    walk.hidden.set(path, { reason: "could not be read" });
+    return undefined;
+  }
+}
+
+/** A file that was scanned before and is ignored now. */
+async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promise<void> {
+  const names = path.split("/");
+  const name = names.pop() ?? "";
+  const opened: FolderHandle[] = [];
+  try {
+    for (const folder of names) opened.push((opened.at(-1) ?? root).child(folder));
+    await scanFile(walk, `${(opened.at(-1) ?? root).at}/${name}`, path);
+  } catch (error) {
+    if (!["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  } finally {
+    for (const folder of opened) folder.close();
+  }
 }
 
 /** Why no tool can reach a file of this name; `undefined`: it can be reached. */
@@ -93,10 +152,9 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
   }
 }
 
-function hide(walk: Walk, folder: string, name: string, reason: string): void {
-  const at = `${walk.root}/${folder}`;
-  for (const [shown, stamp] of stampsOf(at, name))
-    walk.hidden.set(folder === "" ? shown : `${folder}/${shown}`, { reason, stamp });
+function hide(walk: Walk, folder: FolderHandle, path: string, name: string, reason: string): void {
+  for (const [shown, stamp] of stampsOf(folder.at, name))
+    walk.hidden.set(path === "" ? shown : `${path}/${shown}`, { reason, stamp });
 }
 
 /** The stamps of all entries that Node shows by this name: bytes that are not UTF-8 all look the same. */
@@ -112,8 +170,9 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
 }
 
 /** An ignored file that changed is not reported, but one that stops being ignored was there before. */
-function hideIgnored(walk: Walk, path: string, isFolder: boolean): void {
-  const found = isFolder ? undefined : lstatSync(`${walk.root}/${path}`, { throwIfNoEntry: false });
+function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
+  const at = `${folder.at}/${entry.name}`;
+  const found = entry.isDirectory() ? undefined : lstatSync(at, { throwIfNoEntry: false });
   walk.hidden.set(path, found ? { stamp: stampOf(found) } : {});
 }
 
@@ -121,10 +180,9 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
   return entry !== undefined && entry.reason === undefined;
 }
 
-async function scanFile(walk: Walk, path: string): Promise<void> {
+async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   if (walk.files.size % filesPerTurn === filesPerTurn - 1) await nextTurn();
-  const at = `${walk.root}/${path}`;
-  const found = lstatSync(at, { throwIfNoEntry: false });
+  const found = statsOf(walk, at, path);
   if (!found || found.isDirectory()) return;
   const known = walk.before.files.get(path);
   if (known?.settled && isSameStamp(known.stamp, found)) return void walk.files.set(path, known);
@@ -134,6 +192,16 @@ async function scanFile(walk: Walk, path: string): Promise<void> {
     ? { leftOut: `is beyond the ${walk.maximumFiles} files that are kept` }
     : await lookAt(walk, at, found);
   walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
+}
+
+/** `undefined`: it was removed since its folder was listed, or it cannot be reached, which is noted. */
+function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
+  try {
+    return lstatSync(at, { throwIfNoEntry: false });
+  } catch {
+    walk.hidden.set(path, { reason: "could not be read" });
+    return undefined;
+  }
 }
 
 function stampOf({ size, mtimeMs, ctimeMs, ino, mode }: Stats): FileStamp {
@@ -176,19 +244,6 @@ function readWhole(at: string): { readonly content: Uint8Array; readonly mode: n
     }
   } catch {
     return undefined;
-  }
-}
-
-function entriesOf({ root, hidden }: Walk, folder: string) {
-  try {
-    return readdirSync(`${root}/${folder}`, { withFileTypes: true });
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    // Removed or replaced since its folder was listed.
-    if (folder !== "" && ["ENOENT", "ENOTDIR"].includes(code)) return [];
-    if (folder === "") throw new FileAccessError(".", systemReason(error), { cause: error });
-    hidden.set(folder, { reason: "could not be read" });
-    return [];
   }
 }
 

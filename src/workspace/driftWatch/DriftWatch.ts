@@ -2,10 +2,17 @@ import { z } from "zod";
 import type { AgentContext, AgentStorage } from "../../agent/context/AgentContext.ts";
 import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { numberFrom, clockSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import {
+  abortSignalSchema,
+  numberFrom,
+  clockSchema,
+  functionSchema,
+  nonEmptyString,
+} from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { authorSchema } from "../git/commitFiles.ts";
@@ -15,7 +22,13 @@ import { persistence } from "../../persistence/Persistence.ts";
 import { forgetUnsaved, unsavedOf, watchUnsaved } from "../files/UnsavedChanges.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { checkDrift, type DriftQuestion, leftFilesOf } from "../drift/checkDrift.ts";
-import { type DriftReport, driftResponse, type DriftResponse } from "../drift/DriftReport.ts";
+import {
+  type DriftReport,
+  driftResponse,
+  type DriftResponse,
+  recommendRestart,
+  type RestartAdvice,
+} from "../drift/DriftReport.ts";
 import {
   isSettled,
   knownHeadOf,
@@ -37,6 +50,8 @@ export interface DriftNotice {
   readonly trigger: DriftTrigger;
   readonly report: DriftReport;
   readonly response: DriftResponse;
+  /** Whether to start the task again, by its progress, the severity and `preference`. See `recommendRestart`. */
+  readonly restartDecision: RestartAdvice;
   /** The rebase after the run; absent: there was none. */
   readonly rebase?: RebaseResult;
   /** Why the rebase after the run failed. Its `changed` says what has changed. The run is completed all the same. */
@@ -69,6 +84,8 @@ export interface DriftWatchConfig {
    * `permission`. The notice `at_end` has the result. Default: false.
    */
   readonly autoRebase?: boolean | undefined;
+  /** What to recommend after a drift, whatever the progress. Default: `restart` below 20 % of progress with high drift. */
+  readonly preference?: RestartAdvice | undefined;
 }
 
 const configSchema = strictOptions({
@@ -85,6 +102,7 @@ const configSchema = strictOptions({
     permission: functionSchema().optional(),
   }).optional(),
   autoRebase: z.boolean().optional(),
+  preference: z.enum(["restart", "merge_and_continue"]).optional(),
 }).refine(
   (config) => {
     const { autoRebase, rebase } = config as DriftWatchConfig;
@@ -98,6 +116,8 @@ export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignore
   "user_handled",
   "ignored",
 ]);
+
+const driftNowSchema = strictOptions({ signal: abortSignalSchema.optional() });
 
 const defaultIntervalMs = 600_000;
 
@@ -149,16 +169,36 @@ export class DriftWatch {
     const left = leftFilesOf(await persistence(context).getCheckpoints());
     const report = await this.#look(known, context.signal, { left, unsaved: unsavedOf(context.runId) });
     const response = driftResponse(report);
-    const notice = { agentId: context.agentId, trigger, report, response };
+    const restartDecision = this.#restartDecision(context, report);
+    const notice = { agentId: context.agentId, trigger, report, response, restartDecision };
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
     const hasToAsk = response.action !== "continue" && !isSettled(known, report);
     // What is asked is recorded with the request: the storage is saved at the end of the node, after the answer.
-    const resolution = hasToAsk ? await ask(context, report, questionOf(known, report, response.advice)) : undefined;
+    const resolution = hasToAsk
+      ? await ask(context, report, questionOf(known, report, response.advice, restartDecision))
+      : undefined;
     const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
     context.storage.set(versionTrackerKey, trackVersions(known, report, about));
     this.#recovery.recorded(context.agentId);
     return report;
+  }
+
+  #restartDecision(context: AgentContext, { severity }: DriftReport): RestartAdvice {
+    const { progress = 0 } = runOf(context).state;
+    return recommendRestart({ progress, severity, preference: this.#config.preference });
+  }
+
+  /**
+   * Checks now, outside a run: compares the repository with its upstream. Records nothing, asks nobody, and calls no
+   * `onDrift`. What an agent changed counts as local changes.
+   *
+   * @param options.signal aborts the check.
+   * @throws GitError
+   */
+  async driftNow(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<DriftReport> {
+    checkSchema(driftNowSchema, options, "options of driftNow()");
+    return this.#look(undefined, options.signal ?? new AbortController().signal);
   }
 
   /** Adds what a recovery settled before the run went on. */
@@ -247,10 +287,20 @@ export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
   },
 };
 
-/** What a person has to know while the run waits: which commits the upstream had and has. */
-function questionOf(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport, advice: string): string {
+const recommendations: Readonly<Record<RestartAdvice, string>> = {
+  restart: "Recommended: start the task again, since little of it is done.",
+  merge_and_continue: "Recommended: merge the changes and continue.",
+};
+
+/** What a person has to know while the run waits: which commits the upstream had and has, and whether to start again. */
+function questionOf(
+  known: VersionTracker | undefined,
+  { upstreamHead = "" }: DriftReport,
+  advice: string,
+  restartDecision: RestartAdvice,
+): string {
   const before = known?.upstream_head || "not known";
-  return `${advice}\nUpstream at the last check: ${before}; now: ${upstreamHead}.`;
+  return `${advice}\n${recommendations[restartDecision]}\nUpstream at the last check: ${before}; now: ${upstreamHead}.`;
 }
 
 /** The request id names both heads, so that an answer settles only this drift. */

@@ -21,8 +21,10 @@ interface OpenFolder {
   readonly at: string;
 }
 
-const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
-const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
+/** Opens a folder and follows no link. */
+export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+/** Whether a file can be reached relative to an open folder, so that no link planted meanwhile is followed. */
+export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /**
  * A folder that no path below it can leave. Each folder on the way to a file is opened from the one before it, without

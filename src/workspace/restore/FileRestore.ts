@@ -20,6 +20,7 @@ import {
   type RestoreOutcome,
   type RestorePart,
   type RestoreStep,
+  type PartOutcome,
 } from "./RestoreStep.ts";
 import { type ConflictingPlan, contentsOf, type SettledConflict, settleConflict } from "./settleConflict.ts";
 
@@ -138,7 +139,7 @@ export class FileRestore {
    * @throws FileConflictError; every file is as it was then.
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
-    const outcome = new Map<string, string>();
+    const outcome = new Map<string, PartOutcome>();
     const ask = async (conflict: FileConflict) => this.onConflict?.(conflict);
     await carryOutRestore(partsOf(step), { files: this.files, request, outcome, ask });
     return outcome.size > 0 ? Object.fromEntries(outcome) : undefined;

@@ -36,8 +36,11 @@ export interface FolderModePart {
   readonly after?: number;
 }
 
-/** What became of the parts that were not done as planned: the change to report, by path. */
-export type RestoreOutcome = Readonly<Record<string, string>>;
+/** What became of the parts that were not done as planned, by path. */
+export type RestoreOutcome = Readonly<Record<string, PartOutcome>>;
+
+/** What a part did instead, as reports show it. */
+export type PartOutcome = Pick<DescribedStep, "change" | "replaced">;
 
 export function partsOf(step: RestoreStep): readonly RestorePart[] {
   return step.kind === "restore" ? step.parts : [step];
@@ -71,12 +74,27 @@ function otherForm(): UnreadableValueError {
 
 export function describeRestore(step: RestoreStep, outcome: unknown): readonly DescribedStep[] {
   const changed = outcomeOf(outcome);
-  return partsOf(step).map((part) => ({ subject: part.path, change: changed.get(part.path) ?? plannedChange(part) }));
+  return partsOf(step).map((part) => {
+    const { change = plannedChange(part), replaced = replacedIn(part, changed.has(part.path)) } =
+      changed.get(part.path) ?? {};
+    return { subject: part.path, change, ...(replaced !== undefined && { replaced }) };
+  });
 }
 
-function outcomeOf(outcome: unknown): ReadonlyMap<string, string> {
+/** What a part replaces of the work of others, as planned. */
+function replacedIn(part: RestorePart, isChanged: boolean): string | undefined {
+  if (isChanged || part.kind !== "file" || part.settled === undefined) return undefined;
+  return part.before?.kind === "file" ? part.before.hash : undefined;
+}
+
+function outcomeOf(outcome: unknown): ReadonlyMap<string, PartOutcome> {
   if (typeof outcome !== "object" || outcome === null) return new Map();
-  return new Map(Object.entries(outcome).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  return new Map(Object.entries(outcome).filter((entry): entry is [string, PartOutcome] => isPartOutcome(entry[1])));
+}
+
+function isPartOutcome(value: unknown): value is PartOutcome {
+  const { change, replaced = "" } = (value ?? {}) as PartOutcome;
+  return typeof change === "string" && typeof replaced === "string";
 }
 
 /** What a part does, in a word or two. */

@@ -79,7 +79,7 @@ export class RestoreWriter {
       const { files, outcome } = this.#restoring;
       const mode = await files.folderMode(path);
       if (mode === before || outcome.has(path)) return;
-      if (mode !== after) return void outcome.set(path, "not restored: others changed its permissions");
+      if (mode !== after) return void outcome.set(path, { change: "not restored: others changed its permissions" });
       await files.setFolder(path, before | 0o700);
       this.#folders.push({ path, mode });
     });
@@ -99,7 +99,7 @@ export class RestoreWriter {
       const { request, outcome } = this.#restoring;
       const isOfFile = error instanceof ChangedMeanwhile || AgentPersistenceError.isInstance(error);
       if (request.onFailure === "stop" || !isOfFile) throw error;
-      outcome.set(path, `not applied: ${reasonOf(error)}`);
+      outcome.set(path, { change: `not applied: ${reasonOf(error)}` });
     }
   }
 }

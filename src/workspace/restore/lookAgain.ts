@@ -7,7 +7,7 @@ import { type FoundFile, stateOf } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { Obstacles } from "./Obstacles.ts";
 import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
-import { type FilePart, plannedChange, type RestorePart } from "./RestoreStep.ts";
+import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 
 /** Files are looked at and written this many at a time. */
 export const filesAtOnce = 8;
@@ -19,7 +19,7 @@ export interface Restoring {
   /** Asks about a file that changed since the plan; `undefined`: nobody answers. */
   readonly ask: (conflict: FileConflict) => Promise<FileResolution | undefined>;
   /** Filled with what becomes of the parts that are not done as planned. */
-  readonly outcome: Map<string, string>;
+  readonly outcome: Map<string, PartOutcome>;
 }
 
 /**
@@ -65,13 +65,13 @@ async function decide(
   const conflict = changedMeanwhile(part.path, found);
   const answer = await ask(conflict);
   if (answer === "skip" || answer === "use_current") {
-    outcome.set(part.path, answer);
+    outcome.set(part.path, { change: answer });
     return {};
   }
   const refused = refusalOf(conflict, answer, found);
   if (refused === undefined) return replacing(part, found, answer, { request, outcome });
   if (request.onFailure === "stop") return { refused };
-  outcome.set(part.path, `not applied: it was changed or cannot be reached`);
+  outcome.set(part.path, { change: "not applied: it was changed or cannot be reached" });
   return {};
 }
 
@@ -82,11 +82,11 @@ async function replacing(
   settled: FileResolution | undefined,
   { request, outcome }: Pick<Restoring, "request" | "outcome">,
 ): Promise<FilePart> {
-  if (found.kind === "file" && found.state.kind === "file")
-    await request.keep(new Map([[found.state.hash, found.content]]));
+  const kept = found.kind === "file" && found.state.kind === "file" ? found.state.hash : undefined;
+  if (kept !== undefined && found.kind === "file") await request.keep(new Map([[kept, found.content]]));
   const { path, after } = part;
   const replaced = withoutUndefined({ kind: "file", path, before: stateOf(found), after, settled } as const);
-  outcome.set(path, plannedChange(replaced));
+  outcome.set(path, withoutUndefined({ change: plannedChange(replaced), replaced: kept }));
   return replaced;
 }
 

@@ -134,6 +134,52 @@ describe("Drift", () => {
     });
   });
 
+  it.each([
+    [undefined, 10, "restart", "start the task again"],
+    [undefined, 50, "merge_and_continue", "merge the changes and continue"],
+    ["merge_and_continue", 10, "merge_and_continue", "merge the changes and continue"],
+  ] as const)(
+    "the notice and the question recommend whether to restart: with preference %s at %i percent, %s",
+    async (preference, percent, restartDecision, told) => {
+      const { origin, ours } = pair();
+      const notices: DriftNotice[] = [];
+      const clock = new SimulatedClock();
+      const work = strategy<string, string>("work", (graph) => {
+        const one = graph.node("one", async (input: string, context) => {
+          context.setProgress(percent, "under way");
+          ours.write("a.txt", lines({ 3: "ours" }));
+          origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+          ours.git("fetch", "--quiet");
+          clock.advance(600_000);
+          return input;
+        });
+        const two = graph.node("two", async (input: string) => input);
+        graph.edge(graph.start, one);
+        graph.edge(one, two);
+        graph.edge(two, graph.finish);
+      });
+      const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+        .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() })
+        .install(Drift, { root: ours.root, clock, preference, onDrift: (notice) => void notices.push(notice) });
+      expect(await agent.run("go")).toMatchObject({
+        status: "waiting",
+        requests: [{ prompt: expect.stringContaining(told) as string }],
+      });
+      expect(notices.at(-1)).toMatchObject({ report: { severity: "high" }, restartDecision });
+    },
+  );
+
+  it("driftNow looks outside a run, and tells and records nothing", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    const { agent, saved } = watched.build(ours, { fetch: async () => void ours.git("fetch", "--quiet") });
+    origin.commit({ "b.txt": "theirs" });
+    const drift = agent.feature(Drift);
+    expect(await drift.driftNow()).toMatchObject({ severity: "low", commitsBehind: 1 });
+    expect([watched.notices, await saved.getLatestCheckpoint()]).toEqual([[], undefined]);
+    await expect(drift.driftNow({ signal: AbortSignal.abort(new RangeError("no")) })).rejects.toThrow("no");
+  });
+
   it("a task waits once for its own work that conflicts since the last check for drift", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
