@@ -129,7 +129,7 @@ describe("a file that somebody else has changed", () => {
     const coder = await changed(path, content);
     const report = await coder.rollBack(0, { onConflict: answers({ [path]: answer }) });
     expect(read(coder, path)).toBe(result);
-    expect(report.participants[0]?.steps).toContainEqual({ subject: path, change });
+    expect(report.participants[0]?.steps).toContainEqual(expect.objectContaining({ subject: path, change }));
     expect(read(coder, "old")).toBe("600 old");
   });
 
@@ -167,7 +167,7 @@ describe("a file that somebody else has changed", () => {
     const report = await coder.rollBack(0, { onConflict: answers({ "doc.md": "merge" }), conflictResolver });
     expect(read(coder, "doc.md")).toBe(`644 both\n${lines([2, "mine"])}`);
     const step = { subject: "doc.md", change: "write (merge by person)" };
-    expect(report.participants[0]?.steps).toContainEqual(step);
+    expect(report.participants[0]?.steps).toContainEqual(expect.objectContaining(step));
   });
 
   it("a file that others changed is kept in the log when a rollback replaces it", async () => {

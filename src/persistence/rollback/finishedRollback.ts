@@ -1,7 +1,6 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
 import { loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { type ParticipantReport, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
@@ -9,17 +8,17 @@ import { type ParticipantReport, revertibleCall, type RollbackReport } from "./R
 /** What the log keeps of a report: calls by their ids. */
 interface StoredReport {
   readonly reverted: readonly string[];
-  readonly failed: readonly { readonly call: string; readonly message: string }[];
   readonly irreversible: readonly string[];
   readonly skipped: readonly string[];
   readonly participants: readonly ParticipantReport[];
 }
 
-/** A report as the log keeps it. */
-export function storedReport({ reverted, failed, irreversible, skipped, participants }: RollbackReport): StoredReport {
+/** A report as the log keeps it; `undefined` while a call failed: the same rollback, asked for again, tries it again. */
+export function storedReport(report: RollbackReport): StoredReport | undefined {
+  const { reverted, failed, irreversible, skipped, participants } = report;
+  if (failed.length > 0) return undefined;
   return {
     reverted: idsOf(reverted),
-    failed: failed.map(({ toolCallId: call, error }) => ({ call, message: reasonOf(error) })),
     irreversible: idsOf(irreversible),
     skipped: idsOf(skipped),
     participants,
@@ -48,9 +47,7 @@ export function finishedReport(log: AgentLog, target: CheckpointPoint): Rollback
   return runMoved({
     checkpointId: target.id,
     reverted: shown(stored.reverted),
-    failed: stored.failed.flatMap(({ call, message }) =>
-      shown([call]).map((one) => ({ ...one, error: new Error(message) })),
-    ),
+    failed: [],
     irreversible: shown(stored.irreversible),
     skipped: shown(stored.skipped),
     participants: stored.participants,

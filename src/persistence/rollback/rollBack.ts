@@ -54,8 +54,9 @@ export async function rollBack(
     skipped: plan.skipped.map(revertibleCall),
     participants,
   });
-  const kept = journal.writer.value(storedReport(report), "the report of a rollback");
-  journal.append([...begun, { kind: "rollback_end", target: target.version, report: kept }]);
+  const stored = storedReport(report);
+  const kept = stored && { report: journal.writer.value(stored, "the report of a rollback") };
+  journal.append([...begun, { kind: "rollback_end", target: target.version, ...kept }]);
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
