@@ -19,12 +19,12 @@ export interface Generation {
  * The lock files. The state of a path is the file with its highest generation, and every change is a new file. When two
  * processes make the same generation, `link` lets one win. The highest generation is never removed: otherwise a process
  * that slept since it listed the folder could make that number again, from an outdated state. The next read shows which
- * change won.
+ * change won. Paths are spread over many folders by their hash, so that a list stays short however many paths there were.
  */
 export class LockFolder {
   readonly #disk: Disk;
   readonly #path: string;
-  #made: Promise<void> | undefined;
+  readonly #made = new Map<string, Promise<void>>();
 
   /** @param path the folder; created by the first write. */
   constructor(disk: Disk, path: string) {
@@ -47,7 +47,7 @@ export class LockFolder {
 
   /** Writes the next generation, unless another process already has: read again to see which one won. */
   async write({ number }: Generation, next: LockState): Promise<void> {
-    await (this.#made ??= this.#make());
+    await this.#make(next.path);
     const temporary = `${this.#file(next.path, number + 1)}.${randomId()}.tmp`;
     const file = await this.#disk.create(temporary);
     try {
@@ -68,7 +68,7 @@ export class LockFolder {
   async clean(path: string): Promise<void> {
     const names = await this.#names(path);
     const highest = highestOf(names);
-    for (const name of names) if (numberOf(name) < highest) await this.#disk.unlink(join(this.#path, name));
+    for (const name of names) if (numberOf(name) < highest) await this.#disk.unlink(join(this.#folder(path), name));
   }
 
   async #highest(path: string): Promise<number> {
@@ -77,19 +77,29 @@ export class LockFolder {
 
   async #names(path: string): Promise<readonly string[]> {
     const prefix = `${nodeSha256.hex(path)}.`;
-    return ((await this.#disk.readdir(this.#path)) ?? []).filter((name) => name.startsWith(prefix));
+    return ((await this.#disk.readdir(this.#folder(path))) ?? []).filter((name) => name.startsWith(prefix));
+  }
+
+  #folder(path: string): string {
+    return join(this.#path, nodeSha256.hex(path).slice(0, 3));
   }
 
   #file(path: string, number: number): string {
-    return join(this.#path, `${nodeSha256.hex(path)}.${number}.lock`);
+    return join(this.#folder(path), `${nodeSha256.hex(path)}.${number}.lock`);
   }
 
-  async #make(): Promise<void> {
+  #make(path: string): Promise<void> {
+    const folder = this.#folder(path);
+    const made = this.#made.get(folder) ?? this.#makeFolders(folder);
+    this.#made.set(folder, made);
+    return made;
+  }
+
+  async #makeFolders(folder: string): Promise<void> {
     try {
-      await this.#disk.mkdir(join(this.#path, ".."));
-      await this.#disk.mkdir(this.#path);
+      for (const needed of [join(this.#path, ".."), this.#path, folder]) await this.#disk.mkdir(needed);
     } catch (error) {
-      this.#made = undefined;
+      this.#made.delete(folder);
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SimulatedClock } from "agent-persistence/testing";
@@ -10,7 +10,11 @@ import {
 } from "agent-persistence/workspace";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import { Disk } from "../../../src/node/Disk.ts";
+import type { FileSystem } from "../../../src/node/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
+import { LockFolder } from "../../../src/workspace/reservations/LockFolder.ts";
 import { WatchedClock } from "../../internal/WatchedClock.ts";
 
 const minute = 60_000;
@@ -27,12 +31,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+/** The lock file of a path with a generation. */
+function lockFile(path: string, generation: number): string {
+  const hash = nodeSha256.hex(path);
+  return join(directory, "locks", hash.slice(0, 3), `${hash}.${generation}.lock`);
+}
+
 const write = (path: string) => ({ path, operation: "write" }) as const;
 const read = (path: string) => ({ path, operation: "read" }) as const;
 
 /** Makes what is kept of a file unreadable. */
 function damage(path: string): void {
-  mkdirSync(join(directory, "locks", `${nodeSha256.hex(path)}.99.lock`));
+  mkdirSync(lockFile(path, 99));
 }
 
 const renewalMs = (5 * minute) / 3;
@@ -75,9 +85,7 @@ describe("reservations", () => {
 
   it("a lock file names the holder of a reservation, its start and its expiry", async () => {
     await ours.acquire([write("src/a.txt")], { owner: "Ann" });
-    const [name = ""] = readdirSync(join(directory, "locks"));
-    expect(name).toBe(`${nodeSha256.hex("src/a.txt")}.1.lock`);
-    expect(JSON.parse(readFileSync(join(directory, "locks", name), "utf8"))).toMatchObject({
+    expect(JSON.parse(readFileSync(lockFile("src/a.txt", 1), "utf8"))).toMatchObject({
       path: "src/a.txt",
       owner: "Ann",
       operation: "write",
@@ -208,12 +216,30 @@ describe("reservations", () => {
     ],
   ])("a lock file with %s counts as held until it expires", async (_name, content, lastsMs) => {
     await (await ours.acquire([write("a")], { owner: "Ann" })).release();
-    writeFileSync(join(directory, "locks", `${nodeSha256.hex("a")}.7.lock`), content);
+    writeFileSync(lockFile("a", 7), content);
     await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
     clock.advance(lastsMs - 1);
     await expect(ours.acquire([write("a")], { owner: "Ann" })).rejects.toThrow(FileReservedError);
     clock.advance(1);
     await ours.acquire([write("a")], { owner: "Ann" });
+  });
+
+  it("a reservation lists no more names after many other paths were reserved", async () => {
+    const listed: number[] = [];
+    const counting: FileSystem = {
+      ...nodeFileSystem,
+      readdir: async (path) => {
+        const names = await nodeFileSystem.readdir(path);
+        listed.push(names?.length ?? 0);
+        return names;
+      },
+    };
+    const folder = new LockFolder(new Disk(counting, clock), join(directory, "locks"));
+    const free = (path: string) => ({ path, holders: [], waiting: [] });
+    for (let at = 0; at < 500; at++) await folder.write({ number: 0, state: free(`${at}`) }, free(`${at}`));
+    listed.length = 0;
+    for (const path of ["1", "77", "new"]) await folder.read(path);
+    expect(Math.max(...listed)).toBeLessThan(5);
   });
 
   it("a release frees the files that it can, and names the one that failed", async () => {
