@@ -9,5 +9,6 @@ export type Job =
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
   | { readonly kind: "capture" }
+  | { readonly kind: "restore" }
   | { readonly kind: "prune" }
   | { readonly kind: "queue" };

@@ -10,6 +10,7 @@ import type { CallFigures } from "./ours/calls.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
 import type { Talker } from "./conversations.ts";
@@ -25,6 +26,7 @@ import {
   mergeTargets,
   prunedTurnTargets,
   pruningTargets,
+  restoreTargets,
   turnTargets,
   queueTargets,
   type Target,
@@ -78,6 +80,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...restoreTargets((await inOwnProcess({ kind: "restore" })) as RestoreFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

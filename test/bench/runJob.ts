@@ -17,6 +17,7 @@ async function result(given: Job): Promise<unknown> {
     return (await import("./ours/prunedConversations.ts")).prunedConversations(await folder("run"));
   if (given.kind === "calls") return (await import("./ours/calls.ts")).calls(await folder("run"));
   if (given.kind === "capture") return (await import("./ours/captures.ts")).captures(await folder("run"));
+  if (given.kind === "restore") return (await import("./ours/restores.ts")).restores(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
   if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();

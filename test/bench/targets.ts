@@ -5,6 +5,7 @@ import type { CaptureFigures } from "./ours/captures.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
 import type { QueueFigures } from "./ours/queues.ts";
@@ -106,6 +107,11 @@ export function captureTargets({ firstMs, stepMs, growth }: CaptureFigures): Tar
     { name: folder, found: stepMs, atMost: 150, unit: " ms" },
     { name: "capture: growth of the storage ÷ what was written", found: growth, atMost: 1.25, unit: "×" },
   ];
+}
+
+export function restoreTargets({ files, rollbackMs, loopMs }: RestoreFigures): Target[] {
+  const name = `rollback of ${files} files ÷ writing and syncing them`;
+  return [{ name, found: rollbackMs / loopMs, atMost: 1.5, unit: "×" }];
 }
 
 export function pruningTargets({ agents, save }: PruningFigures): Target[] {
