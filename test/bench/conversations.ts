@@ -3,14 +3,14 @@ import { turnsOf, type OpenConversation, type TurnFigures } from "./turns.ts";
 
 export type Talker = "ours" | "sqlite-delta" | "sqlite-full" | "memory-delta";
 
-/** What a full channel stores grows with the square of the turns: 5,000 of them would be tens of gigabytes. */
-const shortTurns = [1, 1_000];
-const turns = [...shortTurns, 5_000];
+/** LangGraph's turns grow with those before them: 1,000 of them take minutes with each saver. */
+const theirTurns = [1, 100, 300];
+const ourTurns = [1, 100, 300, 1_000, 5_000];
 
 export async function conversations(talker: Talker, directory: string): Promise<readonly TurnFigures[]> {
   const live = `${directory}-live.json`;
   return turnsOf(await opener(talker), {
-    turns: talker === "sqlite-full" ? shortTurns : turns,
+    turns: talker === "ours" ? ourTurns : theirTurns,
     directory,
     survives: talker !== "memory-delta",
     parse: async (messages) => {

@@ -59,7 +59,7 @@ describe("the defaults for coding agents", () => {
     writeFileSync(join(root, "a.txt"), "somebody's");
     await expect(recoverTask(build().agent)).rejects.toMatchObject({
       code: "environment_mismatch",
-      mismatches: [{ path: "a.txt", options: ["use_current", "use_checkpoint", "abort"] }],
+      mismatches: [{ path: "a.txt", options: ["use_current", "use_checkpoint", "merge", "abort"] }],
     });
     const report = await recoverTask(build().agent, { onEnvironmentMismatch: () => "use_checkpoint" });
     expect(report.result.status).toBe("completed");

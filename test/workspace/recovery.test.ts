@@ -13,7 +13,7 @@ import { nodeEnvironment, recoverTask, type RecoverOptions, type RecoveryOption 
 import { scriptedModel } from "agent-persistence/testing";
 import { ConflictResolver, Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
+import { Fault } from "../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { isAsLeft } from "../../src/workspace/restore/compareFiles.ts";
@@ -78,11 +78,7 @@ class Project {
 
   /** Runs until it stops. */
   async stop(): Promise<this> {
-    const error: unknown = await this.build()
-      .agent.run("go")
-      .catch((stopped: unknown) => stopped);
-    if (!(error instanceof Stopped)) throw error;
-    this.fault.repair();
+    await this.fault.stops(this.build().agent.run("go"));
     return this;
   }
 
@@ -303,11 +299,7 @@ class Writer {
   }
 
   async stop(): Promise<this> {
-    const error: unknown = await this.build()
-      .agent.run("go")
-      .catch((stopped: unknown) => stopped);
-    if (!(error instanceof Stopped)) throw error;
-    this.fault.repair();
+    await this.fault.stops(this.build().agent.run("go"));
     return this;
   }
 }

@@ -187,7 +187,6 @@ export class LogProjection extends LogFacts {
 
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
-    if (record.kind !== "status") this.lastRollback = undefined;
     this.#addFacts(record, entry, order);
     switch (record.kind) {
       case "run":
@@ -216,8 +215,9 @@ export class LogProjection extends LogFacts {
     }
   }
 
-  /** What does not depend on the kind of the record. */
+  /** What every record adds, or most of them. */
   #addFacts(record: AgentRecord, { position, generation }: Entry, order: number): void {
+    if (record.kind !== "status") this.lastRollback = undefined;
     this.#addUsage(record);
     addValueReferences(record, this.valueBlobs);
     this.statusState = statusAfter(this.statusState, record, generation);

@@ -107,7 +107,9 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   recorder.inFlight.set(facts.call, facts);
   try {
     const output = await next(event);
-    return recordOutcome(recorder, facts, event, isLarge(output) ? await copiedInTurns(output) : output);
+    const parts = partsIn(output);
+    const isLarge = parts > partsAtOnce && parts <= maximumParts;
+    return recordOutcome(recorder, facts, event, { output: isLarge ? await copiedInTurns(output) : output, parts });
   } catch (error) {
     recordError(recorder, performance, error);
     throw error;
@@ -129,18 +131,19 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
     recordEnd(recorder, facts, { unstarted: true });
 }
 
-function isLarge(output: unknown): boolean {
+/** How many parts an output has, as far as the limit. What cannot be counted is refused when it is recorded. */
+function partsIn(output: unknown): number {
   try {
-    return countParts(output, partsAtOnce) > partsAtOnce;
+    return countParts(output, maximumParts);
   } catch {
-    return false;
+    return 0;
   }
 }
 
 /** What cannot be copied is refused when it is recorded. */
 async function copiedInTurns(output: unknown): Promise<unknown> {
   try {
-    return countParts(output, maximumParts) > maximumParts ? output : await frozenCopyInTurns(output);
+    return await frozenCopyInTurns(output);
   } catch {
     return output;
   }
@@ -151,14 +154,14 @@ function recordOutcome(
   recorder: RunRecorder,
   facts: IntentRecord,
   { tool, input }: ToolCallEvent,
-  given: unknown,
+  given: { readonly output: unknown; readonly parts: number },
 ): unknown {
   const { writer } = recorder.journal;
   const subject = `the output of tool "${tool.name}"`;
   try {
-    if (countParts(given, maximumParts) > maximumParts)
+    if (given.parts > maximumParts)
       throw new NotSerializableError(subject, "", `has more than ${maximumParts} fields and nested values`);
-    const output = frozenCopy(given);
+    const output = frozenCopy(given.output);
     const slot = writer.value(output, subject);
     recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
     writer.noteOutcome(facts.call, output);

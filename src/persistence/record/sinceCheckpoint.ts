@@ -34,7 +34,7 @@ export function sinceCheckpoint(
 }
 
 /** Roughly how long a value of any kind is as JSON. */
-export function roughBytes(value: unknown): number {
+function roughBytes(value: unknown): number {
   const open: unknown[] = [value];
   let sum = 0;
   while (open.length > 0) {

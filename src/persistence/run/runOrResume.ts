@@ -111,12 +111,7 @@ async function finishOpenRollback({
   const abandons = "unfinished" in options && options.unfinished === "abandon";
   const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
   await journal.readHead();
-  return (abandons ? left : []).map(({ toolCallId, toolName, input, output }) => ({
-    toolCallId,
-    toolName,
-    input,
-    output,
-  }));
+  return (abandons ? left : []).map(({ error: _error, ...call }) => call);
 }
 
 function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {

@@ -9,7 +9,7 @@ import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 500 : 25;
+const killCount = soak ? 200 : 15;
 /** At once: more only wait for each other. */
 const lanes = 2;
 /** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */

@@ -100,6 +100,13 @@ export class Fault {
     this.#active = false;
   }
 
+  /** Waits until a run stops at the fault, and repairs it. @throws any other error of the run. */
+  async stops(run: Promise<unknown>): Promise<void> {
+    const error: unknown = await run.catch((reason: unknown) => reason);
+    if (!(error instanceof Stopped)) throw error;
+    this.repair();
+  }
+
   return(): void {
     this.#active = true;
   }

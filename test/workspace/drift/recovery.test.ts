@@ -5,7 +5,7 @@ import { recoverTask, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { Drift, type DriftWatchConfig, type VersionTracker } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
-import { Fault, Stopped } from "../../persistence/support/durableAgent.ts";
+import { Fault } from "../../persistence/support/durableAgent.ts";
 import { logStorages, type Opened } from "../../persistence/support/storages.ts";
 import { recordsOf } from "../../persistence/support/stored.ts";
 import { TestRepository } from "../git/repositories.ts";
@@ -35,11 +35,7 @@ async function stopped(opened: Opened, theirs: Readonly<Record<string, string>> 
   const ours = origin.clone();
   ours.commit({ "a.txt": "ours\n" }, "Ours");
   const fault = new Fault();
-  const error: unknown = await build(opened, ours, fault)
-    .run("go")
-    .catch((reason: unknown) => reason);
-  if (!(error instanceof Stopped)) throw error;
-  fault.repair();
+  await fault.stops(build(opened, ours, fault).run("go"));
   origin.commit(theirs, "Theirs");
   const fetch = () => Promise.resolve(void ours.git("fetch", "--quiet"));
   const come = (choose: RecoveryOption | undefined, config: Partial<DriftWatchConfig> = { rebase }) => {

@@ -111,7 +111,7 @@ export class AgentIndex {
   }
 
   /**
-   * The same, and builds the index when there is none.
+   * Whether lists may go by the index, once it was built if there was none.
    *
    * @param build marks every agent that is stored.
    */
@@ -128,7 +128,7 @@ export class AgentIndex {
     return this.isComplete();
   }
 
-  /** Whether lists may go by the index. */
+  /** Whether lists may go by the index as it is. */
   async isComplete(): Promise<boolean> {
     if (!(await this.#exists())) return false;
     const names = (await this.#disk.readdir(this.#path)) ?? [];

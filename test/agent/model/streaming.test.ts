@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { AIAgent, type AIAgentConfig } from "../../src/agent/AIAgent.ts";
-import type { RunDelta } from "../../src/agent/feature/RunDelta.ts";
-import type { ModelDelta, PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
-import type { ContentPart } from "../../src/checkpoint/messages/Message.ts";
-import { ModelRequestError } from "../../src/errors/model/ModelRequestError.ts";
-import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
-import { Persistence } from "../../src/persistence/Persistence.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
-import { Fault } from "../persistence/support/durableAgent.ts";
+import { AIAgent, type AIAgentConfig } from "../../../src/agent/AIAgent.ts";
+import type { RunDelta } from "../../../src/agent/feature/RunDelta.ts";
+import type { ModelDelta, PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
+import { strategy } from "../../../src/agent/strategy/Strategy.ts";
+import type { ContentPart } from "../../../src/checkpoint/messages/Message.ts";
+import { ModelRequestError } from "../../../src/errors/model/ModelRequestError.ts";
+import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
+import { Persistence } from "../../../src/persistence/Persistence.ts";
+import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { Fault } from "../../persistence/support/durableAgent.ts";
 
 const piece = (text: string, type: ModelDelta["type"] = "text-delta"): ModelDelta => ({ type, text });
 const broken = () => new ModelRequestError({ model: "m", provider: "p", retryable: true, cause: new Error("cut") });

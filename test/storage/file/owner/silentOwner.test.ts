@@ -1,10 +1,10 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
-import type { ProcessIdentity } from "../../../src/node/ProcessIdentity.ts";
-import { agentPath, append, nextOwner, testDirectory, testLog, TestMachine } from "./support/fixture.ts";
-import { TestClock } from "./support/TestClock.ts";
+import { AgentBusyError } from "../../../../src/errors/storage/AgentBusyError.ts";
+import type { ProcessIdentity } from "../../../../src/node/ProcessIdentity.ts";
+import { agentPath, append, nextOwner, testDirectory, testLog, TestMachine } from "../support/fixture.ts";
+import { TestClock } from "../support/TestClock.ts";
 
 /** A machine with a clock that all its processes share; each has one of its own besides. */
 function machineWithClock(boot = "boot-1") {

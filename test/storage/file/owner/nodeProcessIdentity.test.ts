@@ -2,8 +2,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
-import { isSurelyGone, processFacts } from "../../../src/node/ProcessIdentity.ts";
+import { nodeProcessIdentity } from "../../../../src/node/nodeProcessIdentity.ts";
+import { isSurelyGone, processFacts } from "../../../../src/node/ProcessIdentity.ts";
 
 const identity = nodeProcessIdentity();
 const self = processFacts(identity);
@@ -38,7 +38,7 @@ const inNewNamespace = [
   process.execPath,
   "--import",
   "tsx",
-  join(import.meta.dirname, "support/printIdentity.ts"),
+  join(import.meta.dirname, "../support/printIdentity.ts"),
 ];
 const canUnshare = spawnSync("unshare", ["-pf", "true"]).status === 0;
 

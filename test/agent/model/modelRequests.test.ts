@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
-import type { PromptExecutor, PromptRequest } from "../../src/agent/model/PromptExecutor.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
-import { tool } from "../../src/agent/tool/Tool.ts";
-import type { AssistantMessage, Message } from "../../src/checkpoint/messages/Message.ts";
-import { ScriptEndedError } from "../../src/errors/testing/ScriptEndedError.ts";
-import { UnknownToolError } from "../../src/errors/agent/UnknownToolError.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
-import { testFeature } from "./testFeature.ts";
+import { AIAgent } from "../../../src/agent/AIAgent.ts";
+import type { AgentContext } from "../../../src/agent/context/AgentContext.ts";
+import type { PromptExecutor, PromptRequest } from "../../../src/agent/model/PromptExecutor.ts";
+import { strategy } from "../../../src/agent/strategy/Strategy.ts";
+import { tool } from "../../../src/agent/tool/Tool.ts";
+import type { AssistantMessage, Message } from "../../../src/checkpoint/messages/Message.ts";
+import { ScriptEndedError } from "../../../src/errors/testing/ScriptEndedError.ts";
+import { UnknownToolError } from "../../../src/errors/agent/UnknownToolError.ts";
+import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { testFeature } from "../testFeature.ts";
 
 const named = (name: string) => tool({ name, description: "", inputSchema: z.string(), execute: (text) => text });
 const [a, b] = [named("a"), named("b")];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { AIAgent, type AIAgentConfig } from "../../src/agent/AIAgent.ts";
-import type { ModelRetry } from "../../src/agent/model/ModelRetry.ts";
-import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
-import { ModelRequestError } from "../../src/errors/model/ModelRequestError.ts";
-import { impatientClock } from "./impatientClock.ts";
-import { testFeature } from "./testFeature.ts";
+import { AIAgent, type AIAgentConfig } from "../../../src/agent/AIAgent.ts";
+import type { ModelRetry } from "../../../src/agent/model/ModelRetry.ts";
+import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
+import { ModelRequestError } from "../../../src/errors/model/ModelRequestError.ts";
+import { impatientClock } from "../impatientClock.ts";
+import { testFeature } from "../testFeature.ts";
 
 const failed = (facts: Partial<ConstructorParameters<typeof ModelRequestError>[0]> = {}) =>
   new ModelRequestError({ model: "m", provider: "p", retryable: true, cause: new Error("busy"), ...facts });
