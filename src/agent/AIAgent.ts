@@ -1,6 +1,6 @@
 import { DuplicateNameError } from "../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
-import { frozenCopy } from "../internal/frozenCopy.ts";
+import { frozenCopy } from "../internal/copy/frozenCopy.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import {

@@ -7,7 +7,7 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
-import { frozenCopy } from "../internal/frozenCopy.ts";
+import { frozenCopy } from "../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";

@@ -18,7 +18,7 @@ export const floors: readonly (readonly string[])[] = [
     "errors/workspace",
   ],
   ["internal"],
-  ["internal/sha256"],
+  ["internal/copy", "internal/sha256"],
   ["internal/options", "node", "checkpoint"],
   ["checkpoint/values"],
   ["checkpoint/records", "checkpoint/messages"],

@@ -1,7 +1,7 @@
 import type { Crossing, NextStep } from "../strategy/NextStep.ts";
 import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
 import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 

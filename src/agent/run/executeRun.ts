@@ -1,6 +1,6 @@
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { onAbort } from "../../internal/abortable.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { isRunMoved } from "../context/RunMoved.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoin
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";

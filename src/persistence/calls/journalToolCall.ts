@@ -11,8 +11,8 @@ import { NotSerializableError } from "../../errors/storage/NotSerializableError.
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { countParts, frozenCopyInTurns } from "../../internal/frozenCopyInTurns.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { countParts, frozenCopyInTurns } from "../../internal/copy/frozenCopyInTurns.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { discardReplay } from "./discardReplay.ts";
 import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";

@@ -6,7 +6,7 @@ import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";

@@ -8,7 +8,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
-import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -8,7 +8,7 @@ import { NotSerializableError } from "../../errors/storage/NotSerializableError.
 import { InverseMissingError } from "../../errors/toolCall/InverseMissingError.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";

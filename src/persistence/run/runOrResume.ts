@@ -15,7 +15,7 @@ import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";

@@ -1,4 +1,4 @@
-import { maximumDepth } from "./maximumDepth.ts";
+import { maximumDepth } from "../maximumDepth.ts";
 
 const isolated = new WeakSet<object>();
 

@@ -1,6 +1,6 @@
 import { frozenCopy } from "./frozenCopy.ts";
-import { maximumDepth } from "./maximumDepth.ts";
-import { nextTurn } from "./nextTurn.ts";
+import { maximumDepth } from "../maximumDepth.ts";
+import { nextTurn } from "../nextTurn.ts";
 
 /** What is copied between two turns of the event loop. */
 const partsATurn = 10_000;
