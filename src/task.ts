@@ -40,4 +40,4 @@ export type {
   RecoveryStep,
 } from "./task/recovery/RecoverOptions.ts";
 export { recoveryOptions } from "./environment/RecoveryParticipant.ts";
-export type { RecoveryOption, RecoveryParticipant } from "./environment/RecoveryParticipant.ts";
+export type { RecoveredAgent, RecoveryOption, RecoveryParticipant } from "./environment/RecoveryParticipant.ts";

@@ -1,10 +1,18 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
+/** The agent that is recovered, for what its participants record about it. */
+export interface RecoveredAgent {
+  /** Stores a value in the agent's log; durable when it resolves. */
+  note(note: { readonly key: string; readonly value: unknown }): Promise<void>;
+  /** The values noted under a key in the last run, oldest first. */
+  getNotes(key: string): Promise<readonly unknown[]>;
+}
+
 /** Resolves mismatches, of files or a repository for example. */
 export interface RecoveryParticipant {
   /** Finds mismatches of its own, such as new commits upstream. Absent: none. */
-  findMismatches?(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]>;
+  findMismatches?(checkpoint: AgentCheckpointData, agent: RecoveredAgent): Promise<readonly EnvironmentMismatch[]>;
   /**
    * Whether the agent itself caused a mismatch after the checkpoint. The resumed run expects it, so `onEnvironmentMismatch`
    * is not called for it. Absent: never.
@@ -25,6 +33,7 @@ export interface RecoveryParticipant {
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,
     checkpoint: AgentCheckpointData,
+    agent: RecoveredAgent,
   ): Promise<() => Promise<void>>;
 }
 

@@ -1,4 +1,6 @@
-import type { AgentLog } from "../storage/AgentLog.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { placesBelow, placesUpTo } from "../checkpoint/state/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
@@ -18,6 +20,13 @@ export function notesBelow(index: LogProjection, target: CheckpointPoint, key: s
 /** The notes of a key in the run of a checkpoint that are not reverted, those on abandoned lanes included, oldest first. */
 export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
+}
+
+/** The values of the notes of a key in the last run, on the way to its head; oldest first. Owns and writes nothing. */
+export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
+  const stored = await AgentLog.readNotes(log, agentId, key, 0);
+  const notes = foldTo(stored.index)?.notes ?? [];
+  return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
 }
 
 /** A note as its participant gets it. */

@@ -10,6 +10,7 @@ import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.t
 import { frozenCopy } from "../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
+import { notedValues } from "../journal/notesAround.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { executionPointOf, executionPointSchema, setExecutionPoint } from "./move/setExecutionPoint.ts";
@@ -111,6 +112,11 @@ export class BoundPersistence implements RunPersistence {
     const call = callOf(this.#context)?.toolCallId;
     const { recording } = this.#at(this.#context).recorder;
     return call === undefined ? [] : (recording?.notesOf(call, key) ?? []);
+  }
+
+  async getNotes(key: string): Promise<readonly unknown[]> {
+    checkSchema(nonEmptyString, key, "key of notes");
+    return notedValues(this.#setup.log, await this.#savedAgentId(), key);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {

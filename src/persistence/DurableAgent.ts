@@ -11,6 +11,9 @@ import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
+import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
+import { notedValues } from "../journal/notesAround.ts";
+import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
 import { answerRequests } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
@@ -130,6 +133,26 @@ export class DurableAgent {
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return this.#setup.storage.getLatestCheckpoint(this.agentId);
+  }
+
+  /**
+   * Stores a value in the agent's log, in its last run: for features that keep their own records. Nothing else changes, and
+   * a rollback to an earlier checkpoint drops it. Durable when it resolves. A storage of three methods keeps no notes.
+   *
+   * @throws NotSerializableError, AgentBusyError, CheckpointNotFoundError when the agent has never run.
+   */
+  async note(note: Omit<NewNote, "contents">): Promise<void> {
+    checkSchema(newNoteSchema, note, "note");
+    await using journal = await this.#setup.openJournal(this.agentId);
+    const { head, writer } = journal;
+    if (!head?.state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
+    await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
+  }
+
+  /** The values noted under a key in the last run and not rolled back, oldest first. Reads only, also while the agent runs. */
+  async getNotes(key: string): Promise<readonly unknown[]> {
+    checkSchema(nonEmptyString, key, "key of notes");
+    return notedValues(this.#setup.log, this.agentId, key);
   }
 
   /** The name of its task; `undefined` if the agent is not a task. */

@@ -55,6 +55,8 @@ export interface RunPersistence {
    * again, and outside of tool calls.
    */
   recordedNotes(key: string): readonly unknown[];
+  /** The values noted under a key in this run and not rolled back, oldest first; also by earlier processes. */
+  getNotes(key: string): Promise<readonly unknown[]>;
   /** Oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
   /** `undefined` when there is none. */

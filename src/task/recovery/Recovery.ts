@@ -79,7 +79,7 @@ export class Recovery<Output> {
     this.#ended("verify_environment", validation.environmental, chosen);
     const actions: (() => Promise<void>)[] = [];
     for (const { mismatch, option, offered } of rebasesFirst(settled)) {
-      const action = await offered.doneBy(option)?.prepare(mismatch, option, checkpoint);
+      const action = await offered.doneBy(option)?.prepare(mismatch, option, checkpoint, this.#durable);
       if (action) actions.push(action);
     }
     await this.#confirm(checkpoint, validation, chosen);
@@ -111,7 +111,7 @@ export class Recovery<Output> {
     for (const mismatch of validation.mismatches)
       if (!(await isOwnWork(mismatch, participants, checkpoint))) mismatches.push(mismatch);
     for (const participant of participants)
-      mismatches.push(...((await participant.findMismatches?.(checkpoint)) ?? []));
+      mismatches.push(...((await participant.findMismatches?.(checkpoint, this.#durable)) ?? []));
     return mismatches;
   }
 

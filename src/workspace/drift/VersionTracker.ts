@@ -86,9 +86,30 @@ export function settleAll(tracker: VersionTracker, resolution: DriftResolution):
   return { ...tracker, drift_events: events };
 }
 
-/** The upstream head of the last check; `undefined` when there was no check, or no upstream. */
+/**
+ * The upstream head that a check compares with: that of the last check, or, while a force push is not settled, the one before
+ * the push. `undefined` when there was no check, or no upstream.
+ */
 export function knownHeadOf(tracker: VersionTracker | undefined): string | undefined {
-  return tracker?.upstream_head === "" ? undefined : tracker?.upstream_head;
+  const last = lastAbout(tracker, tracker?.upstream_head ?? "");
+  const isOpen = last?.type === "force_push" && last.resolution === undefined;
+  const head = isOpen ? last.details.old_head : tracker?.upstream_head;
+  return head === "" ? undefined : head;
+}
+
+/**
+ * The newest of the trackers that an agent has stored and noted. It notes one where its storage is not saved yet: while a run
+ * waits, and between a recovery and the next check.
+ */
+export function newestTracker(stored: unknown, noted: readonly unknown[]): VersionTracker | undefined {
+  const [before, last] = [stored, noted.at(-1)].map((value) => versionTrackerKey.schema.safeParse(value).data);
+  return settledSteps(last) > settledSteps(before) ? last : before;
+}
+
+/** Grows with each event and each resolution, which are never taken away. */
+function settledSteps(tracker: VersionTracker | undefined): number {
+  const events = tracker?.drift_events ?? [];
+  return events.length + events.filter(({ resolution }) => resolution !== undefined).length;
 }
 
 /** Whether the current state of the upstream is settled. A restart settles it only for the work before the restart. */

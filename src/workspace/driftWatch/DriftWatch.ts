@@ -18,6 +18,7 @@ import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.
 import { authorSchema } from "../git/commitFiles.ts";
 import { rebaseIfSafe, type RebaseOptions, type RebaseResult } from "../rebase/rebaseIfSafe.ts";
 import { UpstreamRecovery } from "../rebase/UpstreamRecovery.ts";
+import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { forgetUnsaved, unsavedOf, watchUnsaved } from "../files/UnsavedChanges.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
@@ -32,6 +33,7 @@ import {
 import {
   isSettled,
   knownHeadOf,
+  newestTracker,
   settleAll,
   trackVersions,
   versionTrackerKey,
@@ -129,7 +131,6 @@ export class DriftWatch {
    * It calls `fetch` first, as a check does.
    */
   readonly recovery: RecoveryParticipant;
-  readonly #recovery: UpstreamRecovery;
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
@@ -141,8 +142,7 @@ export class DriftWatch {
   constructor(config: DriftWatchConfig) {
     checkSchema(configSchema, config, "configuration of Drift");
     this.#config = config;
-    this.#recovery = new UpstreamRecovery(config);
-    this.recovery = this.#recovery;
+    this.recovery = new UpstreamRecovery(config);
     this.#files = new WorkspaceFiles(config.root, 10 * 1024 * 1024);
     this.#clock = config.clock ?? systemClock;
   }
@@ -159,29 +159,43 @@ export class DriftWatch {
 
   /**
    * Checks now and records the result in the agent's storage. On high drift and rewritten history the run ends as `waiting`
-   * until it is answered with `user_handled` or `ignored`. Changes of the agent's workspace up to the last checkpoint, and those that
-   * its file tools made since, do not count as local changes.
+   * until it is answered with `user_handled` or `ignored`; the drift is recorded before. Changes of the agent's workspace up
+   * to the last checkpoint, and those that its file tools made since, do not count as local changes.
    *
    * @throws GitError
    */
   async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
-    const known = this.#withRecovered(context.storage.get(versionTrackerKey), context.agentId);
-    const left = leftFilesOf(await persistence(context).getCheckpoints());
+    const saved = persistence(context);
+    const noted = await saved.getNotes(versionTrackerKey.name);
+    const known = newestTracker(context.storage.get(versionTrackerKey), noted);
+    const left = leftFilesOf(await saved.getCheckpoints());
     const report = await this.#look(known, context.signal, { left, unsaved: unsavedOf(context.runId) });
     const response = driftResponse(report);
     const restartDecision = this.#restartDecision(context, report);
     const notice = { agentId: context.agentId, trigger, report, response, restartDecision };
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
-    const hasToAsk = response.action !== "continue" && !isSettled(known, report);
-    // What is asked is recorded with the request: the storage is saved at the end of the node, after the answer.
-    const resolution = hasToAsk
-      ? await ask(context, report, questionOf(known, report, response.advice, restartDecision))
+    const about = { taskId: context.agentId, at: this.#now() };
+    const found = trackVersions(known, report, about);
+    const asks = response.action !== "continue" && !isSettled(known, report);
+    const resolution = asks
+      ? await ask(context, { known, found }, questionOf(known, report, response.advice, restartDecision))
       : undefined;
-    const about = { taskId: context.agentId, at: this.#now(), ...(resolution && { resolution }) };
-    context.storage.set(versionTrackerKey, trackVersions(known, report, about));
-    this.#recovery.recorded(context.agentId);
+    context.storage.set(versionTrackerKey, resolution ? trackVersions(found, report, { ...about, resolution }) : found);
     return report;
+  }
+
+  /**
+   * The versions that an agent has worked on in its last run, with each drift and how it was settled, as recorded: also of an
+   * agent that waits because of a drift.
+   *
+   * @param agent such as `persistence(agent).agent("task-1")`.
+   * @returns `undefined`: there was no check.
+   */
+  async versions(agent: Pick<DurableAgent, "getLatestCheckpoint" | "getNotes">): Promise<VersionTracker | undefined> {
+    const { name } = versionTrackerKey;
+    const checkpoint = await agent.getLatestCheckpoint();
+    return newestTracker(checkpoint?.storage[name], await agent.getNotes(name));
   }
 
   #restartDecision(context: AgentContext, { severity }: DriftReport): RestartAdvice {
@@ -199,14 +213,6 @@ export class DriftWatch {
   async driftNow(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<DriftReport> {
     checkSchema(driftNowSchema, options, "options of driftNow()");
     return this.#look(undefined, options.signal ?? new AbortController().signal);
-  }
-
-  /** Adds what a recovery settled before the run went on. */
-  #withRecovered(known: VersionTracker | undefined, agentId: string): VersionTracker | undefined {
-    const settled = this.#recovery.settledFor(agentId);
-    if (settled === undefined) return known;
-    const { report, resolution } = settled;
-    return trackVersions(known, { ...report, localFiles: [] }, { taskId: agentId, at: this.#now(), resolution });
   }
 
   /**
@@ -299,19 +305,25 @@ function questionOf(
   advice: string,
   restartDecision: RestartAdvice,
 ): string {
-  const before = known?.upstream_head || "not known";
+  const before = knownHeadOf(known) ?? "not known";
   return `${advice}\n${recommendations[restartDecision]}\nUpstream at the last check: ${before}; now: ${upstreamHead}.`;
 }
 
-/** The request id names both heads, so that an answer settles only this drift. */
+/**
+ * Asks, and records what it asks about first: the storage is saved at the end of the node, after the answer. The request id
+ * names both heads, so that an answer settles only this drift.
+ */
 function ask(
   context: AgentContext,
-  { head, upstreamHead }: DriftReport,
-  advice: string,
+  drift: { readonly known: VersionTracker | undefined; readonly found: VersionTracker },
+  prompt: string,
 ): Promise<"user_handled" | "ignored"> {
+  const { known, found } = drift;
+  if (found.drift_events.length > (known?.drift_events.length ?? 0))
+    persistence(context).note({ key: versionTrackerKey.name, value: found });
   return context.requestInput({
-    id: `drift ${head} ${upstreamHead}`,
-    prompt: advice,
+    id: `drift ${found.current_head} ${found.upstream_head}`,
+    prompt,
     schema: driftAnswerSchema,
     waitingFor: "user_input",
   });

@@ -1,10 +1,17 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
-import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
+import type { RecoveredAgent, RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkDrift } from "../drift/checkDrift.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
-import { type DriftResolution, knownHeadOf, versionTrackerKey } from "../drift/VersionTracker.ts";
+import {
+  knownHeadOf,
+  newestTracker,
+  trackVersions,
+  type VersionTracker,
+  versionTrackerKey,
+} from "../drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts";
 
@@ -14,12 +21,7 @@ export interface UpstreamRecoveryConfig {
   readonly upstream?: string | undefined;
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
   readonly rebase?: Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> | undefined;
-}
-
-/** A drift that was settled while its run was stopped. */
-export interface SettledDrift {
-  readonly report: DriftReport;
-  readonly resolution: DriftResolution;
+  readonly clock?: Clock | undefined;
 }
 
 const maximumFileBytes = 10 * 1024 * 1024;
@@ -29,7 +31,6 @@ export class UpstreamRecovery implements RecoveryParticipant {
   readonly #config: UpstreamRecoveryConfig;
   readonly #files: WorkspaceFiles;
   readonly #reports = new WeakMap<EnvironmentMismatch, DriftReport>();
-  readonly #settled = new Map<string, SettledDrift>();
 
   constructor(config: UpstreamRecoveryConfig) {
     this.#config = config;
@@ -37,10 +38,13 @@ export class UpstreamRecovery implements RecoveryParticipant {
   }
 
   /** @throws GitError */
-  async findMismatches(checkpoint: AgentCheckpointData): Promise<readonly EnvironmentMismatch[]> {
+  async findMismatches(
+    checkpoint: AgentCheckpointData,
+    agent: RecoveredAgent,
+  ): Promise<readonly EnvironmentMismatch[]> {
     const { upstream, fetch } = this.#config;
     await fetch?.(new AbortController().signal);
-    const knownUpstreamHead = upstreamHeadAt(checkpoint);
+    const knownUpstreamHead = knownHeadOf(await trackerOf(checkpoint, agent));
     const report = await checkDrift({ files: this.#files, upstream, knownUpstreamHead });
     if (!isNew(report, knownUpstreamHead)) return [];
     const mismatch = { kind: "new_commits_upstream", detail: describe(report) } as const;
@@ -54,38 +58,34 @@ export class UpstreamRecovery implements RecoveryParticipant {
     return this.#config.rebase && refusalFor(report) === undefined ? ["ignore", "rebase"] : ["ignore"];
   }
 
+  /** The action notes what it settled before the run goes on: the next check takes it over. */
   async prepare(
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,
     checkpoint: AgentCheckpointData,
+    agent: RecoveredAgent,
   ): Promise<() => Promise<void>> {
     return async () => {
-      if (option === "rebase") await this.#rebase(checkpoint);
+      const known = await trackerOf(checkpoint, agent);
+      if (option === "rebase") await this.#rebase(checkpoint.agentId, knownHeadOf(known));
       const report = this.#reports.get(mismatch);
-      const resolution = option === "rebase" ? "rebased" : "ignored";
-      if (report) this.#settled.set(checkpoint.agentId, { report, resolution });
+      if (report === undefined) return;
+      const at = new Date((this.#config.clock ?? systemClock).now()).toISOString();
+      const about = {
+        taskId: checkpoint.agentId,
+        at,
+        resolution: option === "rebase" ? "rebased" : "ignored",
+      } as const;
+      const value = trackVersions(known, { ...report, localFiles: [] }, about);
+      await agent.note({ key: versionTrackerKey.name, value });
     };
   }
 
-  /** What a recovery in this process settled for an agent whose run has not recorded it yet. */
-  settledFor(agentId: string): SettledDrift | undefined {
-    return this.#settled.get(agentId);
-  }
-
-  /** The run has recorded what was settled. */
-  recorded(agentId: string): void {
-    this.#settled.delete(agentId);
-  }
-
   /** Choosing this option gives the permission. @throws RecoveryRefusedError, GitError */
-  async #rebase(checkpoint: AgentCheckpointData): Promise<void> {
+  async #rebase(agentId: string, knownUpstreamHead: string | undefined): Promise<void> {
     const { root, upstream, rebase } = this.#config;
     if (!rebase)
-      throw new RecoveryRefusedError(
-        checkpoint.agentId,
-        "no rebase is configured; set `rebase` in the configuration of Drift",
-      );
-    const knownUpstreamHead = upstreamHeadAt(checkpoint);
+      throw new RecoveryRefusedError(agentId, "no rebase is configured; set `rebase` in the configuration of Drift");
     const result = await rebaseIfSafe({
       ...rebase,
       root,
@@ -94,15 +94,13 @@ export class UpstreamRecovery implements RecoveryParticipant {
       upstream,
       knownUpstreamHead,
     });
-    if (!result.rebased)
-      throw new RecoveryRefusedError(checkpoint.agentId, `nothing could be rebased (${result.reason})`);
+    if (!result.rebased) throw new RecoveryRefusedError(agentId, `nothing could be rebased (${result.reason})`);
   }
 }
 
-/** The upstream head at the last check before the checkpoint; `undefined`: there was no check. */
-function upstreamHeadAt({ storage }: AgentCheckpointData): string | undefined {
-  const tracker = versionTrackerKey.schema.safeParse(storage[versionTrackerKey.name]);
-  return knownHeadOf(tracker.data);
+async function trackerOf({ storage }: AgentCheckpointData, agent: RecoveredAgent): Promise<VersionTracker | undefined> {
+  const { name } = versionTrackerKey;
+  return newestTracker(storage[name], await agent.getNotes(name));
 }
 
 function isNew({ commitsBehind, rewritten, upstreamHead }: DriftReport, known: string | undefined): boolean {

@@ -13,6 +13,7 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withinTime } from "../../internal/withinTime.ts";
+import { persistence } from "../../persistence/Persistence.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { knownHeadOf, settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";
 import { findDrift } from "../drift/checkDrift.ts";
@@ -218,8 +219,7 @@ async function keepObjects(repository: GitRepository, commit: string, known: rea
 
 /**
  * {@link rebaseIfSafe} in a run that `Drift` watches. It detects rewritten history by the upstream head that the run knows,
- * and marks the upstream changes as `rebased`. If the run stops between the rebase and the next checkpoint, that mark is
- * lost, and the resumed run finds nothing to rebase.
+ * and marks the upstream changes as `rebased`.
  *
  * @throws InvalidInputError, GitError
  */
@@ -230,7 +230,12 @@ export async function rebaseInRun(
   checkSchema(rebaseInRunSchema, options, "options of the rebase");
   const known = context.storage.get(versionTrackerKey);
   const result = await rebaseIfSafe({ ...options, knownUpstreamHead: knownHeadOf(known), signal: context.signal });
-  if (known && result.rebased)
-    context.storage.set(versionTrackerKey, { ...settleAll(known, "rebased"), current_head: result.head });
+  if (!known || !result.rebased) return result;
+  const value = { ...settleAll(known, "rebased"), current_head: result.head };
+  context.storage.set(versionTrackerKey, value);
+  // The storage is saved at the end of the node.
+  const saved = persistence(context);
+  saved.note({ key: versionTrackerKey.name, value });
+  await saved.durable();
   return result;
 }

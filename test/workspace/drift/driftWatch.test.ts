@@ -122,6 +122,10 @@ describe("Drift", () => {
     expect(watched.visited).toEqual([]);
     const { agent, saved } = watched.build(ours);
     const [request] = result.status === "waiting" ? result.requests : [];
+    expect((await agent.feature(Drift).versions(saved))?.drift_events).toMatchObject([
+      { type: "upstream_change", details: { conflicting_files: ["a.txt"] } },
+      { type: "local_change" },
+    ]);
     await saved.answer(request?.requestId ?? "", "user_handled");
     expect(await agent.resume()).toMatchObject({ status: "completed" });
     expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
@@ -229,11 +233,23 @@ describe("Drift", () => {
       expect.stringContaining(ours.git("rev-parse", "origin/main")) as string,
     ];
     for (const prompt of heads) expect(await saved.getRequests()).toMatchObject([{ prompt }]);
+    const details = { old_head: pushed, new_head: ours.git("rev-parse", "origin/main") };
+    const waiting = await agent.feature(Drift).versions(saved);
+    expect(waiting?.drift_events).toMatchObject([{ type: "upstream_change" }, { type: "force_push", details }]);
+    expect(waiting?.drift_events.map(({ resolution }) => resolution)).toEqual([undefined, undefined]);
     await saved.answer(request?.requestId ?? "", "user_handled");
     await agent.resume();
     expect((await saved.getLatestCheckpoint())?.storage).toMatchObject({
-      drift: { drift_events: [{ type: "upstream_change" }, { type: "force_push", resolution: "user_handled" }] },
+      drift: {
+        drift_events: [{ type: "upstream_change" }, { type: "force_push", details, resolution: "user_handled" }],
+      },
     });
+    expect((await agent.feature(Drift).versions(saved))?.drift_events).toHaveLength(2);
+    // What a run has noted is nothing to the next.
+    watched.atNode = () => {};
+    await agent.run("once more");
+    const next = await agent.feature(Drift).versions(saved);
+    expect(next?.drift_events.map(({ type }) => type)).toEqual(["upstream_change"]);
   });
 
   it("Drift asks once about histories that have nothing in common", async () => {

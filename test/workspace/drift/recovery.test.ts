@@ -79,6 +79,22 @@ describe.each(logStorages)("recovery with new commits upstream, $name", ({ open 
     expect([existsSync(join(ours.root, "new.txt")), ours.git("status", "--porcelain")]).toEqual([true, ""]);
   });
 
+  it.each(["ignore", "rebase"] as const)(
+    "a crash right after a recovery chose %s loses neither the choice nor its record",
+    async (option) => {
+      const { come, ours, events } = await stopped(await open());
+      let fetches = 0;
+      const fetch = async () => {
+        ours.git("fetch", "--quiet");
+        // The first is that of the recovery, the second that of the resumed run.
+        if (++fetches === 2) throw new RangeError("the process ends here");
+      };
+      await expect(come(option, { rebase, fetch })).rejects.toThrow("the process ends here");
+      expect((await come(undefined)).result.status).toBe("completed");
+      expect(await events()).toEqual([["upstream_change", option === "ignore" ? "ignored" : "rebased"]]);
+    },
+  );
+
   it("a recovery from new upstream commits changes nothing by abort, when tests fail, and without a handler", async () => {
     const opened = await open();
     const { come, state, ours } = await stopped(opened);

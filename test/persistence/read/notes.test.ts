@@ -1,0 +1,63 @@
+import { AIAgent, Persistence, persistence, strategy, type PersistenceStorageProvider } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { logStorages, RowsProvider } from "../support/storages.ts";
+
+const large = "x".repeat(100_000);
+
+/** Notes its input under "diary" in its only node. */
+function diarist(storage: PersistenceStorageProvider, seen: unknown[] = []) {
+  const plan = strategy<string, string>("s", (graph) => {
+    const node = graph.node("n", async (text: string, context) => {
+      persistence(context).note({ key: "diary", value: { text } });
+      seen.push(...(await persistence(context).getNotes("diary")));
+      return text;
+    });
+    graph.edge(graph.start, node);
+    graph.edge(node, graph.finish);
+  });
+  const agent = new AIAgent({ id: "a", promptExecutor: scriptedModel([]), llmModel: "m", strategy: plan });
+  agent.install(Persistence, { storage });
+  return { agent, saved: persistence(agent).agent() };
+}
+
+describe.each(logStorages)("notes, $name", ({ open }) => {
+  it("notes are read back: in the run, from outside, and in another process", async () => {
+    const opened = await open();
+    const seen: unknown[] = [];
+    const { agent, saved } = diarist(opened(), seen);
+    await agent.run("first");
+    await saved.note({ key: "diary", value: large });
+    await saved.note({ key: "other", value: 1 });
+    expect(seen).toEqual([{ text: "first" }]);
+    const again = diarist(opened()).saved;
+    expect(await again.getNotes("diary")).toEqual([{ text: "first" }, large]);
+    expect(await again.getNotes("nothing")).toEqual([]);
+  });
+
+  it("notes go with a rollback to an earlier checkpoint, and with the next run", async () => {
+    const opened = await open();
+    const { agent, saved } = diarist(opened());
+    await agent.run("first");
+    await saved.note({ key: "diary", value: large });
+    const [start] = await saved.getCheckpoints();
+    await saved.rollbackToCheckpoint(start?.checkpointId ?? "");
+    expect(await saved.getNotes("diary")).toEqual([]);
+    await agent.resume();
+    await saved.note({ key: "diary", value: large });
+    await persistence(agent).prune();
+    expect(await diarist(opened()).saved.getNotes("diary")).toEqual([{ text: "first" }, large]);
+    await agent.run("second");
+    expect(await saved.getNotes("diary")).toEqual([{ text: "second" }]);
+  });
+});
+
+describe("notes", () => {
+  it("notes need an agent that has run, and a storage with a log", async () => {
+    const { saved, agent } = diarist(new RowsProvider());
+    await expect(saved.note({ key: "diary", value: 1 })).rejects.toMatchObject({ code: "checkpoint_not_found" });
+    expect(await saved.getNotes("diary")).toEqual([]);
+    await agent.run("first");
+    expect(await saved.getNotes("diary")).toEqual([]);
+  });
+});
