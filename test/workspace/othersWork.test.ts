@@ -160,7 +160,10 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     const shell = await ran(root, [{ agent: toFolder }], await storage());
     put(root, { "a/person": "mine" });
     const before = treeOf(root);
-    await expect(shell.rollBack(0)).rejects.toMatchObject({ code: "file_conflict", conflicts: [{ path: "a" }] });
+    await expect(shell.rollBack(0)).rejects.toMatchObject({
+      code: "file_conflict",
+      conflicts: [{ kind: "file_unreachable", path: "a", options: ["skip", "abort"] }],
+    });
     expect(treeOf(root)).toEqual(before);
   });
 

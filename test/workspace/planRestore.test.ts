@@ -8,6 +8,7 @@ import type { FoundFile } from "../../src/workspace/files/readFile.ts";
 const state = (name: string, mode = 0o644): FileState => ({ kind: "file", hash: name.repeat(64), bytes: 1, mode });
 const [a, b, c] = [state("a"), state("b"), state("c")];
 const link: FileState = { kind: "link", target: "a" };
+const folder = { kind: "other", reason: "is a folder", folder: true } as const;
 const missing: FoundFile = { kind: "missing" };
 
 const file = (found: FileState): FoundFile =>
@@ -84,8 +85,14 @@ describe("planRestore", () => {
     ["changed and changed back", told(change(a, b), change(b, a)), file(a), "nothing"],
     ["a link now", told(change(a, b)), file(link), modified],
     ["a link that became a file", told(change(link, a)), file(a), "restore to link"],
-    ["a folder now", told(change(a, b)), { kind: "other", reason: "is a folder" }, modified],
-    ["a folder now, where nothing was", told(change(undefined, b)), { kind: "other", reason: "is a folder" }, modified],
+    ["a folder now", told(change(a, b)), folder, "file_unreachable"],
+    ["a folder now, where nothing was", told(change(undefined, b)), folder, "nothing"],
+    [
+      "a pipe now, where nothing was",
+      told(change(undefined, b)),
+      { kind: "other", reason: "is a pipe" },
+      "file_unreachable",
+    ],
     ["in a folder that is a link", told(change(a, b)), { ...missing, unreachable: "is far" }, "file_unreachable"],
     ["created, in a folder that is gone", told(change(undefined, b)), { ...missing, unreachable: "is far" }, "nothing"],
     [

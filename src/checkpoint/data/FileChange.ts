@@ -88,7 +88,6 @@ function isStateOrAbsent(value: unknown): boolean {
   return kind === "file" && isHash && Number.isSafeInteger(bytes) && isMode(mode);
 }
 
-/** Whether a value is permission bits. */
-export function isMode(value: unknown): boolean {
+function isMode(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o777;
 }

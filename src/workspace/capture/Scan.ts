@@ -1,12 +1,17 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
 
+/** Which file or folder it is, whatever its name. An inode is used again once its file is gone, with another time of birth. */
+export interface FileIdentity {
+  readonly ino: number;
+  readonly birthtimeMs: number;
+}
+
 /** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
-export interface FileStamp {
+export interface FileStamp extends FileIdentity {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
-  readonly ino: number;
   readonly mode: number;
 }
 
@@ -20,10 +25,17 @@ export interface ScannedFile {
   readonly leftOut?: string;
 }
 
+export interface ScannedFolder extends FileIdentity {
+  /** Its permissions. */
+  readonly mode: number;
+}
+
 /** Something that is there and that a scan does not look into. */
 export interface HiddenEntry {
   /** Why; follows the path in messages. Absent: a rule ignores it. */
   readonly reason?: string;
+  /** Absent: it was gone before it could be looked at. */
+  readonly identity?: FileIdentity;
   /** Absent: changes in it are not seen. */
   readonly stamp?: FileStamp;
 }
@@ -31,14 +43,15 @@ export interface HiddenEntry {
 /** A folder with everything below it, at one time. */
 export interface Scan {
   readonly files: ReadonlyMap<string, ScannedFile>;
-  /** The folders, with their permissions. */
-  readonly folders: ReadonlyMap<string, number>;
+  readonly folders: ReadonlyMap<string, ScannedFolder>;
   /** Ignored files and folders, those that cannot be read, and names that no tool can reach. */
   readonly hidden: ReadonlyMap<string, HiddenEntry>;
+  /** Files of the scan before that were looked for where a rule ignores them now, and are not there. */
+  readonly gone: ReadonlySet<string>;
 }
 
 /** A scan of an empty folder. */
-export const emptyScan: Scan = { files: new Map(), folders: new Map(), hidden: new Map() };
+export const emptyScan: Scan = { files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
 
 /** What a scan does not keep, with the reason. What a rule ignores is not among it. */
 export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
@@ -46,6 +59,14 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
     ...[...files].flatMap(([path, { leftOut: reason }]) => (reason === undefined ? [] : [{ path, reason }])),
     ...[...hidden].flatMap(([path, { reason }]) => (reason === undefined ? [] : [{ path, reason }])),
   ];
+}
+
+/** Tells whether something was there at the time of a scan, and its content was not kept. */
+export function unkeptIn({ files, hidden }: Scan): (found: FileIdentity) => boolean {
+  const unkept = new Map<number, FileIdentity>();
+  for (const { identity } of hidden.values()) if (identity) unkept.set(identity.ino, identity);
+  for (const { state, stamp } of files.values()) if (!state) unkept.set(stamp.ino, stamp);
+  return ({ ino, birthtimeMs }) => unkept.get(ino)?.birthtimeMs === birthtimeMs;
 }
 
 /** The hidden entry at a path or above it, with its own path. */

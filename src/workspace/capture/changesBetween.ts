@@ -1,26 +1,30 @@
 import { isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import type { FileNote, FolderChange, LeftOutFile } from "../files/FileNote.ts";
-import { hiddenAt, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
+import { hiddenAt, isSameStamp, type Scan, type ScannedFile, unkeptIn } from "./Scan.ts";
 
 /** What a note tells of the changes between two scans. */
 export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderModes" | "leftOut">>;
 
 /**
  * The changes between two scans, and what cannot be told or kept. What one scan did not look into was neither created nor
- * deleted.
+ * deleted, and is not what the command made where it was moved.
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];
   const leftOut = new Map<string, string>();
+  const isUnkept = unkeptIn(before);
+  const movedTo = (path: string) => movedPath(path, after, isUnkept);
   for (const path of new Set([...before.files.keys(), ...after.files.keys()])) {
-    const { change, unknown } = changeAt(path, before, after);
+    const { change, unknown } = changeAt(path, before, after, movedTo);
     if (change) changes.push(change);
     if (unknown) leftOut.set(unknown.path, unknown.reason);
   }
   for (const { path, reason } of changedHidden(before, after)) leftOut.set(path, reason);
   return {
     changes,
-    folders: [...after.folders.keys()].filter((path) => !before.folders.has(path) && !hiddenAt(before, path)),
+    folders: [...after.folders.keys()].filter(
+      (path) => !before.folders.has(path) && !hiddenAt(before, path) && movedTo(path) === undefined,
+    ),
     folderModes: folderModes(before, after),
     leftOut: [...leftOut].map(([path, reason]) => ({ path, reason })),
   };
@@ -32,20 +36,40 @@ interface FileDifference {
   readonly unknown?: LeftOutFile | undefined;
 }
 
-function changeAt(path: string, before: Scan, after: Scan): FileDifference {
+/** @returns the path at which something stands that was there before under another name, and was not kept. */
+type MovedTo = (path: string) => string | undefined;
+
+function changeAt(path: string, before: Scan, after: Scan, movedTo: MovedTo): FileDifference {
   const [was, is] = [before.files.get(path), after.files.get(path)];
-  if (was && is) return modification(path, was, is);
+  if (was && is) return modification(path, was, is, movedTo);
+  if (was && after.gone.has(path)) return keptChange(path, was, "before");
   if (was) return hiddenDifference(path, was, after, "after the command") ?? keptChange(path, was, "before");
-  if (is) return hiddenDifference(path, is, before, "when the command began") ?? keptChange(path, is, "after");
-  return {};
+  if (!is) return {};
+  const difference = hiddenDifference(path, is, before, "when the command began");
+  return difference ?? movedDifference(movedTo(path)) ?? keptChange(path, is, "after");
 }
 
-function modification(path: string, was: ScannedFile, is: ScannedFile): FileDifference {
+function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: MovedTo): FileDifference {
   if (isSameStamp(was.stamp, is.stamp)) return {};
   const reason = was.leftOut ?? is.leftOut;
   const unknown = reason === undefined ? undefined : { path, reason };
   if (!was.state || !is.state || isSameFile(was.state, is.state)) return { unknown };
-  return { change: { path, before: was.state, after: is.state }, unknown };
+  return movedDifference(movedTo(path)) ?? { change: { path, before: was.state, after: is.state }, unknown };
+}
+
+/** Its content is the only one there is, so nothing is done there. */
+function movedDifference(path: string | undefined): FileDifference | undefined {
+  if (path === undefined) return undefined;
+  return { unknown: { path, reason: "was there before under another name, and its content was not kept" } };
+}
+
+function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkeptIn>): string | undefined {
+  for (let at = path.indexOf("/"); at > 0; at = path.indexOf("/", at + 1)) {
+    const folder = after.folders.get(path.slice(0, at));
+    if (folder && isUnkept(folder)) return path.slice(0, at);
+  }
+  const found = after.files.get(path)?.stamp ?? after.folders.get(path);
+  return found && isUnkept(found) ? path : undefined;
 }
 
 /** A file that only one scan has, and that the other did not look into; `undefined`: it was created or deleted. */
@@ -75,8 +99,8 @@ function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
 }
 
 function folderModes(before: Scan, after: Scan): readonly FolderChange[] {
-  return [...before.folders].flatMap(([path, mode]): FolderChange[] => {
-    const now = after.folders.get(path);
+  return [...before.folders].flatMap(([path, { mode }]): FolderChange[] => {
+    const now = after.folders.get(path)?.mode;
     if (now === mode) return [];
     if (now === undefined) return hiddenAt(after, path) ? [] : [{ path, before: mode }];
     return [{ path, before: mode, after: now }];

@@ -19,7 +19,16 @@ import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { FolderHandle } from "./FolderHandle.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
-import { type FileStamp, type HiddenEntry, hiddenAt, isSameStamp, type Scan, type ScannedFile } from "./Scan.ts";
+import {
+  type FileIdentity,
+  type FileStamp,
+  type HiddenEntry,
+  hiddenAt,
+  isSameStamp,
+  type Scan,
+  type ScannedFile,
+  type ScannedFolder,
+} from "./Scan.ts";
 
 export interface ScanOptions {
   readonly root: string;
@@ -47,7 +56,7 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  * is scanned again even where a rule ignores it now. @throws FileAccessError when the folder itself cannot be read.
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
-  const walk: Walk = { ...options, before, files: new Map(), folders: new Map(), hidden: new Map() };
+  const walk: Walk = { ...options, before, files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
   const root = openRoot(options.root);
   try {
     await scanInto(walk, root, "", options.rules, 0);
@@ -62,8 +71,9 @@ export async function scanFolder(options: ScanOptions, before: Scan): Promise<Sc
 interface Walk extends ScanOptions {
   readonly before: Scan;
   readonly files: Map<string, ScannedFile>;
-  readonly folders: Map<string, number>;
+  readonly folders: Map<string, ScannedFolder>;
   readonly hidden: Map<string, HiddenEntry>;
+  readonly gone: Set<string>;
 }
 
 async function scanInto(
@@ -79,10 +89,10 @@ async function scanInto(
   for (const entry of entries) {
     const { name } = entry;
     const inside = path === "" ? name : `${path}/${name}`;
-    if (ownNames.has(name) || isUnfinished(name)) continue;
-    const reason = refusalOf(name, inside, depth);
+    if (isUnfinished(name)) continue;
+    const reason = ownNames.has(name) ? undefined : refusalOf(name, inside, depth);
     if (reason !== undefined) hide(walk, folder, path, name, reason);
-    else if (rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
+    else if (ownNames.has(name) || rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
     else if (entry.isDirectory()) await scanSubfolder(walk, folder, { name, path: inside }, rules, depth + 1);
     else await scanFile(walk, `${folder.at}/${name}`, inside);
   }
@@ -98,7 +108,7 @@ async function scanSubfolder(
   const folder = openFolder(walk, parent, name, path);
   if (!folder) return;
   try {
-    walk.folders.set(path, folder.stats().mode & 0o777);
+    walk.folders.set(path, scannedFolder(folder.stats()));
     await scanInto(walk, folder, path, rules, depth);
   } finally {
     folder.close();
@@ -118,15 +128,15 @@ function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string
   try {
     return parent.child(name);
   } catch (error) {
-    if (["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    if (isGone(error)) return undefined;
     const found = lstatSync(`${parent.at}/${name}`, { throwIfNoEntry: false });
-    if (found?.isDirectory()) walk.folders.set(path, found.mode & 0o777);
-    walk.hidden.set(path, { reason: "could not be read" });
+    if (found?.isDirectory()) walk.folders.set(path, scannedFolder(found));
+    walk.hidden.set(path, { reason: "could not be read", ...(found && { identity: identityOf(found) }) });
     return undefined;
   }
 }
 
-/** A file that was scanned before and is ignored now. */
+/** A file that was scanned before and is ignored now: it is scanned again, or gone. */
 async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promise<void> {
   const names = path.split("/");
   const name = names.pop() ?? "";
@@ -134,11 +144,26 @@ async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promis
   try {
     for (const folder of names) opened.push((opened.at(-1) ?? root).child(folder));
     await scanFile(walk, `${(opened.at(-1) ?? root).at}/${name}`, path);
+    if (!walk.files.has(path) && !walk.hidden.has(path)) walk.gone.add(path);
   } catch (error) {
-    if (!["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (isGone(error)) walk.gone.add(path);
+    else walk.hidden.set(path, { reason: "could not be read" });
   } finally {
     for (const folder of opened) folder.close();
   }
+}
+
+/** Whether a folder is not there: it was removed, or a file or a link is in its place. */
+function isGone(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+function scannedFolder(found: Stats): ScannedFolder {
+  return { mode: found.mode & 0o7777, ...identityOf(found) };
+}
+
+function identityOf({ ino, birthtimeMs }: Stats): FileIdentity {
+  return { ino, birthtimeMs };
 }
 
 /** Why no tool can reach a file of this name; `undefined`: it can be reached. */
@@ -154,7 +179,7 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
 
 function hide(walk: Walk, folder: FolderHandle, path: string, name: string, reason: string): void {
   for (const [shown, stamp] of stampsOf(folder.at, name))
-    walk.hidden.set(path === "" ? shown : `${path}/${shown}`, { reason, stamp });
+    walk.hidden.set(path === "" ? shown : `${path}/${shown}`, { reason, stamp, identity: stamp });
 }
 
 /** The stamps of all entries that Node shows by this name: bytes that are not UTF-8 all look the same. */
@@ -172,8 +197,10 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
 /** An ignored file that changed is not reported, but one that stops being ignored was there before. */
 function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
-  const found = entry.isDirectory() ? undefined : lstatSync(at, { throwIfNoEntry: false });
-  walk.hidden.set(path, found ? { stamp: stampOf(found) } : {});
+  const found = lstatSync(at, { throwIfNoEntry: false });
+  if (!found) return;
+  const stamp = stampOf(found);
+  walk.hidden.set(path, entry.isDirectory() ? { identity: stamp } : { identity: stamp, stamp });
 }
 
 function isIgnored(entry: HiddenEntry | undefined): boolean {
@@ -204,8 +231,8 @@ function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
   }
 }
 
-function stampOf({ size, mtimeMs, ctimeMs, ino, mode }: Stats): FileStamp {
-  return { size, mtimeMs, ctimeMs, ino, mode };
+function stampOf({ size, mtimeMs, ctimeMs, mode, ino, birthtimeMs }: Stats): FileStamp {
+  return { size, mtimeMs, ctimeMs, mode, ino, birthtimeMs };
 }
 
 async function lookAt(

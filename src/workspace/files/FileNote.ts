@@ -1,4 +1,4 @@
-import { isFileChange, isMode, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { relativePath } from "./relativePath.ts";
@@ -88,7 +88,12 @@ function isText(value: unknown): value is string {
 function isFolderChange(value: unknown): value is FolderChange {
   if (typeof value !== "object" || value === null) return false;
   const { path, before, after = 0 } = value as FolderChange;
-  return isText(path) && isMode(before) && isMode(after);
+  return isText(path) && isFolderMode(before) && isFolderMode(after);
+}
+
+/** Whether a value is the permissions of a folder, with the bits for setuid, setgid and sticky. */
+export function isFolderMode(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o7777;
 }
 
 function isLeftOut(value: unknown): value is LeftOutFile {

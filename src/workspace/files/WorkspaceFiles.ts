@@ -135,7 +135,7 @@ export class WorkspaceFiles {
         const { mode } = await lstat(place.at);
         await rmdir(place.at);
         await place.sync();
-        return mode & 0o777;
+        return mode & 0o7777;
       });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
@@ -148,7 +148,7 @@ export class WorkspaceFiles {
   async folderMode(path: string): Promise<number | undefined> {
     try {
       const found = await this.#folder.within(path, (place) => lstat(place.at));
-      return found.isDirectory() ? found.mode & 0o777 : undefined;
+      return found.isDirectory() ? found.mode & 0o7777 : undefined;
     } catch (error) {
       if (isWithoutFolder(error) || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw accessError(error, path);

@@ -60,8 +60,8 @@ export class FileRestore {
     return {
       files: await this.#planFiles(fileHistories(notes), new Set(created)),
       created: created.sort().reverse(),
-      modes: await this.#modesOf(folders),
-      unknown: unknownIn(noted),
+      modes: await this.#modesOf(folders.filter(({ byOthers }) => !byOthers)),
+      unknown: [...unknownIn(noted), ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers)],
     };
   }
 
@@ -149,6 +149,10 @@ export class FileRestore {
 interface Answered {
   readonly plan: ConflictingPlan;
   readonly settled: SettledConflict;
+}
+
+function changedByOthers({ path }: FolderHistory): LeftOutFile {
+  return { path, reason: "has permissions that others changed" };
 }
 
 function isRemoval(plan: PlannedFile | undefined): boolean {

@@ -7,6 +7,8 @@ export interface FolderHistory {
   readonly target?: number;
   /** The permissions that the agent left. Absent: no folder, or it created one and they do not matter. */
   readonly last?: number;
+  /** Others changed the permissions between two changes of the agent. */
+  readonly byOthers?: true;
 }
 
 /** One history for each folder. @param notes oldest first. */
@@ -15,11 +17,12 @@ export function folderHistories(notes: readonly FileNote[]): readonly FolderHist
   for (const { folders = [], folderModes = [] } of notes) {
     for (const path of folders) histories.set(path, { ...histories.get(path), path });
     for (const { path, before, after } of folderModes) {
-      const { target } = histories.get(path) ?? { target: before };
+      const { target, last = before, byOthers }: Partial<FolderHistory> = histories.get(path) ?? { target: before };
       histories.set(path, {
         path,
         ...(target !== undefined && { target }),
         ...(after !== undefined && { last: after }),
+        ...((byOthers === true || last !== before) && { byOthers: true }),
       });
     }
   }

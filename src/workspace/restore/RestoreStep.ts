@@ -1,7 +1,8 @@
-import { type FileChange, isFileChange, isMode } from "../../checkpoint/data/FileChange.ts";
+import { type FileChange, isFileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import type { ResolutionStep } from "../conflicts/ConflictResolver.ts";
+import { isFolderMode } from "../files/FileNote.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { FileResolution } from "./FileConflict.ts";
 
@@ -57,15 +58,15 @@ export function restoreStepOf(value: unknown): RestoreStep {
 function partOf(value: unknown): RestorePart {
   const part = value as RestorePart;
   if (isFileChange(value) && part.kind === "unknown") return part;
-  const known = part?.kind === "folder_mode" ? isFolderMode(part) : isFileChange(value) && kinds.has(part.kind);
+  const known = part?.kind === "folder_mode" ? isFolderModePart(part) : isFileChange(value) && kinds.has(part.kind);
   if (!known || relativePath(part.path) !== part.path) throw otherForm();
   return part;
 }
 
 const kinds: ReadonlySet<string> = new Set(["file", "kept", "folder"]);
 
-function isFolderMode({ path, before, after = 0 }: FolderModePart): boolean {
-  return typeof path === "string" && isMode(before) && isMode(after);
+function isFolderModePart({ path, before, after = 0 }: FolderModePart): boolean {
+  return typeof path === "string" && isFolderMode(before) && isFolderMode(after);
 }
 
 function otherForm(): UnreadableValueError {

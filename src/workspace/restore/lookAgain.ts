@@ -68,7 +68,7 @@ async function decide(
     outcome.set(part.path, { change: answer });
     return {};
   }
-  const refused = refusalOf(conflict, answer, found);
+  const refused = refusalOf(conflict, answer);
   if (refused === undefined) return replacing(part, found, answer, { request, outcome });
   if (request.onFailure === "stop") return { refused };
   outcome.set(part.path, { change: "not applied: it was changed or cannot be reached" });
@@ -92,19 +92,16 @@ async function replacing(
 
 /** A file that changed since the plan, as a conflict. */
 export function changedMeanwhile(path: string, found: FoundFile): FileConflict {
-  if (found.unreachable !== undefined) return { kind: "file_unreachable", path, reason: found.unreachable };
+  const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
+  if (reason !== undefined) return { kind: "file_unreachable", path, reason };
   return { kind: found.kind === "missing" ? "file_deleted" : "file_modified_externally", path };
 }
 
 /** Why a file cannot be replaced; `undefined`: it can. A file that changed since the plan is not merged. */
-function refusalOf(
-  conflict: FileConflict,
-  answer: FileResolution | undefined,
-  found: FoundFile,
-): ConflictingFile | undefined {
+function refusalOf(conflict: FileConflict, answer: FileResolution | undefined): ConflictingFile | undefined {
   const replaces = answer === "use_checkpoint" || answer === "restore";
-  if (!replaces || !fileResolutions[conflict.kind].includes(answer)) return conflictingFile(conflict, undefined);
-  return found.kind === "other" ? conflictingFile(conflict, `it ${found.reason}, which is not replaced`) : undefined;
+  const isValid = replaces && fileResolutions[conflict.kind].includes(answer);
+  return isValid ? undefined : conflictingFile(conflict, undefined);
 }
 
 /** A conflict as errors show it. */

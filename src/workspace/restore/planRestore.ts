@@ -21,13 +21,20 @@ export function planRestore(history: FileHistory, found: FoundFile): PlannedFile
   const before = stateOf(found);
   const isState = found.kind !== "other";
   if (isState && isSameFile(before, history.target)) return undefined;
+  // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
+  if (isFolder(found) && !history.target) return undefined;
   const isOwn = history.spans.length === 1 && leftStates(history).some((left) => isSameFile(before, left));
   if (isState && isOwn && found.unreachable === undefined) return { kind: "restore", history, before };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
 }
 
+function isFolder(found: FoundFile): boolean {
+  return found.kind === "other" && found.folder === true && found.unreachable === undefined;
+}
+
 function conflictOf({ path, spans }: FileHistory, found: FoundFile): FileConflict {
-  if (found.unreachable !== undefined) return { kind: "file_unreachable", path, reason: found.unreachable };
+  const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
+  if (reason !== undefined) return { kind: "file_unreachable", path, reason };
   // Others changed the file between the agent's changes: there is something to merge even where it is deleted now.
   const isDeleted = found.kind === "missing" && spans.length === 1;
   return { kind: isDeleted ? "file_deleted" : "file_modified_externally", path };

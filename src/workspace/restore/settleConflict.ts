@@ -31,7 +31,6 @@ export async function settleConflict(
   if (!fileResolutions[conflict.kind].includes(settled) || settled === "abort")
     return { refused: `"${settled}" is not a valid answer` };
   if (settled === "use_current" || settled === "skip") return { part: { kind: "kept", path, settled } };
-  if (found.kind === "other") return { refused: `it ${found.reason}, which is not replaced` };
   const from: FilePart = withoutUndefined({ kind: "file", path, before: stateOf(found), settled });
   if (settled !== "merge") return { part: withoutUndefined({ ...from, after: target }) };
   return mergeInto(from, plan, contentOf, resolver);

@@ -1,0 +1,165 @@
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder, treeOf } from "./fixture.ts";
+import { put, Shell, steps } from "./Shell.ts";
+
+/** Runs commands of the agent in captures, and rolls back to before the first. */
+async function ranAndRolledBack(
+  root: string,
+  work: readonly (() => void)[],
+  options: ConstructorParameters<typeof Shell>[2] = {},
+) {
+  const shell = new Shell(root, work, options);
+  await shell.run();
+  return steps(await shell.rollBack(0));
+}
+
+const wasThere = "not restored: was there before under another name, and its content was not kept";
+
+describe("what a capture does not keep, moved by a command", () => {
+  const latin = (root: string) => Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);
+
+  it.each<[string, (root: string) => void, (root: string) => void, string, string]>([
+    [
+      "an ignored file",
+      (root) => put(root, { ".gitignore": ".env\n", ".env": "key" }),
+      (root) => renameSync(join(root, ".env"), join(root, "env.txt")),
+      "env.txt",
+      "env.txt",
+    ],
+    [
+      "an ignored folder",
+      (root) => put(root, { ".gitignore": "dist\n", "dist/deep/app": "key" }),
+      (root) => {
+        renameSync(join(root, "dist"), join(root, "release"));
+        put(root, { "release/new": "made" });
+      },
+      "release/deep/app",
+      "release",
+    ],
+    [
+      "a repository",
+      (root) => put(root, { ".git/objects/a": "key" }),
+      (root) => renameSync(join(root, ".git"), join(root, "git-backup")),
+      "git-backup/objects/a",
+      "git-backup",
+    ],
+    [
+      "a name that is not UTF-8",
+      (root) => writeFileSync(latin(root), "key"),
+      (root) => renameSync(latin(root), join(root, "cafe")),
+      "cafe",
+      "cafe",
+    ],
+    [
+      "a file that is too large",
+      (root) => put(root, { large: "key".padEnd(2_000) }),
+      (root) => {
+        renameSync(join(root, "large"), join(root, "small"));
+        put(root, { small: "key" });
+      },
+      "small",
+      "small",
+    ],
+    [
+      "an ignored file, over one that is kept",
+      (root) => put(root, { ".gitignore": ".env\n", ".env": "key", config: "old" }),
+      (root) => renameSync(join(root, ".env"), join(root, "config")),
+      "config",
+      "config",
+    ],
+  ])("%s stays where it is, and the report says so", async (_name, start, command, path, subject) => {
+    const root = temporaryFolder();
+    start(root);
+    const report = await ranAndRolledBack(root, [() => command(root)], { maximumFileBytes: 1_000 });
+    expect(treeOf(root)[path]).toMatch(/^644 key/);
+    expect(report).toContainEqual({ subject, change: wasThere });
+  });
+
+  it("a file beyond the limit of files stays", async () => {
+    const root = temporaryFolder();
+    put(root, { a1: "1", a2: "2", z: "key" });
+    await ranAndRolledBack(root, [() => renameSync(join(root, "z"), join(root, "a0"))], { maximumFiles: 2 });
+    expect(treeOf(root)).toEqual({ a0: "644 key", a1: "644 1", a2: "644 2" });
+  });
+
+  it("a file that takes the inode of an ignored one is the agent's", async () => {
+    const root = temporaryFolder();
+    put(root, { ".gitignore": ".env\n", ".env": "key" });
+    const command = () => {
+      rmSync(join(root, ".env"));
+      put(root, { made: "1" });
+    };
+    await ranAndRolledBack(root, [command]);
+    expect(Object.keys(treeOf(root))).toEqual([".gitignore"]);
+  });
+});
+
+describe("a rule that comes with a command", () => {
+  it("hides no deletion of a file that was scanned before", async () => {
+    const root = temporaryFolder();
+    put(root, { "build/x": "1", "build/y": "2" });
+    const before = treeOf(root);
+    const work = [
+      () => put(root, { "build/x": "agent" }),
+      () => {
+        put(root, { ".gitignore": "build\n" });
+        rmSync(join(root, "build/x"));
+      },
+    ];
+    await ranAndRolledBack(root, work);
+    expect(treeOf(root)).toEqual(before);
+  });
+});
+
+describe("folders", () => {
+  const modeOf = (root: string, path: string) => (lstatSync(join(root, path)).mode & 0o7777).toString(8);
+
+  it("permissions that somebody else set between two changes of the agent stay, and the report says so", async () => {
+    const root = temporaryFolder();
+    put(root, { "d/a": "1" });
+    const shell = new Shell(root, [() => chmodSync(join(root, "d"), 0o700), () => chmodSync(join(root, "d"), 0o750)], {
+      before: (at) => at === 1 && chmodSync(join(root, "d"), 0o711),
+    });
+    await shell.run();
+    const report = await shell.rollBack(0);
+    expect(modeOf(root, "d")).toBe("750");
+    expect(steps(report)).toEqual([{ subject: "d", change: "not restored: has permissions that others changed" }]);
+  });
+
+  it("setgid and sticky bits of folders go back", async () => {
+    const root = temporaryFolder();
+    for (const [path, mode] of [
+      ["removed", 0o2775],
+      ["changed", 0o1777],
+    ] as const) {
+      mkdirSync(join(root, path));
+      chmodSync(join(root, path), mode);
+    }
+    const command = () => {
+      rmSync(join(root, "removed"), { recursive: true });
+      chmodSync(join(root, "changed"), 0o700);
+    };
+    await ranAndRolledBack(root, [command]);
+    expect([modeOf(root, "removed"), modeOf(root, "changed")]).toEqual(["2775", "1777"]);
+  });
+
+  it("a folder that the agent made a file, and a folder again, goes back without a question", async () => {
+    const root = temporaryFolder();
+    put(root, { "a/b": "1" });
+    const before = treeOf(root);
+    const work = [
+      () => {
+        rmSync(join(root, "a"), { recursive: true });
+        put(root, { a: "a file" });
+      },
+      () => {
+        rmSync(join(root, "a"));
+        put(root, { "a/b": "3", "a/c": "c" });
+      },
+    ];
+    await ranAndRolledBack(root, work);
+    expect(treeOf(root)).toEqual(before);
+  });
+});
