@@ -85,9 +85,9 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Makes changes of names in these folders durable; a folder that is missing is passed over. "": the root. */
-  async sync(folders: Iterable<string>): Promise<void> {
-    for (const folder of folders)
+  /** Makes the names of these files durable; a folder that is missing is passed over. */
+  async sync(paths: Iterable<string>): Promise<void> {
+    for (const folder of byFolder(paths).keys())
       await this.#folder
         .within(folder === "" ? "." : `${folder}/.`, (place) => place.sync())
         .catch((error: unknown) => {

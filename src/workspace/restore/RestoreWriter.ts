@@ -40,7 +40,7 @@ export class RestoreWriter {
     for (const part of outermostFirst) await this.#openFolder(part);
     await this.#replaceAll(todo.filter(({ after }) => after));
     for (const part of outermostFirst.toReversed()) await this.#closeFolder(part);
-    await files.sync(new Set(this.#done.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
+    await files.sync(this.#done.map(({ path }) => path));
   }
 
   /** Takes back what was written, as far as nobody else changed it since. */
@@ -49,7 +49,7 @@ export class RestoreWriter {
     for (const { path, mode } of this.#folders.toReversed()) if (mode !== undefined) await files.setFolder(path, mode);
     for (const { path, before: state, after: expected } of this.#done.toReversed())
       await files.replace(path, { expected, state, content: await contentFor(state, request) });
-    await files.sync(new Set(this.#done.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
+    await files.sync(this.#done.map(({ path }) => path));
   }
 
   #replaceAll(parts: readonly FilePart[]): Promise<void> {

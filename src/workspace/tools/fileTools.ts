@@ -153,28 +153,56 @@ export async function changeFiles(
   decide: () => Promise<DecidedChanges>,
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
-  const noted = durable.recordedNotes(fileNoteKey).flatMap(fileChangesIn);
+  // What was noted before the last note was decided again.
+  const noted = fileChangesIn(durable.recordedNotes(fileNoteKey).at(-1));
   if (noted.length > 0 && (await finishNoted(files, noted))) {
     noteUnsaved(context.runId, noted);
     return noted;
   }
-  const { changes, contents } = await decide();
-  const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
-  if (changed.length === 0) return changes;
-  const folders = await foldersFor(files, changed);
-  const value: FileNote = { changes: changed, ...(folders.length > 0 && { folders }) };
-  durable.note({ key: fileNoteKey, value, contents });
-  await durable.durable();
-  abortSignal.throwIfAborted();
-  noteUnsaved(context.runId, changed);
-  for (const { path, after } of changed)
-    await files.put(path, after, after?.kind === "file" ? contents.get(after.hash) : undefined);
-  return changes;
+  for (let attempt = 1; ; attempt++) {
+    const { changes, contents } = await decide();
+    const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
+    if (changed.length === 0) return changes;
+    const folders = await foldersFor(files, changed);
+    const value: FileNote = { changes: changed, ...(folders.length > 0 && { folders }) };
+    durable.note({ key: fileNoteKey, value, contents });
+    await durable.durable();
+    abortSignal.throwIfAborted();
+    noteUnsaved(context.runId, changed);
+    const other = await carryOut(files, changed, contents);
+    if (other === undefined) return changes;
+    if (attempt === attempts) throw new FileAccessError(other, "is changed by others all the time");
+  }
+}
+
+/** Others may save a file while what becomes of it is recorded; after this many attempts the call fails. */
+const attempts = 5;
+
+/**
+ * Carries out all changes, or none when a file is no longer as it was.
+ *
+ * @returns the file that others changed; `undefined`: all is done.
+ */
+async function carryOut(
+  files: WorkspaceFiles,
+  changes: readonly FileChange[],
+  contents: DecidedChanges["contents"],
+): Promise<string | undefined> {
+  const contentOf = (state: FileState | undefined) => (state?.kind === "file" ? contents.get(state.hash) : undefined);
+  for (const [at, { path, before, after }] of changes.entries()) {
+    const found = await files.replace(path, { expected: before, state: after, content: contentOf(after) });
+    if (!found) continue;
+    for (const done of changes.slice(0, at))
+      await files.replace(done.path, { expected: done.after, state: done.before, content: contentOf(done.before) });
+    return path;
+  }
+  await files.sync(changes.map(({ path }) => path));
+  return undefined;
 }
 
 /** Completes recorded changes by the removals that are left; false when a write is missing, or a file has another state. */
 async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
-  for (const { path } of noted) await files.removeUnfinished(path);
+  await files.removeUnfinished(noted.map(({ path }) => path));
   const left: FileChange[] = [];
   for (const change of noted) {
     const found = await files.read(change.path);
@@ -183,8 +211,7 @@ async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]):
     if (change.after || found.kind === "other" || !isSameFile(state, change.before)) return false;
     left.push(change);
   }
-  for (const { path } of left) await files.put(path, undefined);
-  return true;
+  return (await carryOut(files, left, new Map())) === undefined;
 }
 
 async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[]): Promise<readonly string[]> {
