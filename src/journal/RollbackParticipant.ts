@@ -27,7 +27,7 @@ export interface StepRequest extends Omit<ParticipantRequest, "notes"> {
    * outcome.
    */
   readonly onFailure: "stop" | "leave";
-  /** Stores contents by their SHA-256 in hex, such as what the step is about to replace. Durable when it resolves. */
+  /** Stores contents by their SHA-256 in hex, such as what the step is about to replace. Durable when it resolves; `content` reads them. */
   readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
 }
 

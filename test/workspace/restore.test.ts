@@ -209,6 +209,36 @@ describe("a file that somebody else has changed", () => {
   });
 });
 
+describe("a restore that cannot go on", () => {
+  it("puts back what others had saved after the plan, and begins again", async () => {
+    const coder = new Coder(calls, { root: start() });
+    await coder.run();
+    const saved: string[] = [];
+    // Everything was looked at before this is asked: what is saved now changes in the middle of the restore.
+    const onConflict = ({ path }: FileConflict): FileResolution => {
+      saved.push(path);
+      if (saved.length === 1) writeFileSync(join(coder.root, "old"), "saved meanwhile");
+      return saved.length < 3 ? "use_checkpoint" : "abort";
+    };
+    const { workspace, saved: rolling } = coder.build({ onConflict });
+    const apply = workspace.apply.bind(workspace);
+    Object.assign(workspace, {
+      apply: (...given: Parameters<typeof apply>) => {
+        writeFileSync(join(coder.root, "doc.md"), "mine");
+        return apply(...given);
+      },
+    });
+    const tree = treeOf(coder.root);
+    await expect(rolling.rollbackToCheckpoint(await coder.checkpointAt(0))).rejects.toMatchObject({
+      code: "file_conflict",
+    });
+    expect([saved.toSorted(), treeOf(coder.root)]).toEqual([
+      ["doc.md", "doc.md", "old"],
+      { ...tree, "doc.md": "644 mine", old: "644 saved meanwhile" },
+    ]);
+  });
+});
+
 describe("a file and a folder that changed places", () => {
   it.each([
     [

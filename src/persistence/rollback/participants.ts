@@ -94,9 +94,16 @@ async function applySteps(
   const { journal, log } = rollback;
   const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
+  const common = stepRequest(rollback);
+  // The log was read before these were added to it.
+  const kept = new Map<string, Uint8Array>();
   const request: StepRequest = {
-    ...stepRequest(rollback),
-    keep: (contents) => keepContents(rollback, record, contents),
+    ...common,
+    content: async (hash) => kept.get(hash) ?? (await common.content(hash)),
+    keep: async (contents) => {
+      await keepContents(rollback, record, contents);
+      for (const [hash, content] of contents) kept.set(hash, content);
+    },
   };
   const applied = log.index.stepsTaken.get(key);
   const described: DescribedStep[] = [];
