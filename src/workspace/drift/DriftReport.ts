@@ -1,6 +1,6 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { type Hunk, meet } from "../git/changes.ts";
+import { type Hunk, meet } from "../git/hunks.ts";
 import { z } from "zod";
 
 /** How a work tree differs from its upstream. The check changes nothing. */

@@ -1,9 +1,13 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { together } from "../../internal/together.ts";
+import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { type ChangedFile, changedFiles, hunksBetween, objectAt, objectOf, wholeFile } from "../git/changes.ts";
+import { type ChangedFile, changedFiles } from "../git/changes.ts";
+import { type FileVersions, hunksOf, wholeFile } from "../git/hunks.ts";
+import { NewBlobs } from "../git/NewBlobs.ts";
 import { commitOf, commitsBetween, isAncestor, isCutOff, mergeBase, upstreamOf } from "../git/history.ts";
 import { localChanges } from "../git/localChanges.ts";
 import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";
@@ -34,8 +38,7 @@ export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
 
 /** {@link checkDrift} in a repository that is open. Files outside of the folder that was opened do not count. */
 export async function findDrift(repository: GitRepository, question: DriftQuestion): Promise<DriftReport> {
-  const upstream = question.upstream ?? (await upstreamOf(repository));
-  const head = await commitOf(repository, "HEAD");
+  const [upstream, head] = await together(question.upstream ?? upstreamOf(repository), commitOf(repository, "HEAD"));
   const upstreamHead = await commitOf(repository, upstream);
   if (upstreamHead === undefined && question.upstream !== undefined)
     throw new GitError(
@@ -43,18 +46,20 @@ export async function findDrift(repository: GitRepository, question: DriftQuesti
       `there is no commit "${upstream}", the configured upstream: correct it, or fetch it first`,
     );
   const fetchedAt = await repository.fetchedAt();
-  const local = head === undefined ? [] : within(repository, await localChanges(repository, head), (path) => path);
-  const sides =
+  const [changed, histories] = await together(
+    head === undefined ? [] : localChanges(repository, head),
     head === undefined || upstreamHead === undefined
-      ? unrelated
-      : await compare(repository, [head, upstreamHead], local, question);
+      ? undefined
+      : compareHistories(repository, [head, upstreamHead], question.knownUpstreamHead),
+  );
+  const local = within(repository, changed, (path) => path);
   return {
     ...(head !== undefined && { head }),
     upstream,
     ...(upstreamHead !== undefined && { upstreamHead }),
     ...(fetchedAt !== undefined && { fetchedAt: new Date(fetchedAt).toISOString() }),
     localFiles: await notLeftByWorkspace(local.map(pathWithin(repository)), question),
-    ...sides,
+    ...(histories ? await compareFiles(repository, histories, local, question.files) : unrelated),
   };
 }
 
@@ -82,31 +87,53 @@ const unrelated: Sides = {
   severity: "none",
 };
 
-async function compare(
+/** What two histories have in common, and what each has changed since. */
+interface Histories extends Pick<DriftReport, "commitsBehind" | "rewritten"> {
+  /** Absent: there is nothing in common. */
+  readonly sides?: { readonly ours: readonly ChangedFile[]; readonly theirs: readonly ChangedFile[] };
+}
+
+async function compareHistories(
   repository: GitRepository,
   [head, upstreamHead]: readonly [string, string],
-  local: readonly string[],
-  { files, knownUpstreamHead }: DriftQuestion,
-): Promise<Sides> {
-  const commitsBehind = await commitsBetween(repository, head, upstreamHead);
-  const isKnown = knownUpstreamHead === undefined || (await isAncestor(repository, knownUpstreamHead, upstreamHead));
-  const found = await mergeBase(repository, head, upstreamHead);
+  known: string | undefined,
+): Promise<Histories> {
+  const [commitsBehind, isKnown, found] = await together(
+    commitsBetween(repository, head, upstreamHead),
+    known === undefined || isAncestor(repository, known, upstreamHead),
+    mergeBase(repository, head, upstreamHead),
+  );
   // In a shallow clone, missing history proves nothing.
   const rewritten = (!isKnown || found === undefined) && !(await isCutOff(repository, upstreamHead));
-  const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, knownUpstreamHead));
-  if (base === undefined) return { ...unrelated, commitsBehind, rewritten, severity: "high" };
+  const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, known));
+  if (base === undefined) return { commitsBehind, rewritten };
+  const [ours, theirs] = await together(
+    changedFiles(repository, base, head),
+    changedFiles(repository, base, upstreamHead),
+  );
+  return { commitsBehind, rewritten, sides: { ours, theirs } };
+}
+
+async function compareFiles(
+  repository: GitRepository,
+  { commitsBehind, rewritten, sides }: Histories,
+  local: readonly string[],
+  files: WorkspaceFiles,
+): Promise<Sides> {
+  if (!sides) return { ...unrelated, commitsBehind, rewritten, severity: "high" };
   const byPath = ({ path }: ChangedFile): string => path;
-  const theirs = within(repository, await changedFiles(repository, base, upstreamHead), byPath);
-  const ours = new Map((await changedFiles(repository, base, head)).map((file) => [file.path, file]));
-  const changed = new Set([...ours.keys(), ...local]);
-  const both = theirs.filter(({ path }) => changed.has(path));
-  const common: CommonFile[] = [];
-  for (const file of both) common.push(await commonFile(repository, base, { file, ours: ours.get(file.path) }, files));
+  const theirs = within(repository, sides.theirs, byPath);
+  const ours = new Map(sides.ours.map((file) => [file.path, file]));
+  const isLocal = new Set(local);
+  const both = theirs
+    .map((file): ChangedByBoth => ({ theirs: file, ours: ours.get(file.path), isLocal: isLocal.has(file.path) }))
+    .filter((file) => file.ours !== undefined || file.isLocal);
+  const common = await commonFiles(repository, both, files);
   return {
     commitsBehind,
     rewritten,
     upstreamFiles: theirs.map(byPath).map(pathWithin(repository)),
-    conflictingFiles: both.map(byPath).map(pathWithin(repository)),
+    conflictingFiles: common.map(({ path }) => path),
     severity: driftSeverity(commitsBehind, common),
   };
 }
@@ -120,25 +147,57 @@ async function baseOfCutOff(
   return known !== undefined && (await isAncestor(repository, known, head)) ? known : undefined;
 }
 
-async function commonFile(
-  repository: GitRepository,
-  base: string,
-  { file, ours }: { readonly file: ChangedFile; readonly ours: ChangedFile | undefined },
-  files: WorkspaceFiles,
-): Promise<CommonFile> {
-  const path = pathWithin(repository)(file.path);
-  if (file.submodule !== undefined || ours?.submodule !== undefined) return commonSubmodule(path, file, ours);
-  const found = await files.read(path).catch(() => undefined);
-  const now = found?.kind === "file" ? await objectOf(repository, found.content) : undefined;
-  const then = await objectAt(repository, base, file.path);
-  return {
-    path,
-    ours: await hunksBetween(repository, then, now),
-    theirs: await hunksBetween(repository, file.before, file.after),
-  };
+/** A file that the upstream changed and that was changed here. */
+interface ChangedByBoth {
+  readonly theirs: ChangedFile;
+  /** The change in HEAD; absent: there is none. */
+  readonly ours: ChangedFile | undefined;
+  /** Whether the work tree differs from HEAD. */
+  readonly isLocal: boolean;
 }
 
-function commonSubmodule(path: string, theirs: ChangedFile, ours: ChangedFile | undefined): CommonFile {
+async function commonFiles(
+  repository: GitRepository,
+  changed: readonly ChangedByBoth[],
+  files: WorkspaceFiles,
+): Promise<readonly CommonFile[]> {
+  const ours = await ourVersions(repository, changed, files);
+  const hunks = await hunksOf(
+    repository,
+    [...ours].flatMap(([{ theirs }, versions]) => [theirs, versions]),
+  );
+  return changed.map((file) => {
+    const path = pathWithin(repository)(file.theirs.path);
+    const own = ours.get(file);
+    if (own === undefined) return commonSubmodule(path, file);
+    return { path, ours: hunks.get(own) ?? [wholeFile], theirs: hunks.get(file.theirs) ?? [wholeFile] };
+  });
+}
+
+/** The last common content of each file and ours, as objects. Submodules have none. */
+async function ourVersions(
+  repository: GitRepository,
+  changed: readonly ChangedByBoth[],
+  files: WorkspaceFiles,
+): Promise<ReadonlyMap<ChangedByBoth, FileVersions>> {
+  const versions = new Map<ChangedByBoth, FileVersions>();
+  const blobs = new NewBlobs(repository);
+  await forEachAtOnce(changed, filesAtOnce, async (file) => {
+    const { theirs, ours, isLocal } = file;
+    if (theirs.submodule !== undefined || ours?.submodule !== undefined) return;
+    const after = isLocal ? await objectInWorkTree(blobs, files, pathWithin(repository)(theirs.path)) : ours?.after;
+    versions.set(file, { before: theirs.before, after });
+  });
+  await blobs.store();
+  return versions;
+}
+
+async function objectInWorkTree(blobs: NewBlobs, files: WorkspaceFiles, path: string): Promise<string | undefined> {
+  const found = await files.read(path).catch(() => undefined);
+  return found?.kind === "file" ? blobs.add(found.content) : undefined;
+}
+
+function commonSubmodule(path: string, { theirs, ours }: ChangedByBoth): CommonFile {
   const isSame = ours !== undefined && ours.after === theirs.after;
   return { path, ours: isSame ? [] : [wholeFile], theirs: [wholeFile] };
 }
@@ -147,11 +206,11 @@ async function notLeftByWorkspace(
   local: readonly string[],
   { files, left, unsaved }: DriftQuestion,
 ): Promise<readonly string[]> {
-  const others: string[] = [];
-  for (const path of local)
-    if (!(await isLeftByWorkspace(path, left, files)) && !(await isLeftByWorkspace(path, unsaved, files)))
-      others.push(path);
-  return others;
+  const own = new Set<string>();
+  await forEachAtOnce(local, filesAtOnce, async (path) => {
+    if ((await isLeftByWorkspace(path, left, files)) || (await isLeftByWorkspace(path, unsaved, files))) own.add(path);
+  });
+  return local.filter((path) => !own.has(path));
 }
 
 /** Files as the workspace left them, by path; `undefined` for a deleted file. */

@@ -10,6 +10,9 @@ import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
+/** Many files are read and written this many at a time. */
+export const filesAtOnce = 8;
+
 /** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
 export class WorkspaceFiles {
   /** Larger files are not read. */

@@ -1,8 +1,9 @@
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
 import { type GitProgram, gitProgram } from "./gitProgram.ts";
+import { checkedId } from "./refName.ts";
 import { type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 
 interface ObjectOptions {
@@ -92,6 +93,14 @@ export class GitRepository {
     return copy;
   }
 
+  /** Makes a commit the HEAD of the temporary git folder. */
+  async detachAt(commit: string): Promise<void> {
+    const file = join(this.scratch, "HEAD");
+    await writeFile(file, `${checkedId(commit)}\n`);
+    // Other commands that run meanwhile find the one or the other, and never an empty file.
+    await rename(file, join(this.#own, "HEAD"));
+  }
+
   /** The commits at which a shallow clone ends; empty for a full one. */
   async shallowCommits(): Promise<readonly string[]> {
     const text = await readFile(join(this.#own, "shallow"), "utf8").catch(() => "");
@@ -138,6 +147,18 @@ export class GitRepository {
       return await action();
     } finally {
       await writeFile(file, exactAttributes);
+    }
+  }
+
+  /** Runs an action, with settings under which git keeps no file in a work tree. */
+  async withoutFiles<Result>(action: (settings: readonly string[]) => Promise<Result>): Promise<Result> {
+    const file = join(this.#own, "info", "sparse-checkout");
+    const before = await readFile(file).catch(() => undefined);
+    await writeFile(file, "!/*\n");
+    try {
+      return await action(["core.sparseCheckout=true", "core.sparseCheckoutCone=false"]);
+    } finally {
+      await (before === undefined ? rm(file) : writeFile(file, before));
     }
   }
 

@@ -2,6 +2,7 @@ import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";
+import { NewBlobs } from "./NewBlobs.ts";
 import { checkedId } from "./refName.ts";
 
 /** The id that git writes for "no file". */
@@ -44,68 +45,8 @@ export async function changedFiles(
   return files;
 }
 
-/** The object id of a content. @param keep writes it to the repository. Default: only for the action. */
-export async function objectOf(repository: GitRepository, content: Uint8Array, keep = false): Promise<string> {
-  const args = ["hash-object", "-w", "--stdin", "--no-filters"];
-  return checkedId(await repository.objectText(args, { input: content, keep }));
-}
-
-/** The object id of a file in a commit; `undefined` when the commit has no such file. */
-export async function objectAt(repository: GitRepository, commit: string, path: string): Promise<string | undefined> {
-  const { output } = await repository.objects(["ls-tree", "-z", "--full-tree", checkedId(commit), "--", path]);
-  const [entry = ""] = output.toString().split("\0");
-  const [about = "", name] = entry.split("\t");
-  const [, type, id] = about.split(" ");
-  return name === path && type === "blob" ? checkedId(id ?? "") : undefined;
-}
-
-/**
- * The differences between two contents, in lines of the first. A new, deleted or binary file differs as a whole, and so does
- * one whose content a partial clone has not fetched.
- */
-export async function hunksBetween(
-  repository: GitRepository,
-  before: string | undefined,
-  after: string | undefined,
-): Promise<readonly Hunk[]> {
-  if (before === after) return [];
-  if (before === undefined || after === undefined) return [wholeFile];
-  const args = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=0"];
-  const ids = [checkedId(before), checkedId(after)];
-  const { exitCode, output } = await repository.objects([...args, ...ids], { expected: [0, 128] });
-  return exitCode === 0 ? hunksIn(output.toString()) : [wholeFile];
-}
-
 function objectIn(id: string): string | undefined {
   return nothing.test(id) ? undefined : checkedId(id);
-}
-
-/** The lines of the older file that a change replaces: `count` lines from line `start`, counted from 1. With 0 lines it adds after that line. */
-export interface Hunk {
-  readonly start: number;
-  readonly count: number;
-}
-
-/** All lines of a file. */
-export const wholeFile: Hunk = { start: 0, count: Number.POSITIVE_INFINITY };
-
-/** The hunks of a diff of one file without context. A difference that is not shown by lines counts as the whole file. */
-export function hunksIn(diff: string): readonly Hunk[] {
-  const heads = [...diff.matchAll(/^@@ -([0-9]+)(?:,([0-9]+))? \+[0-9,]+ @@/gm)];
-  if (heads.length === 0) return diff === "" ? [] : [wholeFile];
-  return heads.map(([, start, count]) => ({ start: Number(start), count: Number(count ?? 1) }));
-}
-
-/** Whether two changes of one file replace a common line or are adjacent, so that a merge conflicts. */
-export function meet(one: Hunk, other: Hunk): boolean {
-  const [first, firstEnd] = edges(one);
-  const [second, secondEnd] = edges(other);
-  return first <= secondEnd && second <= firstEnd;
-}
-
-/** The gaps between lines at which a change begins and ends. */
-function edges({ start, count }: Hunk): readonly [number, number] {
-  return count === 0 ? [start, start] : [start - 1, start - 1 + count];
 }
 
 /** A file of an index or tree; without an object the file is not in it. */
@@ -114,22 +55,24 @@ export interface TreeEntry {
   readonly object?: { readonly id: string; readonly mode: string };
 }
 
-/** The entry of each file as it is in the work tree, byte for byte. @throws FileAccessError, PathNotAllowedError */
+/** The entry of each file as it is in the work tree, byte for byte; stores their contents in the repository. @throws FileAccessError, PathNotAllowedError */
 export async function entriesOf(
   repository: GitRepository,
   files: WorkspaceFiles,
   paths: readonly string[],
 ): Promise<readonly TreeEntry[]> {
   const entries: TreeEntry[] = [];
+  const blobs = new NewBlobs(repository, true);
   for (const path of paths) {
     const found = await files.read(path);
     if (found.kind === "other") throw new FileAccessError(path, found.reason);
     if (found.kind === "missing") entries.push({ path });
     else {
       const content = found.kind === "link" ? Buffer.from(found.state.target) : found.content;
-      entries.push({ path, object: { id: await objectOf(repository, content, true), mode: modeOf(found) } });
+      entries.push({ path, object: { id: await blobs.add(content), mode: modeOf(found) } });
     }
   }
+  await blobs.store();
   return entries;
 }
 

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { together } from "../../internal/together.ts";
 import { submodule } from "./changes.ts";
 import { GitRepository } from "./GitRepository.ts";
-import { checkedId } from "./refName.ts";
 
 /** Settings that say which differences count. None of them names a program. */
 const countedSettings = new Set([
@@ -27,17 +27,25 @@ const countedSettings = new Set([
  */
 export async function localChanges(repository: GitRepository, head: string): Promise<readonly string[]> {
   const environment = { GIT_INDEX_FILE: await repository.copyOfIndex(), GIT_WORK_TREE: repository.root };
+  await repository.detachAt(head);
+  const [listed, submodules] = await together(status(repository, environment), submodulesIn(repository, environment));
+  const paths = new Set(listed);
+  for (const path of submodules)
+    if (!paths.has(path) && (await isChangedWithin(join(repository.root, path)))) paths.add(path);
+  return [...paths].filter((path) => !isOwn(path)).toSorted();
+}
+
+async function status(
+  repository: GitRepository,
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
   const settings = await settingsOf(repository);
-  await repository.objects(["update-ref", "--no-deref", "HEAD", checkedId(head)]);
   const args = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
   const { output } = await repository.withAttributes("* -filter\n", () =>
     repository.objects(args, { environment, settings }),
   );
-  const listed = output.toString().split("\0");
-  const paths = new Set(listed.filter((entry) => entry !== "").map((entry) => entry.slice(3)));
-  for (const path of await submodulesIn(repository, environment))
-    if (!paths.has(path) && (await isChangedWithin(join(repository.root, path)))) paths.add(path);
-  return [...paths].filter((path) => !isOwn(path)).toSorted();
+  const entries = output.toString().split("\0");
+  return entries.filter((entry) => entry !== "").map((entry) => entry.slice(3));
 }
 
 /** The folder of this library. */

@@ -1,11 +1,16 @@
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { together } from "../../internal/together.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { relativePath } from "../files/relativePath.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { type ChangedFile, changedFiles, entryAfter, objectOf } from "../git/changes.ts";
+import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { contentsOf, inGroups, sizesOf } from "../git/blobs.ts";
+import { type ChangedFile, changedFiles, entryAfter } from "../git/changes.ts";
 import { moveHead } from "../git/commitFiles.ts";
 import type { GitRepository } from "../git/GitRepository.ts";
 import type { IndexLock } from "../git/IndexLock.ts";
+import { blobId } from "../git/NewBlobs.ts";
 
 /** A work tree and the lock of its index. */
 export interface CheckOutTarget {
@@ -25,14 +30,18 @@ export async function checkOut(
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<void> {
   const changes = await changedFiles(repository, from, to);
-  for (const change of changes) await assertAsItWas(repository, files, change);
+  const [known, groups] = await together(statesBefore(repository, files, changes), groupsOf(repository, changes));
   await moveHead(repository, to, from, "rebase by an agent");
   let written = 0;
   try {
-    for (const change of changes) {
-      await put(repository, files, change);
-      written++;
+    for (const group of groups) {
+      const contents = await contentsOf(repository, group.flatMap(blobAfter));
+      await forEachAtOnce(group, filesAtOnce, async (change) => {
+        await put(files, change, { expected: known.get(change), content: contents.get(change.after ?? "") });
+        written++;
+      });
     }
+    await files.sync(new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
     await lock.update(changes.map(entryAfter));
   } catch (error) {
     const files =
@@ -46,33 +55,64 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function assertAsItWas(
+/** What is in the work tree, which has to be what git has. Without a state there is no file. */
+async function statesBefore(
   repository: GitRepository,
   files: WorkspaceFiles,
-  { path, before, submodule }: ChangedFile,
-): Promise<void> {
-  if (submodule === "whole") return;
-  if (submodule === "replaced")
-    throw new GitError("rebase", `${JSON.stringify(path)} is a submodule on one side and a file on the other`);
-  const found = await files.read(relativePath(path));
-  const now = found.kind === "file" ? await objectOf(repository, found.content) : undefined;
-  const isLink = found.kind === "link" && (await objectOf(repository, Buffer.from(found.state.target))) === before;
-  if ((found.kind === "other" || now !== before) && !isLink)
-    throw new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
+  changes: readonly ChangedFile[],
+): Promise<ReadonlyMap<ChangedFile, FileState>> {
+  const states = new Map<ChangedFile, FileState>();
+  await forEachAtOnce(changes, filesAtOnce, async (change) => {
+    if (change.submodule === "whole") return;
+    if (change.submodule === "replaced")
+      throw new GitError("rebase", `${JSON.stringify(change.path)} is a submodule on one side and a file on the other`);
+    const found = await files.read(relativePath(change.path));
+    const content = found.kind === "link" ? Buffer.from(found.state.target) : "content" in found && found.content;
+    const now = content ? blobId(repository, content) : undefined;
+    if (found.kind === "other" || now !== change.before) throw changedMeanwhile(change);
+    if (found.kind !== "missing") states.set(change, found.state);
+  });
+  return states;
+}
+
+function changedMeanwhile({ path }: ChangedFile): GitError {
+  return new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
+}
+
+/** Removals first, since a file can take the place of a folder or the other way round. */
+async function groupsOf(
+  repository: GitRepository,
+  changes: readonly ChangedFile[],
+): Promise<readonly (readonly ChangedFile[])[]> {
+  const sizes = await sizesOf(repository, changes.flatMap(blobAfter));
+  const missing = changes.find((change) => blobAfter(change).some((id) => !sizes.has(id)));
+  if (missing)
+    throw new GitError("rebase", `the content of ${JSON.stringify(missing.path)} is not here: fetch it first`);
+  const removed = changes.filter(({ after }) => after === undefined);
+  const written = changes.filter(({ after }) => after !== undefined);
+  return [removed, ...inGroups(written, ({ after = "" }) => sizes.get(after) ?? 0)];
+}
+
+/** The object that a file gets; none if it goes, and for a submodule. */
+function blobAfter({ after, submodule }: ChangedFile): readonly string[] {
+  return after === undefined || submodule !== undefined ? [] : [after];
 }
 
 async function put(
-  repository: GitRepository,
   files: WorkspaceFiles,
-  { path, after, mode, submodule }: ChangedFile,
+  change: ChangedFile,
+  { expected, content }: { readonly expected: FileState | undefined; readonly content: Uint8Array | undefined },
 ): Promise<void> {
-  const at = relativePath(path);
-  if (submodule !== undefined) return putSubmodule(files, at, after !== undefined);
-  if (after === undefined) return files.put(at, undefined);
-  const content = (await repository.objects(["cat-file", "blob", after])).output;
-  if (mode === "120000") return files.put(at, { kind: "link", target: content.toString() });
-  const state = { kind: "file", hash: nodeSha256.hex(content), bytes: content.length } as const;
-  return files.put(at, { ...state, mode: mode === "100755" ? 0o755 : 0o644 }, content);
+  const at = relativePath(change.path);
+  if (change.submodule !== undefined) return putSubmodule(files, at, change.after !== undefined);
+  const found = await files.replace(at, { expected, state: content && stateOf(change, content), content });
+  if (found) throw changedMeanwhile(change);
+}
+
+function stateOf({ mode }: ChangedFile, content: Uint8Array): FileState {
+  if (mode === "120000") return { kind: "link", target: Buffer.from(content).toString() };
+  const { length: bytes } = content;
+  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: mode === "100755" ? 0o755 : 0o644 };
 }
 
 /** A submodule that is not checked out is an empty folder. */

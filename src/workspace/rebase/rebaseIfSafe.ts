@@ -12,6 +12,7 @@ import {
   numberFrom,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { together } from "../../internal/together.ts";
 import { withinTime } from "../../internal/withinTime.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
@@ -140,12 +141,16 @@ async function refusalIn(
   repository: GitRepository,
   { head = "", upstreamHead = "" }: DriftReport,
 ): Promise<RebaseRefusal | undefined> {
-  if ((await operationInProgress(repository)) !== undefined) return "operation_in_progress";
-  const base = await mergeBase(repository, head, upstreamHead);
+  const [operation, base, isWithoutFiles] = await together(
+    operationInProgress(repository),
+    mergeBase(repository, head, upstreamHead),
+    isSparse(repository),
+  );
+  if (operation !== undefined) return "operation_in_progress";
   // A shallow clone does not have the commit to rebase from.
   if (base === undefined) return "does_not_apply";
   if (await hasMerges(repository, base, head)) return "merge_commits";
-  return (await isSparse(repository)) ? "sparse_checkout" : undefined;
+  return isWithoutFiles ? "sparse_checkout" : undefined;
 }
 
 async function rebase(
@@ -199,14 +204,22 @@ async function rebaseApart(
   committer: CommitAuthor,
 ): Promise<string | undefined> {
   const { GIT_COMMITTER_NAME = "", GIT_COMMITTER_EMAIL = "" } = identityOf(committer);
-  const environment = { GIT_WORK_TREE: folder, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
+  const empty = join(repository.scratch, "empty");
+  await mkdir(empty);
+  const environment = { GIT_WORK_TREE: empty, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
   const base = (await mergeBase(repository, head, upstreamHead)) ?? "";
-  await repository.objects(["update-ref", "--no-deref", "HEAD", head], { environment });
-  await repository.objects(["read-tree", "-u", "--reset", head], { environment });
-  const args = ["-C", folder, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
-  const { exitCode } = await repository.objects(args, { environment, expected: [0, 1] });
-  if (exitCode !== 0) return undefined;
-  return repository.objectText(["rev-parse", "--verify", "HEAD"], { environment });
+  await repository.detachAt(head);
+  // git merges in memory; the files are written once, for the tests.
+  const rebased = await repository.withoutFiles(async (settings) => {
+    await repository.objects(["read-tree", "--reset", "-u", head], { environment, settings });
+    const args = ["-C", empty, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
+    const { exitCode } = await repository.objects(args, { environment, settings, expected: [0, 1] });
+    return exitCode === 0 ? repository.objectText(["rev-parse", "--verify", "HEAD"], { environment }) : undefined;
+  });
+  if (rebased === undefined) return undefined;
+  const own = { GIT_WORK_TREE: folder, GIT_INDEX_FILE: join(repository.scratch, "rebased.index") };
+  await repository.objects(["read-tree", "--reset", "-u", rebased], { environment: own });
+  return rebased;
 }
 
 /** Copies the new commits into the repository. */

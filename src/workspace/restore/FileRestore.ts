@@ -6,11 +6,11 @@ import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../jou
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
 import { fileHistories, type FileHistory } from "./FileHistory.ts";
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
-import { conflictingFile, filesAtOnce } from "./lookAgain.ts";
+import { conflictingFile } from "./lookAgain.ts";
 import { Obstacles } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
 import { type PlannedFile, planRestore } from "./planRestore.ts";

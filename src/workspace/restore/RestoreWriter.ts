@@ -5,7 +5,8 @@ import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { FoundFile } from "../files/readFile.ts";
-import { filesAtOnce, type Restoring } from "./lookAgain.ts";
+import { filesAtOnce } from "../files/WorkspaceFiles.ts";
+import type { Restoring } from "./lookAgain.ts";
 import type { FilePart, FolderModePart, RestorePart } from "./RestoreStep.ts";
 
 /** A file changed between the look at it and its replacement. Nothing was changed there. */

@@ -4,13 +4,10 @@ import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type FoundFile, stateOf } from "../files/readFile.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { Obstacles } from "./Obstacles.ts";
 import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
-
-/** Files are looked at and written this many at a time. */
-export const filesAtOnce = 8;
 
 /** What a restore works with. */
 export interface Restoring {

@@ -11,7 +11,7 @@ import {
 } from "../../../src/workspace/drift/DriftReport.ts";
 import { isSettled, trackVersions } from "../../../src/workspace/drift/VersionTracker.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
-import { hunksIn, wholeFile } from "../../../src/workspace/git/changes.ts";
+import { hunksIn, wholeFile } from "../../../src/workspace/git/hunks.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
 
 function pair() {
@@ -214,6 +214,7 @@ describe("decisions about drift", () => {
     ["", []],
     ["@@ -3 +3 @@\n-a\n+b\n@@ -7,0 +8,2 @@ f\n+c\n+d\n", [hunk(3), hunk(7, 0)]],
     ["Binary files a and b differ\n", [wholeFile]],
+    ["@@ -3 +3 @@\n-a\r@@ -9 +9 @@\n+b\u2028@@ -8 +8 @@\n", [{ start: 3, count: 1 }]],
   ])("hunksIn reads the hunks of the diff %j", (diff, expected) => {
     expect(hunksIn(diff)).toEqual(expected);
   });

@@ -5,6 +5,7 @@ import { type GitError, rebaseIfSafe, type RebaseOptions } from "agent-persisten
 import { describe, expect, it } from "vitest";
 import { treeOf } from "../fixture.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
+import { commandsOf } from "../git/wrappedGit.ts";
 
 const committer = { name: "Agent", email: "agent@example.com" };
 
@@ -205,6 +206,20 @@ describe("rebaseIfSafe", () => {
         /The branch was moved from .* and all files are written\. The index is as it was/,
       ) as string,
     });
+    expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
+  });
+
+  it("rebaseIfSafe does not overwrite a file that somebody changes while it writes", async () => {
+    const { ours } = pair({ "b.txt": "theirs" });
+    const head = ours.git("rev-parse", "HEAD");
+    // When the branch moves, every file has been looked at.
+    const person = `case "$*" in *" update-ref "*) echo person > "${join(ours.root, "b.txt")}";; esac`;
+    const commands = await commandsOf(
+      () => expect(rebase(ours)).rejects.toMatchObject({ changed: expect.stringContaining("0 of 1 files") as string }),
+      person,
+    );
+    expect(commands.filter((command) => command === "update-ref")).toHaveLength(1);
+    expect(readFileSync(join(ours.root, "b.txt"), "utf8")).toBe("person\n");
     expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
   });
 

@@ -1,0 +1,51 @@
+import { GitError } from "../../errors/workspace/GitError.ts";
+import type { GitRepository } from "./GitRepository.ts";
+
+/** The contents that one call of git may write out have about this many bytes. */
+const bytesAtOnce = 8 * 1024 * 1024;
+
+/** The number of bytes of each object, in one call of git. An object that a partial clone has not fetched is left out. */
+export async function sizesOf(repository: GitRepository, ids: Iterable<string>): Promise<ReadonlyMap<string, number>> {
+  const input = [...new Set(ids)].map((id) => `${id}\n`).join("");
+  if (input === "") return new Map();
+  const { output } = await repository.objects(["cat-file", "--batch-check=%(objectname) %(objectsize)"], { input });
+  const lines = output.toString().split("\n");
+  const entries = lines.filter((line) => /^[0-9a-f]+ [0-9]+$/.test(line)).map((line) => line.split(" "));
+  return new Map(entries.map(([id = "", size]) => [id, Number(size)]));
+}
+
+/** Items in groups, whose contents one call of git can write out. */
+export function inGroups<Item>(items: readonly Item[], bytesOf: (item: Item) => number): readonly (readonly Item[])[] {
+  const groups: Item[][] = [];
+  let left = 0;
+  for (const item of items) {
+    const bytes = bytesOf(item);
+    if (groups.length === 0 || bytes > left) {
+      groups.push([]);
+      left = bytesAtOnce;
+    }
+    groups.at(-1)?.push(item);
+    left -= bytes;
+  }
+  return groups;
+}
+
+/** The contents of objects, in one call of git. @throws GitError when one is not there. */
+export async function contentsOf(
+  repository: GitRepository,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const contents = new Map<string, Uint8Array>();
+  const input = [...new Set(ids)].map((id) => `${id}\n`).join("");
+  if (input === "") return contents;
+  const { output } = await repository.objects(["cat-file", "--batch"], { input });
+  for (let at = 0; at < output.length;) {
+    const end = output.indexOf("\n", at);
+    const [id = "", type = "", size] = output.toString("latin1", at, end).split(" ");
+    if (type !== "blob") throw new GitError("cat-file", `the object ${id} is ${type}`);
+    at = end + 1 + Number(size);
+    contents.set(id, output.subarray(end + 1, at));
+    at++;
+  }
+  return contents;
+}

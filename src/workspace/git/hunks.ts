@@ -1,0 +1,85 @@
+import { inGroups, sizesOf } from "./blobs.ts";
+import type { GitRepository } from "./GitRepository.ts";
+import { checkedId } from "./refName.ts";
+
+/** The lines of the older file that a change replaces: `count` lines from line `start`, counted from 1. With 0 lines it adds after that line. */
+export interface Hunk {
+  readonly start: number;
+  readonly count: number;
+}
+
+/** All lines of a file. */
+export const wholeFile: Hunk = { start: 0, count: Number.POSITIVE_INFINITY };
+
+/** The object ids of two contents of a file; `undefined`: there is no file. */
+export interface FileVersions {
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+interface Comparable extends FileVersions {
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * The differences between two contents of each file, in lines of the first. A new, deleted or binary file differs as a whole,
+ * and so does one whose content a partial clone has not fetched. The number of calls of git does not depend on that of the
+ * files.
+ */
+export async function hunksOf<Versions extends FileVersions>(
+  repository: GitRepository,
+  files: readonly Versions[],
+): Promise<ReadonlyMap<Versions, readonly Hunk[]>> {
+  const hunks = new Map<Versions, readonly Hunk[]>(
+    files.map((file) => [file, file.before === file.after ? [] : [wholeFile]]),
+  );
+  const changed = files.filter((file): file is Versions & Comparable => isChanged(file));
+  const sizes = await sizesOf(
+    repository,
+    changed.flatMap(({ before, after }) => [before, after]),
+  );
+  const present = changed.filter(({ before, after }) => sizes.has(before) && sizes.has(after));
+  const bytesOf = ({ before, after }: Comparable): number => (sizes.get(before) ?? 0) + (sizes.get(after) ?? 0);
+  for (const group of inGroups(present, bytesOf)) {
+    const diffs = await diffsOf(repository, group);
+    for (const [at, file] of group.entries()) hunks.set(file, hunksIn(diffs.get(at) ?? ""));
+  }
+  return hunks;
+}
+
+function isChanged(file: FileVersions): file is Comparable {
+  return file.before !== undefined && file.after !== undefined && file.before !== file.after;
+}
+
+/** The diff of each of the files, by its number: two trees that have nothing but these files are compared. */
+async function diffsOf(repository: GitRepository, files: readonly Comparable[]): Promise<ReadonlyMap<number, string>> {
+  const tree = (ids: readonly string[]): string =>
+    ids.map((id, at) => `100644 blob ${checkedId(id)}\t${at}\n`).join("");
+  const input = `${tree(files.map(({ before }) => before))}\n${tree(files.map(({ after }) => after))}`;
+  const trees = (await repository.objectText(["mktree", "--batch", "--missing"], { input })).split("\n");
+  const args = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--unified=0"];
+  const { output } = await repository.objects([...args, ...trees.map(checkedId)]);
+  // No line of a content begins in this way: each has a sign before it.
+  const sections = `\n${output.toString()}`.split("\ndiff --git a/").slice(1);
+  return new Map(sections.map((section) => [Number(section.slice(0, section.indexOf(" "))), section]));
+}
+
+/** The hunks of a diff of one file without context. A difference that is not shown by lines counts as the whole file. */
+export function hunksIn(diff: string): readonly Hunk[] {
+  const heads = [...diff.matchAll(/(?:^|\n)@@ -([0-9]+)(?:,([0-9]+))? \+[0-9,]+ @@/g)];
+  if (heads.length === 0) return diff === "" ? [] : [wholeFile];
+  return heads.map(([, start, count]) => ({ start: Number(start), count: Number(count ?? 1) }));
+}
+
+/** Whether two changes of one file replace a common line or are adjacent, so that a merge conflicts. */
+export function meet(one: Hunk, other: Hunk): boolean {
+  const [first, firstEnd] = edges(one);
+  const [second, secondEnd] = edges(other);
+  return first <= secondEnd && second <= firstEnd;
+}
+
+/** The gaps between lines at which a change begins and ends. */
+function edges({ start, count }: Hunk): readonly [number, number] {
+  return count === 0 ? [start, start] : [start - 1, start - 1 + count];
+}
