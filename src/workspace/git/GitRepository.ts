@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
@@ -85,11 +85,13 @@ export class GitRepository {
 
   /** A copy of the index of the work tree, for one use. Absent files stay absent. */
   async copyOfIndex(): Promise<string> {
-    const copy = join(await mkdtemp(join(this.scratch, "index-")), "index");
-    await copyFile(this.gitPath("index"), copy).catch(ignoreMissing);
+    const folder = await mkdtemp(join(this.scratch, "index-"));
+    const [copy, part] = [join(folder, "index"), join(folder, "part")];
+    await copyWithTime(this.gitPath("index"), copy);
     const names = await readdir(this.#folders.git);
     for (const name of names.filter((each) => each.startsWith("sharedindex.")))
-      await copyFile(this.gitPath(name), join(this.#own, name)).catch(ignoreMissing);
+      // Another command may be reading the copy that is there.
+      if (await copyWithTime(this.gitPath(name), part)) await rename(part, join(this.#own, name));
     return copy;
   }
 
@@ -192,6 +194,22 @@ export class GitRepository {
     this.#idLength = 64;
     const config = `[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n`;
     await writeFile(join(this.#own, "config"), config);
+  }
+}
+
+/**
+ * Copies a file, if there is one, with a time that is not newer: git compares the content of files that are as new as the
+ * index, whose times prove nothing.
+ */
+async function copyWithTime(from: string, to: string): Promise<boolean> {
+  try {
+    const { atime, mtimeMs } = await stat(from);
+    await copyFile(from, to);
+    await utimes(to, atime, Math.floor(mtimeMs) / 1_000);
+    return true;
+  } catch (error) {
+    ignoreMissing(error);
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
@@ -165,6 +165,21 @@ const table: readonly (readonly [string, () => Place])[] = [
       const repository = cloned();
       repository.git("config", "core.fileMode", "false");
       chmodSync(join(repository.root, "a.txt"), 0o755);
+      return { repository };
+    },
+  ],
+  [
+    "a file that was changed in the moment in which the index was written",
+    () => {
+      const repository = cloned();
+      repository.git("config", "core.trustctime", "false");
+      const moment = new Date("2026-01-01T00:00:00Z");
+      const path = join(repository.root, "a.txt");
+      utimesSync(path, moment, moment);
+      repository.git("update-index", "a.txt");
+      repository.write("a.txt", lines().replace("line 3", "LINE 3"));
+      utimesSync(path, moment, moment);
+      utimesSync(join(repository.root, ".git", "index"), moment, moment);
       return { repository };
     },
   ],
