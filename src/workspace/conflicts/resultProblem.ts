@@ -1,7 +1,7 @@
 import type { ContentConflict } from "./ContentConflict.ts";
 
 /** A run of one of the characters of conflict markers at the start of a line, and what follows it. */
-const run = /^\s*(?<run>(?<character>[<=>|])\k<character>+)(?<rest>.*)$/;
+const run = /^\s*(?<run>(?<character>[<=>|])\k<character>+)(?<rest>.*)$/s;
 /** The size of git's own markers. */
 const usualSize = 7;
 

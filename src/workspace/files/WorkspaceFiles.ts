@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
-import { access, chmod, lstat, readdir, rmdir } from "node:fs/promises";
+import { access, chmod, lstat, mkdir, open, readdir, rmdir } from "node:fs/promises";
 import { sep } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
-import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { ConfinedFolder, folderFlags, type FilePlace, systemReason, throughHandles } from "./ConfinedFolder.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
@@ -12,6 +12,8 @@ import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "
 
 /** Many files are read and written this many at a time. */
 export const filesAtOnce = 8;
+/** `O_PATH` of Linux: a handle to change permissions, which needs none itself. */
+const openPath = 0o10000000;
 
 /** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
 export class WorkspaceFiles {
@@ -72,29 +74,32 @@ export class WorkspaceFiles {
       expected,
       state,
       content,
+      made = () => {},
     }: {
       readonly expected: FileState | undefined;
       readonly state: FileState | undefined;
       readonly content?: Uint8Array | undefined;
+      /** Called with each folder that is made for the file. */
+      readonly made?: (folder: string) => void;
     },
   ): Promise<FoundFile | undefined> {
     const put = (place: FilePlace) =>
       replaceExpected(place, { expected, state, content, maximumBytes: this.maximumBytes });
     try {
-      return await this.#folder.within(path, put, state === undefined ? undefined : () => {});
+      return await this.#folder.within(path, put, state === undefined ? undefined : made);
     } catch (error) {
       if (state !== undefined || !isWithoutFolder(error)) throw error;
       return expected === undefined ? undefined : { kind: "missing" };
     }
   }
 
-  /** Makes the names of these files durable; a folder that is missing is passed over. */
+  /** Makes the names of these files durable; what is no folder now is passed over. */
   async sync(paths: Iterable<string>): Promise<void> {
     for (const folder of byFolder(paths).keys())
       await this.#folder
         .within(folder === "" ? "." : `${folder}/.`, (place) => place.sync())
         .catch((error: unknown) => {
-          if (!isWithoutFolder(error)) throw error;
+          if (!isWithoutFolder(error) && !(error instanceof PathNotAllowedError)) throw error;
         });
   }
 
@@ -161,10 +166,12 @@ export class WorkspaceFiles {
   /** Sets the permissions of a folder, and makes the folder if it is missing. @throws PathNotAllowedError, FileAccessError */
   async setFolder(path: string, mode: number): Promise<void> {
     try {
-      // Through its handle: what is opened is the folder itself, never a link's target.
       await this.#folder.within(
-        `${path}/.`,
-        (place) => chmod(place.folder, mode),
+        path,
+        async ({ at }) => {
+          await mkdir(at, mode).catch(passOverExisting);
+          await setFolderMode(at, mode);
+        },
         () => {},
       );
     } catch (error) {
@@ -205,6 +212,21 @@ function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[
     else names.set(folder, [name]);
   }
   return names;
+}
+
+function passOverExisting(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+}
+
+/** Through a handle of the folder itself, never of a link's target. The folder need not be readable. */
+async function setFolderMode(at: string, mode: number): Promise<void> {
+  if (!throughHandles) return chmod(`${at}/.`, mode);
+  const handle = await open(at, folderFlags | openPath);
+  try {
+    await chmod(`/proc/self/fd/${handle.fd}`, mode);
+  } finally {
+    await handle.close();
+  }
 }
 
 function accessError(error: unknown, path: string): Error {

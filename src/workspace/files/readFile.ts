@@ -2,7 +2,7 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
-import { closeSync, constants, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 
 export type FoundFile = (
@@ -41,26 +41,29 @@ async function readContent({ at }: FilePlace, maximumBytes: number): Promise<Fou
         reason: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumBytes}`,
       };
     const content = await handle.readFile();
-    const { length: bytes } = content;
-    const state = { kind: "file", hash: nodeSha256.hex(content), bytes, mode: found.mode & 0o777 } as const;
-    return { kind: "file", state, content };
+    return { kind: "file", state: fileState(content, found.mode), content };
   } finally {
     await handle.close();
   }
 }
 
-/** The content of a file; `undefined` when it cannot be read. Follows no link, and blocks no longer than the reading takes. */
-export function readContentSync(at: string): Uint8Array | undefined {
+/** The state of a file or link; `undefined` when it cannot be read. Follows no link, and blocks no longer than the reading takes. */
+export function readStateSync(at: string): FileState | undefined {
   try {
+    if (lstatSync(at).isSymbolicLink()) return { kind: "link", target: readlinkSync(at) };
     const descriptor = openSync(at, flags);
     try {
-      return readFileSync(descriptor);
+      return fileState(readFileSync(descriptor), fstatSync(descriptor).mode);
     } finally {
       closeSync(descriptor);
     }
   } catch {
     return undefined;
   }
+}
+
+function fileState(content: Uint8Array, mode: number): FileState {
+  return { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode: mode & 0o777 };
 }
 
 function otherThing(found: { isDirectory(): boolean }): FoundFile & { readonly kind: "other" } {
@@ -71,6 +74,11 @@ function otherThing(found: { isDirectory(): boolean }): FoundFile & { readonly k
 /** The found state; `undefined` for a missing file, and for anything that is neither a file nor a link. */
 export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
+}
+
+/** Whether there is a folder. */
+export function isFolder(found: FoundFile): boolean {
+  return found.kind === "other" && found.folder === true && found.unreachable === undefined;
 }
 
 /** The found file or link. @throws FileAccessError */

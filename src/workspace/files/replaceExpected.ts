@@ -1,7 +1,8 @@
-import { unlink } from "node:fs/promises";
+import { unlinkSync } from "node:fs";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { isAsSeen, lookAt } from "./Look.ts";
 import { type FoundFile, readFile, stateOf } from "./readFile.ts";
 import { discard, putStaged, stageState } from "./replaceFile.ts";
 
@@ -16,7 +17,7 @@ export interface ExpectedReplacement {
 
 /**
  * Replaces or removes a file or link only if it has the expected state. What replaces it is written and synced before the
- * look at it. The folder is not synced.
+ * look at it, and no turn of the event loop comes between that look and the replacement. The folder is not synced.
  *
  * @returns what is there instead; `undefined`: it is replaced. @throws FileAccessError
  */
@@ -26,13 +27,15 @@ export async function replaceExpected(
 ): Promise<FoundFile | undefined> {
   try {
     const staged = state && (await stageState(place, state, content));
-    const found = await readFile(place, maximumBytes);
-    if (found.kind === "other" || !isSameFile(stateOf(found), expected)) {
+    const look = await lookAt(place, maximumBytes);
+    const { found } = look;
+    const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);
+    if (!isExpected || !isAsSeen(place, look)) {
       if (staged) await discard(staged);
-      return found;
+      return isExpected ? readFile(place, maximumBytes) : found;
     }
-    if (staged) await putStaged(place, staged);
-    else if (found.kind !== "missing") await unlink(place.at);
+    if (staged) putStaged(place, staged);
+    else if (found.kind !== "missing") unlinkSync(place.at);
     return undefined;
   } catch (error) {
     if (error instanceof FileAccessError) throw error;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { open, readdir, rename, symlink, unlink } from "node:fs/promises";
+import { constants, renameSync, rmSync } from "node:fs";
+import { open, readdir, symlink, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
@@ -46,7 +46,7 @@ export async function removeUnfinished(folder: string, names: readonly string[])
 }
 
 async function putInPlace(place: FilePlace, state: FileState, content: Uint8Array): Promise<void> {
-  await putStaged(place, await stageState(place, state, content));
+  putStaged(place, await stageState(place, state, content));
 }
 
 /** Writes a file or a link beside the place where it is to be, durably. */
@@ -61,12 +61,12 @@ export async function stageState(
   return { at };
 }
 
-/** Puts what was staged in its place. */
-export async function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): Promise<void> {
+/** Puts what was staged in its place, at once. */
+export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): void {
   try {
-    await rename(staged.at, place.at);
+    renameSync(staged.at, place.at);
   } catch (error) {
-    await discard(staged);
+    rmSync(staged.at, { force: true });
     throw error;
   }
 }

@@ -19,12 +19,16 @@ export class ChangedMeanwhile extends Error {
   }
 }
 
+/** What the writer did, as far as it has to be taken back. */
+type Done =
+  | FilePart
+  | { readonly kind: "folder_made"; readonly path: string }
+  | { readonly kind: "folder_removed" | "folder_set"; readonly path: string; readonly mode: number };
+
 /** Writes the files of a restore, and takes back what it wrote when it cannot go on. */
 export class RestoreWriter {
   readonly #restoring: Restoring;
-  readonly #done: FilePart[] = [];
-  /** The permissions that folders had; `undefined`: the writer made the folder. */
-  readonly #folders: { readonly path: string; readonly mode: number | undefined }[] = [];
+  readonly #done: Done[] = [];
 
   constructor(restoring: Restoring) {
     this.#restoring = restoring;
@@ -41,16 +45,31 @@ export class RestoreWriter {
     for (const part of outermostFirst) await this.#openFolder(part);
     await this.#replaceAll(todo.filter(({ after }) => after));
     for (const part of outermostFirst.toReversed()) await this.#closeFolder(part);
-    await files.sync(this.#done.map(({ path }) => path));
+    await this.#sync();
   }
 
-  /** Takes back what was written, as far as nobody else changed it since. */
+  /** Takes back what was written, the newest first, as far as nobody else changed it since. */
   async undo(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const done of this.#done.toReversed())
+      await this.#takeBack(done).catch((error: unknown) => failures.push(error));
+    await this.#sync();
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #takeBack(done: Done): Promise<void> {
     const { files, request } = this.#restoring;
-    for (const { path, mode } of this.#folders.toReversed()) if (mode !== undefined) await files.setFolder(path, mode);
-    for (const { path, before: state, after: expected } of this.#done.toReversed())
+    const { path } = done;
+    if (done.kind === "folder_made") await files.removeEmptyFolder(path);
+    else if (done.kind !== "file") await files.setFolder(path, done.mode);
+    else {
+      const { before: state, after: expected } = done;
       await files.replace(path, { expected, state, content: await contentFor(state, request) });
-    await files.sync(this.#done.map(({ path }) => path));
+    }
+  }
+
+  #sync(): Promise<void> {
+    return this.#restoring.files.sync(this.#done.map(({ path }) => path));
   }
 
   #replaceAll(parts: readonly FilePart[]): Promise<void> {
@@ -62,7 +81,8 @@ export class RestoreWriter {
     const { path, before: expected, after: state } = part;
     const content = await contentFor(state, request);
     request.abortSignal.throwIfAborted();
-    const found = await files.replace(path, { expected, state, content });
+    const made = (folder: string) => void this.#done.push({ kind: "folder_made", path: folder });
+    const found = await files.replace(path, { expected, state, content, made });
     if (found) throw new ChangedMeanwhile(path, found);
     this.#done.push(part);
   }
@@ -70,26 +90,30 @@ export class RestoreWriter {
   #removeFolder(path: string): Promise<void> {
     return this.#orLeave(path, async () => {
       const mode = await this.#restoring.files.removeEmptyFolder(path);
-      if (mode !== undefined) this.#folders.push({ path, mode });
+      if (mode !== undefined) this.#done.push({ kind: "folder_removed", path, mode });
     });
   }
 
   /** Makes a folder that was removed, and makes sure that files can be written in it. */
-  #openFolder({ path, before, after }: FolderModePart): Promise<void> {
+  #openFolder(part: FolderModePart): Promise<void> {
+    const { path, before, after } = part;
     return this.#orLeave(path, async () => {
       const { files, outcome } = this.#restoring;
       const mode = await files.folderMode(path);
       if (mode === before || outcome.has(path)) return;
-      if (mode !== after) return void outcome.set(path, { change: "not restored: others changed its permissions" });
+      if (mode !== after && !isHalfOpened(part, mode))
+        return void outcome.set(path, { change: "not restored: others changed its permissions" });
+      this.#done.push(after === undefined ? { kind: "folder_made", path } : { kind: "folder_set", path, mode: after });
       await files.setFolder(path, before | 0o700);
-      this.#folders.push({ path, mode });
     });
   }
 
   #closeFolder({ path, before }: FolderModePart): Promise<void> {
     return this.#orLeave(path, async () => {
       const { files, outcome } = this.#restoring;
-      if (!outcome.has(path) && (await files.folderMode(path)) !== before) await files.setFolder(path, before);
+      if (outcome.has(path) || (await files.folderMode(path)) === before) return;
+      this.#done.push({ kind: "folder_set", path, mode: before | 0o700 });
+      await files.setFolder(path, before);
     });
   }
 
@@ -103,6 +127,12 @@ export class RestoreWriter {
       outcome.set(path, { change: `not applied: ${reasonOf(error)}` });
     }
   }
+}
+
+/** Whether a folder is as a restore that was interrupted left it. */
+function isHalfOpened({ before, after }: FolderModePart, mode: number | undefined): boolean {
+  const open = before | 0o700;
+  return mode === open || (after === undefined && mode === (open & 0o777 & ~process.umask()));
 }
 
 async function contentFor(state: FileState | undefined, { content }: StepRequest): Promise<Uint8Array | undefined> {

@@ -3,7 +3,7 @@ import { type ConflictingFile, FileConflictError } from "../../errors/workspace/
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
-import { type FoundFile, stateOf } from "../files/readFile.ts";
+import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { Obstacles } from "./Obstacles.ts";
 import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
@@ -39,7 +39,7 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   const open: ConflictingFile[] = [];
   for (const [part, seen] of found) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
-    if (isThere(now, part.after)) continue;
+    if (isThere(now, part.after) || (isFolder(now) && !part.after)) continue;
     const decided =
       isThere(now, part.before) && now.unreachable === undefined ? part : await decide(part, now, restoring);
     if ("kind" in decided) todo.push(decided);

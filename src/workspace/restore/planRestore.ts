@@ -1,5 +1,5 @@
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { type FoundFile, stateOf } from "../files/readFile.ts";
+import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
 import type { FileConflict } from "./FileConflict.ts";
 import { type FileHistory, leftStates } from "./FileHistory.ts";
 
@@ -26,10 +26,6 @@ export function planRestore(history: FileHistory, found: FoundFile): PlannedFile
   const isOwn = history.spans.length === 1 && leftStates(history).some((left) => isSameFile(before, left));
   if (isState && isOwn && found.unreachable === undefined) return { kind: "restore", history, before };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
-}
-
-function isFolder(found: FoundFile): boolean {
-  return found.kind === "other" && found.folder === true && found.unreachable === undefined;
 }
 
 function conflictOf({ path, spans }: FileHistory, found: FoundFile): FileConflict {

@@ -74,6 +74,12 @@ describe("ConflictResolver", () => {
     ["writes markers without a space", modelWith("<<<<<<<OURS\nhello\n"), /marker is left/],
     ["writes longer markers", modelWith("<<<<<<<<< OURS\nhello\n=========\nhi\n>>>>>>>>> THEIRS\n"), /marker is left/],
     ["writes shorter markers", modelWith("\t<<< OURS\nhello\n\t===\nhi\n\t>>> THEIRS\n"), /marker is left/],
+    [
+      "leaves markers with other line ends",
+      modelWith("hello\r\n<<<<<<< OURS\r\nX\r\n=======\r\nY\r\n>>>>>>> THEIRS\r\n"),
+      /marker is left/,
+    ],
+    ["leaves a marker with a line separator in it", modelWith("<<<<<<< OURS\u2028hello\nworld\n"), /marker is left/],
     ["leaves one long marker", modelWith("hello\n>>>>>>>>>>>> THEIRS\n"), /marker is left/],
     ["leaves the marker of the base", modelWith("hello\n||||||| base\nworld\n"), /marker is left/],
     ["puts the file in a fence", modelWith("```text\nhi there\nworld\n```\n"), /code fence/],
