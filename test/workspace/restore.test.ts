@@ -307,6 +307,28 @@ describe("a crash", () => {
     },
   );
 
+  it("a crash that left a file half-written leaves nothing behind once the call is rolled back", async () => {
+    const coder = new Coder([["write_file", { path: "made/file.txt", content: "1" }]], { root: start() });
+    const before = treeOf(coder.root);
+    await coder
+      .build({ storage: crashAfter(coder.storage, 4) })
+      .agent.run("go")
+      .catch(() => undefined);
+    const unfinished = ".aadf327c8267c09d-0011223344556677.agent-tmp";
+    renameSync(join(coder.root, "made/file.txt"), join(coder.root, "made", unfinished));
+    await coder.rollBack(0);
+    expect(treeOf(coder.root)).toEqual(before);
+  });
+
+  it("a restore that was interrupted leaves nothing behind, even if its file stays by choice in the end", async () => {
+    const coder = new Coder(calls, { root: start() });
+    await coder.run();
+    writeFileSync(join(coder.root, "doc.md"), "mine");
+    writeFileSync(join(coder.root, ".07d30049577ad63d-0011223344556677.agent-tmp"), "half");
+    await coder.rollBack(0, { onConflict: () => "use_current" });
+    expect(Object.keys(treeOf(coder.root))).toEqual(["doc.md", "old"]);
+  });
+
   it("a crash that left a file half-written leaves nothing behind once the call is repeated", async () => {
     const coder = new Coder([["write_file", { path: "file.txt", content: "1" }]], { root: start() });
     await coder

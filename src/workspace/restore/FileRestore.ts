@@ -96,6 +96,7 @@ export class FileRestore {
    * @throws FileConflictError when a conflict stays open; nothing has changed.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
+    await this.#tidy(request);
     const answered = new Map<string, Answered>();
     for (let look = 1; look <= looks; look++) {
       const looked = await this.look(request);
@@ -107,6 +108,12 @@ export class FileRestore {
       conflictingFile(plan.conflict, "others change it all the time"),
     );
     throw new FileConflictError(request.agentId, request.checkpointId, open);
+  }
+
+  /** Removes temporary files of calls that were interrupted: nobody repeats them. */
+  #tidy({ notes }: ParticipantRequest): Promise<void> {
+    const interrupted = fileHistories(notes.toReversed()).filter(({ uncertain }) => uncertain);
+    return this.files.removeUnfinished(interrupted.map(({ path }) => path));
   }
 
   /** Asks about each conflict that has no answer yet. @returns whether somebody was asked. */

@@ -37,7 +37,10 @@ export class RestoreWriter {
   /** Removals, then folders, then writes, so that a file can replace a folder. @param todo the files, as `lookAgain` gives them. */
   async write(todo: readonly FilePart[], parts: readonly RestorePart[]): Promise<void> {
     const { files } = this.#restoring;
-    await files.removeUnfinished(todo.map(({ path }) => path));
+    // An attempt that was interrupted may have written files that are as they should be by now.
+    await files.removeUnfinished(
+      parts.filter(({ kind }) => kind === "file" || kind === "kept").map(({ path }) => path),
+    );
     const modes = parts.filter((part) => part.kind === "folder_mode");
     const outermostFirst = modes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
     await this.#replaceAll(todo.filter(({ after }) => !after));
