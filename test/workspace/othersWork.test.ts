@@ -74,6 +74,45 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect([treeOf(root), asked]).toEqual([before, []]);
   });
 
+  it.each([
+    ["deleted what it had made", undefined],
+    ["put back what was there", lines()],
+  ])("an edit is asked about that the agent lost when it %s", async (_name, start) => {
+    const root = temporaryFolder();
+    if (start !== undefined) put(root, { doc: start });
+    const { asked, onConflict } = answering("use_current");
+    const shell = await ran(
+      root,
+      [
+        { agent: () => put(root, { doc: lines({ 2: "the agent's" }) }) },
+        {
+          others: () => put(root, { doc: lines({ 2: "the agent's", 9: "mine" }) }),
+          agent: () => (start === undefined ? rmSync(join(root, "doc")) : put(root, { doc: start })),
+        },
+      ],
+      { ...(await storage()), onConflict },
+    );
+    await shell.rollBack(0);
+    expect(asked).toEqual([{ kind: "file_modified_externally", path: "doc" }]);
+  });
+
+  it("nobody is asked about a file that others put back to what it was at the checkpoint", async () => {
+    const root = temporaryFolder();
+    put(root, { doc: lines() });
+    const { asked, onConflict } = answering("abort");
+    const shell = await ran(
+      root,
+      [
+        { agent: () => put(root, { doc: "1" }) },
+        { others: () => put(root, { doc: "mine" }), agent: () => put(root, { doc: "2" }) },
+      ],
+      { ...(await storage()), onConflict },
+    );
+    put(root, { doc: lines() });
+    await shell.rollBack(0);
+    expect([treeOf(root), asked]).toEqual([{ doc: `644 ${lines()}` }, []]);
+  });
+
   it("an edit between two changes of the agent is asked about, and merged", async () => {
     const root = temporaryFolder();
     put(root, { doc: lines() });

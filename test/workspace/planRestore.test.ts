@@ -36,6 +36,8 @@ describe("planRestore", () => {
   const table: readonly (readonly [name: string, notes: readonly Note[], found: FoundFile, plan: string])[] = [
     ["as the agent left it", told(change(a, b)), file(b), "restore to a"],
     ["as it was already", told(change(a, b)), file(a), "nothing"],
+    ["as it was already, by the agent over others", told(change(a, b), change(c, a)), file(a), modified],
+    ["as it was already, by others", told(change(a, b), change(c, b)), file(a), "nothing"],
     ["somebody else's", told(change(a, b)), file(c), modified],
     ["with another mode", told(change(a, b)), file(state("b", 0o755)), modified],
     ["deleted by somebody", told(change(a, b)), missing, "file_deleted"],
@@ -101,7 +103,6 @@ describe("planRestore", () => {
       { ...file(b), unreachable: "is closed" },
       "file_unreachable",
     ],
-    ["changed by somebody before the agent did", told(change(a, b), change(c, a)), file(a), "nothing"],
   ];
 
   it.each(table)("planRestore: %s", (_name, notes, there, plan) => {

@@ -14,17 +14,19 @@ export type PlannedFile =
     };
 
 /**
- * Plans the restore of a file; `undefined`: it equals the checkpoint already. A file that is as the agent left it, and that
- * nobody else changed between the agent's changes, is the agent's own work. Any other file is the work of others.
+ * Plans the restore of a file; `undefined`: it equals the checkpoint already, and the agent replaced no work of others on
+ * the way there. A file that is as the agent left it, and that nobody else changed between the agent's changes, is the
+ * agent's own work. Any other file is the work of others.
  */
 export function planRestore(history: FileHistory, found: FoundFile): PlannedFile | undefined {
   const before = stateOf(found);
   const isState = found.kind !== "other";
-  if (isState && isSameFile(before, history.target)) return undefined;
+  const isAlone = history.spans.length === 1;
+  const isLeft = leftStates(history).some((left) => isSameFile(before, left));
+  if (isState && isSameFile(before, history.target) && (isAlone || !isLeft)) return undefined;
   // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
   if (isFolder(found) && !history.target) return undefined;
-  const isOwn = history.spans.length === 1 && leftStates(history).some((left) => isSameFile(before, left));
-  if (isState && isOwn && found.unreachable === undefined) return { kind: "restore", history, before };
+  if (isState && isAlone && isLeft && found.unreachable === undefined) return { kind: "restore", history, before };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
 }
 
