@@ -98,7 +98,17 @@ function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
   });
 }
 
+/** A folder that was created without permission to write in it counts as one that was shut afterwards. */
 function folderModes(before: Scan, after: Scan): readonly FolderChange[] {
+  const shut = [...after.folders].filter(([path, { mode }]) => !before.folders.has(path) && (mode & 0o300) !== 0o300);
+  const created = shut.filter(([path]) => !hiddenAt(before, path));
+  return [
+    ...changedModes(before, after),
+    ...created.map(([path, { mode }]) => ({ path, before: mode | 0o300, after: mode })),
+  ];
+}
+
+function changedModes(before: Scan, after: Scan): readonly FolderChange[] {
   return [...before.folders].flatMap(([path, { mode }]): FolderChange[] => {
     const now = after.folders.get(path)?.mode;
     if (now === mode) return [];

@@ -49,6 +49,8 @@ const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const ordinaryDepth = 50;
 /** Never looked at, and not reported. */
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);
+/** Why something is left out; follows the path in messages. */
+const unreadable = "could not be read";
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
@@ -129,9 +131,18 @@ function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string
     return parent.child(name);
   } catch (error) {
     if (isGone(error)) return undefined;
-    const found = lstatSync(`${parent.at}/${name}`, { throwIfNoEntry: false });
+    const found = reachable(`${parent.at}/${name}`);
     if (found?.isDirectory()) walk.folders.set(path, scannedFolder(found));
-    walk.hidden.set(path, { reason: "could not be read", ...(found && { identity: identityOf(found) }) });
+    walk.hidden.set(path, { reason: unreadable, ...(found && { identity: identityOf(found) }) });
+    return undefined;
+  }
+}
+
+/** What is at a path; `undefined`: nothing, or nothing that this process may look at. */
+function reachable(at: string | Buffer): Stats | undefined {
+  try {
+    return lstatSync(at, { throwIfNoEntry: false });
+  } catch {
     return undefined;
   }
 }
@@ -147,7 +158,7 @@ async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promis
     if (!walk.files.has(path) && !walk.hidden.has(path)) walk.gone.add(path);
   } catch (error) {
     if (isGone(error)) walk.gone.add(path);
-    else walk.hidden.set(path, { reason: "could not be read" });
+    else walk.hidden.set(path, { reason: unreadable });
   } finally {
     for (const folder of opened) folder.close();
   }
@@ -188,7 +199,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
     ? readdirSync(folder, { encoding: "buffer" }).filter((bytes) => bytes.toString() === name)
     : [Buffer.from(name)];
   return names.flatMap((bytes) => {
-    const found = lstatSync(Buffer.concat([Buffer.from(`${folder}/`), bytes]), { throwIfNoEntry: false });
+    const found = reachable(Buffer.concat([Buffer.from(`${folder}/`), bytes]));
     const shown = names.length === 1 ? name : `${name} (${bytes.toString("hex")})`;
     return found ? [[shown, stampOf(found)] as const] : [];
   });
@@ -197,8 +208,8 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
 /** An ignored file that changed is not reported, but one that stops being ignored was there before. */
 function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
-  const found = lstatSync(at, { throwIfNoEntry: false });
-  if (!found) return;
+  const found = reachable(at);
+  if (!found) return void walk.hidden.set(path, {});
   const stamp = stampOf(found);
   walk.hidden.set(path, entry.isDirectory() ? { identity: stamp } : { identity: stamp, stamp });
 }
@@ -226,7 +237,7 @@ function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
   try {
     return lstatSync(at, { throwIfNoEntry: false });
   } catch {
-    walk.hidden.set(path, { reason: "could not be read" });
+    walk.hidden.set(path, { reason: unreadable });
     return undefined;
   }
 }
@@ -245,7 +256,7 @@ async function lookAt(
   if (found.size > maximumFileBytes)
     return { leftOut: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumFileBytes}` };
   const read = readWhole(at);
-  if (!read) return { leftOut: "could not be read" };
+  if (!read) return { leftOut: unreadable };
   const hash = nodeSha256.hex(read.content);
   await onContent(hash, read.content);
   const state = { kind: "file", hash, bytes: read.content.length, mode: read.mode & 0o777 } as const;

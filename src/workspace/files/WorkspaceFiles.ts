@@ -45,8 +45,8 @@ export class WorkspaceFiles {
     try {
       return await this.#folder.within(path, async (place) => {
         const found = await readFile(place, this.maximumBytes);
-        await access(place.folder, constants.W_OK | constants.X_OK);
-        return found;
+        const refused = await access(place.folder, constants.W_OK | constants.X_OK).then(() => undefined, asIs);
+        return refused === undefined ? found : { ...found, ...shutBy(refused, path) };
       });
     } catch (error) {
       if (error instanceof FileAccessError && error.path === ".") throw error;
@@ -58,8 +58,8 @@ export class WorkspaceFiles {
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
-    if (found.unreachable !== undefined) return { kind: "missing", unreachable: found.unreachable };
-    return found.kind === "missing" ? found : { kind: "missing", unreachable: reasonIn(error) };
+    if (found.kind === "missing") return found;
+    return { kind: "missing", unreachable: found.unreachable ?? reasonIn(error) };
   }
 
   /**
@@ -99,7 +99,7 @@ export class WorkspaceFiles {
       await this.#folder
         .within(folder === "" ? "." : `${folder}/.`, (place) => place.sync())
         .catch((error: unknown) => {
-          if (!isWithoutFolder(error) && !(error instanceof PathNotAllowedError)) throw error;
+          if (!isWithoutFolder(error) && !isRefused(error)) throw error;
         });
   }
 
@@ -237,6 +237,25 @@ function accessError(error: unknown, path: string): Error {
 function reasonIn(error: unknown): string {
   if (error instanceof FileAccessError) return error.reason;
   return error instanceof PathNotAllowedError ? `may not be used: ${error.reason}` : systemReason(error);
+}
+
+/** What follows from a folder in which this process may not write. */
+function shutBy(refused: unknown, path: string): Pick<FoundFile, "unreachable" | "shut"> {
+  const { code = "" } = refused as NodeJS.ErrnoException;
+  if (!["EACCES", "EPERM"].includes(code)) return { unreachable: systemReason(refused) };
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  return { unreachable: "is in a folder in which this process may not write", shut: folder };
+}
+
+function asIs(error: unknown): unknown {
+  return error;
+}
+
+/** Whether a path may not be used or changed; trying again does not help. */
+export function isRefused(error: unknown): boolean {
+  if (error instanceof PathNotAllowedError) return true;
+  if (!(error instanceof FileAccessError)) return false;
+  return ["EACCES", "EPERM", "EROFS"].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? "");
 }
 
 /** What stands for a file that could not be looked at. */

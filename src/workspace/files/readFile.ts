@@ -14,6 +14,8 @@ export type FoundFile = (
 ) & {
   /** Why it cannot be read or replaced; follows the path in messages. Absent: it can, or it was not looked at. */
   readonly unreachable?: string;
+  /** The folder without permission to write in it, if only that makes it unreachable: the rest is as found. */
+  readonly shut?: string;
 };
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

@@ -11,11 +11,12 @@ import { carryOutRestore } from "./carryOutRestore.ts";
 import { fileHistories, type FileHistory } from "./FileHistory.ts";
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
 import { conflictingFile } from "./lookAgain.ts";
-import { Obstacles } from "./Obstacles.ts";
+import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
 import { type PlannedFile, planRestore } from "./planRestore.ts";
 import {
   type FolderModePart,
+  type FolderPart,
   partsOf,
   type RestoreOutcome,
   type RestorePart,
@@ -37,7 +38,7 @@ const looks = 5;
 interface LookedAt {
   readonly files: readonly PlannedFile[];
   /** Folders that the agent created, innermost first. */
-  readonly created: readonly string[];
+  readonly created: readonly FolderPart[];
   readonly modes: readonly FolderModePart[];
   /** Changes that cannot be reverted. */
   readonly unknown: readonly LeftOutFile[];
@@ -56,22 +57,28 @@ export class FileRestore {
     const notes = newestFirst.toReversed();
     const noted = notes.map(({ value }) => fileNoteOf(value));
     const folders = folderHistories(noted);
-    const created = folders.filter(({ target }) => target === undefined).map(({ path }) => path);
+    const created = createdIn(folders);
+    const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
     return {
-      files: await this.#planFiles(fileHistories(notes), new Set(created)),
-      created: created.sort().reverse(),
-      modes: await this.#modesOf(folders.filter(({ byOthers }) => !byOthers)),
+      files: await this.#planFiles(fileHistories(notes), [...created, ...modes]),
+      created,
+      modes,
       unknown: [...unknownIn(noted), ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers)],
     };
   }
 
-  async #planFiles(histories: readonly FileHistory[], created: ReadonlySet<string>): Promise<readonly PlannedFile[]> {
+  async #planFiles(
+    histories: readonly FileHistory[],
+    folders: readonly (FolderPart | FolderModePart)[],
+  ): Promise<readonly PlannedFile[]> {
+    const opened = await openedFolders(this.files, folders);
     const plans = new Map<string, PlannedFile | undefined>();
     await forEachAtOnce(histories, filesAtOnce, async (history) => {
-      plans.set(history.path, planRestore(history, await this.files.look(history.path)));
+      plans.set(history.path, planRestore(history, asOpened(await this.files.look(history.path), opened)));
     });
     const removed = histories.filter(({ path }) => isRemoval(plans.get(path))).map(({ path }) => path);
-    const obstacles = new Obstacles(this.files, new Set(removed), created);
+    const created = folders.filter(({ kind }) => kind === "folder").map(({ path }) => path);
+    const obstacles = new Obstacles(this.files, new Set(removed), new Set(created));
     for (const history of histories) {
       const plan = plans.get(history.path);
       if (plan?.kind === "conflict" && (await obstacles.include(history.path, plan.found)))
@@ -162,6 +169,16 @@ function changedByOthers({ path }: FolderHistory): LeftOutFile {
   return { path, reason: "has permissions that others changed" };
 }
 
+/** The folders that the agent created, innermost first. */
+function createdIn(folders: readonly FolderHistory[]): readonly FolderPart[] {
+  const created = folders.filter(({ target }) => target === undefined);
+  const parts = created.map(({ path, last, byOthers }) => {
+    const mode = byOthers ? undefined : last;
+    return withoutUndefined({ kind: "folder", path, mode } as const);
+  });
+  return parts.toSorted((a, b) => (a.path < b.path ? 1 : -1));
+}
+
 function isRemoval(plan: PlannedFile | undefined): boolean {
   return plan?.kind === "restore" && plan.history.target === undefined;
 }
@@ -187,7 +204,7 @@ function planOf(
   const removes = (part: RestorePart) => part.kind === "file" && !part.after;
   const parts: readonly RestorePart[] = [
     ...fileParts.filter(removes),
-    ...created.map((path) => ({ kind: "folder", path }) as const),
+    ...created,
     ...modes,
     ...fileParts.filter((part) => !removes(part)),
     ...unknown.map((left) => ({ kind: "unknown", ...left }) as const),

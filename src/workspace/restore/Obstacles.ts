@@ -1,5 +1,6 @@
 import type { FoundFile } from "../files/readFile.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { RestorePart } from "./RestoreStep.ts";
 
 /** What stands where a restore puts a file, and is removed by the same restore. */
 export class Obstacles {
@@ -20,6 +21,33 @@ export class Obstacles {
     const below = await this.files.below(path);
     return below.every((name) => this.removed.has(name) || this.folders.has(name));
   }
+}
+
+/** What is found once the restore has opened these folders. */
+export function asOpened(found: FoundFile, opened: ReadonlySet<string>): FoundFile {
+  if (found.shut === undefined || !opened.has(found.shut)) return found;
+  const { unreachable: _reason, shut: _folder, ...rest } = found;
+  return rest;
+}
+
+/** The folders in which the agent left no permission to write, and that are still so: a restore opens them first. */
+export async function openedFolders(
+  files: WorkspaceFiles,
+  parts: readonly RestorePart[],
+): Promise<ReadonlySet<string>> {
+  const opened = new Set<string>();
+  for (const part of parts) {
+    const left = leftMode(part);
+    if (left === undefined || (left & 0o300) === 0o300) continue;
+    if ((await files.folderMode(part.path).catch(() => undefined)) === left) opened.add(part.path);
+  }
+  return opened;
+}
+
+/** The permissions with which the agent left a folder; `undefined`: it is no folder, or they do not matter. */
+export function leftMode(part: RestorePart): number | undefined {
+  if (part.kind === "folder") return part.mode;
+  return part.kind === "folder_mode" ? part.after : undefined;
 }
 
 /** The folders on the way to a file, outermost first. */

@@ -14,8 +14,7 @@ export type RestorePart =
   | FilePart
   /** The file stays, by choice. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
-  /** A folder that the agent created is removed, if it is empty. */
-  | { readonly kind: "folder"; readonly path: string }
+  | FolderPart
   | FolderModePart
   /** Nothing can be done; the report lists it. */
   | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
@@ -26,6 +25,14 @@ export interface FilePart extends FileChange {
   readonly settled?: FileResolution;
   /** The step that resolved the merge. Absent: the merge was clean. */
   readonly settledBy?: Exclude<ResolutionStep, "merge">;
+}
+
+/** A folder that the agent created is removed, if it is empty. */
+export interface FolderPart {
+  readonly kind: "folder";
+  readonly path: string;
+  /** The permissions that the agent left, if they may keep files in it from being removed. */
+  readonly mode?: number;
 }
 
 /** A folder that the agent removed, or whose permissions it changed, is as it was before. */
@@ -58,12 +65,16 @@ export function restoreStepOf(value: unknown): RestoreStep {
 function partOf(value: unknown): RestorePart {
   const part = value as RestorePart;
   if (isFileChange(value) && part.kind === "unknown") return part;
-  const known = part?.kind === "folder_mode" ? isFolderModePart(part) : isFileChange(value) && kinds.has(part.kind);
+  const known = part?.kind === "folder_mode" ? isFolderModePart(part) : isFileChange(value) && isKnown(part);
   if (!known || relativePath(part.path) !== part.path) throw otherForm();
   return part;
 }
 
 const kinds: ReadonlySet<string> = new Set(["file", "kept", "folder"]);
+
+function isKnown(part: RestorePart): boolean {
+  return kinds.has(part.kind) && (part.kind !== "folder" || isFolderMode(part.mode ?? 0));
+}
 
 function isFolderModePart({ path, before, after = 0 }: FolderModePart): boolean {
   return typeof path === "string" && isFolderMode(before) && isFolderMode(after);

@@ -1,13 +1,15 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { FoundFile } from "../files/readFile.ts";
-import { filesAtOnce } from "../files/WorkspaceFiles.ts";
+import { filesAtOnce, isRefused } from "../files/WorkspaceFiles.ts";
 import type { Restoring } from "./lookAgain.ts";
-import type { FilePart, FolderModePart, RestorePart } from "./RestoreStep.ts";
+import { leftMode } from "./Obstacles.ts";
+import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./RestoreStep.ts";
 
 /** A file changed between the look at it and its replacement. Nothing was changed there. */
 export class ChangedMeanwhile extends Error {
@@ -37,18 +39,19 @@ export class RestoreWriter {
   /** Removals, then folders, then writes, so that a file can replace a folder. @param todo the files, as `lookAgain` gives them. */
   async write(todo: readonly FilePart[], parts: readonly RestorePart[]): Promise<void> {
     const { files } = this.#restoring;
+    const folders = parts.filter(isFolder).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    for (const part of folders) if (!isPlain(part) && !isRemoved(part)) await this.#openFolder(part);
     // An attempt that was interrupted may have written files that are as they should be by now.
     await files.removeUnfinished(
       parts.filter(({ kind }) => kind === "file" || kind === "kept").map(({ path }) => path),
     );
-    const modes = parts.filter((part) => part.kind === "folder_mode");
-    const outermostFirst = modes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
     await this.#replaceAll(todo.filter(({ after }) => !after));
-    for (const { path } of parts.filter(({ kind }) => kind === "folder")) await this.#removeFolder(path);
-    for (const part of outermostFirst) await this.#openFolder(part);
+    for (const { kind, path } of folders.toReversed()) if (kind === "folder") await this.#removeFolder(path);
+    for (const part of folders) if (isRemoved(part)) await this.#openFolder(part);
     await this.#replaceAll(todo.filter(({ after }) => after));
-    for (const part of outermostFirst.toReversed()) await this.#closeFolder(part);
+    // A folder that may not be read is synced before it is shut.
     await this.#sync();
+    for (const part of folders.toReversed()) if (!isPlain(part)) await this.#closeFolder(part);
   }
 
   /** Takes back what was written, the newest first, as far as nobody else changed it since. */
@@ -91,33 +94,57 @@ export class RestoreWriter {
   }
 
   #removeFolder(path: string): Promise<void> {
-    return this.#orLeave(path, async () => {
+    return this.#ofFolder(path, async () => {
       const mode = await this.#restoring.files.removeEmptyFolder(path);
       if (mode !== undefined) this.#done.push({ kind: "folder_removed", path, mode });
     });
   }
 
-  /** Makes a folder that was removed, and makes sure that files can be written in it. */
-  #openFolder(part: FolderModePart): Promise<void> {
-    const { path, before, after } = part;
-    return this.#orLeave(path, async () => {
+  /** Makes a folder that was removed, and makes sure that files can be written in it, if nobody else changed it. */
+  #openFolder(part: FolderOfRestore): Promise<void> {
+    const { path } = part;
+    return this.#ofFolder(path, async () => {
       const { files, outcome } = this.#restoring;
       const mode = await files.folderMode(path);
-      if (mode === before || outcome.has(path)) return;
-      if (mode !== after && !isHalfOpened(part, mode))
-        return void outcome.set(path, { change: "not restored: others changed its permissions" });
-      this.#done.push(after === undefined ? { kind: "folder_made", path } : { kind: "folder_set", path, mode: after });
-      await files.setFolder(path, before | 0o700);
+      const isRestored = part.kind === "folder_mode" && mode === part.before;
+      if (isRestored || outcome.has(path)) return;
+      if (mode !== leftMode(part) && !isHalfOpened(part, mode)) return this.#leaveFolder(part);
+      const left = leftMode(part);
+      this.#done.push(left === undefined ? { kind: "folder_made", path } : { kind: "folder_set", path, mode: left });
+      await files.setFolder(path, finalMode(part) | 0o700);
     });
   }
 
-  #closeFolder({ path, before }: FolderModePart): Promise<void> {
-    return this.#orLeave(path, async () => {
+  #leaveFolder({ kind, path }: FolderOfRestore): void {
+    if (kind === "folder_mode")
+      this.#restoring.outcome.set(path, { change: "not restored: others changed its permissions" });
+  }
+
+  #closeFolder(part: FolderOfRestore): Promise<void> {
+    const { path } = part;
+    return this.#ofFolder(path, async () => {
       const { files, outcome } = this.#restoring;
-      if (outcome.has(path) || (await files.folderMode(path)) === before) return;
-      this.#done.push({ kind: "folder_set", path, mode: before | 0o700 });
-      await files.setFolder(path, before);
+      if (outcome.has(path)) return;
+      const mode = await files.folderMode(path);
+      const isOpen = part.kind === "folder_mode" || mode === (finalMode(part) | 0o700);
+      if (!isOpen || mode === finalMode(part)) return;
+      this.#done.push({ kind: "folder_set", path, mode: finalMode(part) | 0o700 });
+      await files.setFolder(path, finalMode(part));
     });
+  }
+
+  /** Nobody is asked about folders, and one that may not be changed stops no restore: the report says what was left. */
+  async #ofFolder(path: string, action: () => Promise<void>): Promise<void> {
+    const { length } = this.#done;
+    try {
+      await action();
+    } catch (error) {
+      if (!isRefused(error)) return this.#orLeave(path, () => Promise.reject(error));
+      // Nothing was done, so nothing has to be taken back.
+      this.#done.length = length;
+      const reason = error instanceof FileAccessError ? error.reason : reasonOf(error);
+      this.#restoring.outcome.set(path, { change: `not restored: it ${reason}` });
+    }
   }
 
   async #orLeave(path: string, action: () => Promise<void>): Promise<void> {
@@ -132,10 +159,31 @@ export class RestoreWriter {
   }
 }
 
+type FolderOfRestore = FolderPart | FolderModePart;
+
+function isFolder(part: RestorePart): part is FolderOfRestore {
+  return part.kind === "folder" || part.kind === "folder_mode";
+}
+
+/** Whether the agent created it and its permissions do not matter. */
+function isPlain(part: FolderOfRestore): boolean {
+  return part.kind === "folder" && part.mode === undefined;
+}
+
+/** Whether the agent removed it. */
+function isRemoved(part: FolderOfRestore): boolean {
+  return part.kind === "folder_mode" && part.after === undefined;
+}
+
+/** The permissions that a folder has after the restore, unless it is removed. */
+function finalMode(part: FolderOfRestore): number {
+  return part.kind === "folder" ? (part.mode ?? 0) : part.before;
+}
+
 /** Whether a folder is as a restore that was interrupted left it. */
-function isHalfOpened({ before, after }: FolderModePart, mode: number | undefined): boolean {
-  const open = before | 0o700;
-  return mode === open || (after === undefined && mode === (open & 0o777 & ~process.umask()));
+function isHalfOpened(part: FolderOfRestore, mode: number | undefined): boolean {
+  const open = finalMode(part) | 0o700;
+  return mode === open || (isRemoved(part) && mode === (open & 0o777 & ~process.umask()));
 }
 
 async function contentFor(state: FileState | undefined, { content }: StepRequest): Promise<Uint8Array | undefined> {

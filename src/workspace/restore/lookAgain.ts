@@ -5,7 +5,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { Obstacles } from "./Obstacles.ts";
+import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 
@@ -28,9 +28,10 @@ export interface Restoring {
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;
   const wanted = parts.filter((part) => part.kind === "file");
+  const opened = await openedFolders(files, parts);
   const found = new Map<FilePart, FoundFile>();
   await forEachAtOnce(wanted, filesAtOnce, async (part) => {
-    found.set(part, await files.look(part.path));
+    found.set(part, asOpened(await files.look(part.path), opened));
   });
   const removed = wanted.filter(({ after }) => !after).map(({ path }) => path);
   const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);
