@@ -45,3 +45,9 @@ function plainName(name: string): string {
     .replace(/[. ]+$/, "")
     .toLowerCase();
 }
+
+/** The folders on the way to a file, outermost first. */
+export function foldersAbove(path: string): readonly string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_, at) => names.slice(0, at + 1).join("/"));
+}

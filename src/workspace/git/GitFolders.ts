@@ -13,6 +13,8 @@ export interface GitFolders {
   readonly git: string;
   /** The folder that all work trees share, with objects and refs. */
   readonly common: string;
+  /** Folders in which no program is trusted: this work tree, the main one, and those of repositories around it. */
+  readonly untrusted: readonly string[];
 }
 
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -30,7 +32,8 @@ const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "object
  */
 export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   const real = await realpath(folder).catch(() => folder);
-  const top = await topOf(real);
+  const tops = await topsOf(real);
+  const [top] = tops;
   if (top === undefined) throw new GitError("rev-parse", `there is no repository at ${JSON.stringify(folder)}`);
   const at = join(top, ".git");
   const git = (await stat(at)).isDirectory() ? at : await linkedFolder(top, at);
@@ -38,13 +41,17 @@ export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   for (const name of filesOfGit) await assertFile(join(git, name));
   for (const name of commonFiles) await assertFile(join(common, name));
   const prefix = relative(top, real).split(sep).join("/");
-  return { top, prefix: prefix === "" ? "" : `${prefix}/`, git, common };
+  // Of a linked work tree, the shared folder is that of the main one; of a submodule, it is in the repository around it.
+  const shared = await topsOf(dirname(common));
+  return { top, prefix: prefix === "" ? "" : `${prefix}/`, git, common, untrusted: [...tops, ...shared, common] };
 }
 
-async function topOf(folder: string): Promise<string | undefined> {
+/** The work trees that a folder is in, innermost first. */
+async function topsOf(folder: string): Promise<readonly string[]> {
+  const tops: string[] = [];
   for (let at = folder; ; at = dirname(at)) {
-    if ((await stat(join(at, ".git")).catch(() => undefined)) !== undefined) return at;
-    if (dirname(at) === at) return undefined;
+    if ((await stat(join(at, ".git")).catch(() => undefined)) !== undefined) tops.push(at);
+    if (dirname(at) === at) return tops;
   }
 }
 

@@ -36,7 +36,7 @@ export class GitRepository {
 
   private constructor(folders: GitFolders, own: string, signal: AbortSignal | undefined) {
     this.#folders = folders;
-    this.#program = gitProgram(process.env["PATH"] ?? "", folders.top);
+    this.#program = gitProgram(process.env["PATH"] ?? "", folders.untrusted);
     this.#own = own;
     this.#signal = signal;
   }

@@ -15,22 +15,23 @@ const known = new Map<string, GitProgram>();
  * The first git in PATH that is not in the repository: a repository could bring its own, and package runners put folders of
  * it into PATH. Relative entries do not count. It is found once for each repository and PATH.
  *
- * @param top the root of the repository's work tree; nothing in it is run.
+ * @param untrusted folders in which nothing is run.
  * @throws GitError
  */
-export function gitProgram(path: string, top: string): GitProgram {
-  const key = `${top}\0${path}`;
-  const program = known.get(key) ?? findGit(path, top);
+export function gitProgram(path: string, untrusted: readonly string[]): GitProgram {
+  const key = [...untrusted, path].join("\0");
+  const program = known.get(key) ?? findGit(path, untrusted);
   known.set(key, program);
   return program;
 }
 
-function findGit(path: string, top: string): GitProgram {
-  const entries = path.split(delimiter).filter((entry) => isAbsolute(entry) && isOutside(entry, top));
+function findGit(path: string, untrusted: readonly string[]): GitProgram {
+  const isTrusted = (place: string) => untrusted.every((folder) => isOutside(place, folder));
+  const entries = path.split(delimiter).filter((entry) => isAbsolute(entry) && isTrusted(entry));
   for (const entry of entries)
     for (const name of names) {
       const file = programAt(join(entry, name));
-      if (file !== undefined && isOutside(file, top)) return { file, path: entries.join(delimiter) };
+      if (file !== undefined && isTrusted(file)) return { file, path: entries.join(delimiter) };
     }
   throw new GitError("", "git is not installed, or not in PATH outside the repository");
 }

@@ -2,8 +2,10 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { together } from "../../internal/together.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { relativePath } from "../files/relativePath.ts";
+import { type FoundFile, isFolder, stateOf as stateIn } from "../files/readFile.ts";
+import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, sizesOf } from "../git/blobs.ts";
 import { type ChangedFile, changedFiles, entryAfter } from "../git/changes.ts";
@@ -30,18 +32,20 @@ export async function checkOut(
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<void> {
   const changes = await changedFiles(repository, from, to);
-  const [known, groups] = await together(statesBefore(repository, files, changes), groupsOf(repository, changes));
+  const [known, groups] = await together(foundBefore(repository, files, changes), groupsOf(repository, changes));
   await moveHead(repository, to, from, "rebase by an agent");
   let written = 0;
   try {
     for (const group of groups) {
       const contents = await contentsOf(repository, group.flatMap(blobAfter));
       await forEachAtOnce(group, filesAtOnce, async (change) => {
-        await put(files, change, { expected: known.get(change), content: contents.get(change.after ?? "") });
+        const found = known.get(change);
+        for (const folder of found?.folders ?? []) await files.removeEmptyFolder(folder);
+        await put(files, change, { expected: found?.state, content: contents.get(change.after ?? "") });
         written++;
       });
     }
-    await files.sync(new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/"))))));
+    await files.sync(changes.map(({ path }) => path));
     await lock.update(changes.map(entryAfter));
   } catch (error) {
     const files =
@@ -55,24 +59,60 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What is in the work tree, which has to be what git has. Without a state there is no file. */
-async function statesBefore(
+/** What is in the place of a file. */
+interface FoundBefore {
+  /** Absent: there is no file. */
+  readonly state?: FileState;
+  /** A folder that goes, with those in it, innermost first. Absent: there is none. */
+  readonly folders?: readonly string[];
+}
+
+/** What is in the work tree, which has to be what git has, and to leave room for what comes. */
+async function foundBefore(
   repository: GitRepository,
   files: WorkspaceFiles,
   changes: readonly ChangedFile[],
-): Promise<ReadonlyMap<ChangedFile, FileState>> {
-  const states = new Map<ChangedFile, FileState>();
+): Promise<ReadonlyMap<ChangedFile, FoundBefore>> {
+  const known = new Map<ChangedFile, FoundBefore>();
+  const removed = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
   await forEachAtOnce(changes, filesAtOnce, async (change) => {
     if (change.submodule === "whole") return;
     if (change.submodule === "replaced")
       throw new GitError("rebase", `${JSON.stringify(change.path)} is a submodule on one side and a file on the other`);
-    const found = await files.read(relativePath(change.path));
-    const content = found.kind === "link" ? Buffer.from(found.state.target) : "content" in found && found.content;
-    const now = content ? blobId(repository, content) : undefined;
-    if (found.kind === "other" || now !== change.before) throw changedMeanwhile(change);
-    if (found.kind !== "missing") states.set(change, found.state);
+    const at = relativePath(change.path);
+    const found = await files.look(at);
+    if (found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above)))
+      throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
+    const folders = isFolder(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
+    if (!folders && blobOf(repository, found) !== change.before) throw changedMeanwhile(change);
+    known.set(change, withoutUndefined({ state: stateIn(found), folders }));
   });
-  return states;
+  return known;
+}
+
+/** The object id that git would give to what is there; `undefined`: there is no file. */
+function blobOf(repository: GitRepository, found: FoundFile): string | undefined {
+  if (found.kind === "file") return blobId(repository, found.content);
+  if (found.kind === "link") return blobId(repository, Buffer.from(found.state.target));
+  return found.kind === "missing" ? undefined : "";
+}
+
+/**
+ * The folders that are left of one once its files are removed, innermost first.
+ *
+ * @throws GitError when it has others.
+ */
+async function leftFolders(
+  files: WorkspaceFiles,
+  path: string,
+  removed: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const folders = new Set([...removed].flatMap(foldersAbove));
+  const below = await files.below(path);
+  const other = below.find((name) => !removed.has(name) && !folders.has(name));
+  if (other !== undefined)
+    throw new GitError("rebase", `${JSON.stringify(path)} becomes a file, and ${JSON.stringify(other)} is in its way`);
+  return [path, ...below.filter((name) => folders.has(name))].toSorted().reverse();
 }
 
 function changedMeanwhile({ path }: ChangedFile): GitError {
@@ -105,11 +145,11 @@ async function put(
 ): Promise<void> {
   const at = relativePath(change.path);
   if (change.submodule !== undefined) return putSubmodule(files, at, change.after !== undefined);
-  const found = await files.replace(at, { expected, state: content && stateOf(change, content), content });
+  const found = await files.replace(at, { expected, state: content && stateAfter(change, content), content });
   if (found) throw changedMeanwhile(change);
 }
 
-function stateOf({ mode }: ChangedFile, content: Uint8Array): FileState {
+function stateAfter({ mode }: ChangedFile, content: Uint8Array): FileState {
   if (mode === "120000") return { kind: "link", target: Buffer.from(content).toString() };
   const { length: bytes } = content;
   return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: mode === "100755" ? 0o755 : 0o644 };

@@ -1,4 +1,5 @@
 import type { FoundFile } from "../files/readFile.ts";
+import { foldersAbove } from "../files/relativePath.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { RestorePart } from "./RestoreStep.ts";
 
@@ -48,10 +49,4 @@ export async function openedFolders(
 export function leftMode(part: RestorePart): number | undefined {
   if (part.kind === "folder") return part.mode;
   return part.kind === "folder_mode" ? part.after : undefined;
-}
-
-/** The folders on the way to a file, outermost first. */
-export function foldersAbove(path: string): readonly string[] {
-  const names = path.split("/").slice(0, -1);
-  return names.map((_, at) => names.slice(0, at + 1).join("/"));
 }

@@ -100,6 +100,53 @@ describe("an untrusted repository", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
+  it.each<[string, (repository: TestRepository) => string]>([
+    [
+      "in a linked work tree",
+      (repository) => {
+        const folder = join(temporaryFolder(), "linked");
+        repository.git("worktree", "add", "--quiet", folder);
+        return folder;
+      },
+    ],
+    [
+      "in a repository within it",
+      (repository) => {
+        const inner = new TestRepository(join(repository.root, "inner"));
+        inner.write("a.txt", "a");
+        inner.git("init", "--quiet", "--initial-branch=main");
+        inner.commit({});
+        return inner.root;
+      },
+    ],
+    [
+      "with a submodule",
+      (repository) => {
+        const other = TestRepository.create();
+        other.commit({ "a.txt": "a" });
+        repository.git("-c", "protocol.file.allow=always", "submodule", "add", "--quiet", other.root, "sub");
+        repository.commit({});
+        return repository.root;
+      },
+    ],
+  ])("a git that the repository brings is not run %s", async (_name, place) => {
+    const repository = TestRepository.create();
+    repository.commit({ "a.txt": "a" });
+    const folder = place(repository);
+    const mark = join(temporaryFolder(), "ran");
+    const bin = join(repository.root, "node_modules/.bin");
+    repository.write("node_modules/.bin/git", `#!/bin/sh\n: > "${mark}"\n`);
+    chmodSync(join(bin, "git"), 0o755);
+    const path = process.env["PATH"];
+    process.env["PATH"] = `${bin}:${path}`;
+    try {
+      await checkDrift({ files: new WorkspaceFiles(folder, 1e6) });
+    } finally {
+      process.env["PATH"] = path;
+    }
+    expect(existsSync(mark)).toBe(false);
+  });
+
   it.each([".git/HEAD", ".git/index", ".git/config", ".git/commondir", ".git/packed-refs", ".git"])(
     "a pipe in the place of %s is refused, and not waited for",
     async (name) => {

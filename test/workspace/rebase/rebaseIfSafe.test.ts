@@ -192,7 +192,7 @@ describe("rebaseIfSafe", () => {
     const failed = await rebase(ours, { permission }).catch((error: unknown) => error as GitError);
     const now = ours.git("rev-parse", "HEAD");
     expect(now).toBe(head);
-    expect(failed).toMatchObject({ code: "path_not_allowed" });
+    expect(failed).toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
     rmSync(join(ours.root, "new-folder"));
     const unwritable = () => {
       writeFileSync(join(ours.root, ".git/index.lock.stolen"), "");
@@ -207,6 +207,45 @@ describe("rebaseIfSafe", () => {
       ) as string,
     });
     expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
+  });
+
+  it("rebaseIfSafe moves nothing where an ignored file of somebody is in the way", async () => {
+    const { ours, origin } = pair({ "d/x": "theirs" });
+    ours.write(".git/info/exclude", "d\n");
+    ours.write("d", "mine");
+    const before = stateOf(ours);
+    await expect(rebase(ours)).rejects.toMatchObject({
+      changed: "Nothing was changed.",
+      reason: expect.stringContaining('"d/x" cannot be replaced') as string,
+    });
+    rmSync(join(ours.root, "d"));
+    ours.write("d/kept", "mine");
+    rmSync(join(origin.root, "d"), { recursive: true });
+    origin.commit({ d: "a file now" });
+    ours.git("fetch", "--quiet");
+    await expect(rebase(ours)).rejects.toMatchObject({
+      changed: "Nothing was changed.",
+      reason: '"d" becomes a file, and "d/kept" is in its way',
+    });
+    rmSync(join(ours.root, "d"), { recursive: true });
+    ours.write("d", "mine");
+    const { ".git/FETCH_HEAD": _fetched, ...same } = before;
+    expect(stateOf(ours)).toMatchObject({
+      d: same["d"],
+      "a.txt": same["a.txt"],
+      ".git/refs/heads/main": same[".git/refs/heads/main"],
+    });
+  });
+
+  it("rebaseIfSafe carries a folder that becomes a file, and a file that becomes a folder", async () => {
+    const { ours, origin } = pair({ "d/deep/x": "1", "d/y": "2", f: "3" });
+    await rebase(ours);
+    for (const path of ["d", "f"]) rmSync(join(origin.root, path), { recursive: true });
+    origin.commit({ d: "a file now", "f/z": "a folder now" });
+    ours.git("fetch", "--quiet");
+    expect(await rebase(ours)).toMatchObject({ rebased: true });
+    expect(ours.git("status", "--porcelain")).toBe("");
+    expect(treeOf(ours.root)).toMatchObject({ d: "644 a file now", "f/z": "644 a folder now" });
   });
 
   it("rebaseIfSafe does not overwrite a file that somebody changes while it writes", async () => {
