@@ -8,6 +8,9 @@ export type Job =
   | { readonly kind: "pruneTurns" }
   | { readonly kind: "calls" }
   | { readonly kind: "merge" }
+  | { readonly kind: "drift" }
+  | { readonly kind: "rebase" }
+  | { readonly kind: "lock" }
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }
   | { readonly kind: "prune" }

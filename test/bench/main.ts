@@ -7,9 +7,12 @@ import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
+import type { DriftFigures } from "./ours/drifts.ts";
 import type { LoadFigures } from "./ours/loads.ts";
+import type { LockFigures } from "./ours/locks.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { RebaseFigures } from "./ours/rebases.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
@@ -19,13 +22,16 @@ import type { TurnFigures } from "./turns.ts";
 import {
   callTargets,
   captureTargets,
+  driftTargets,
   fileTargets,
   importTargets,
   loadTargets,
+  lockTargets,
   memoryTargets,
   mergeTargets,
   prunedTurnTargets,
   pruningTargets,
+  rebaseTargets,
   restoreTargets,
   turnTargets,
   queueTargets,
@@ -82,6 +88,12 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...restoreTargets((await inOwnProcess({ kind: "restore" })) as RestoreFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...driftTargets((await inOwnProcess({ kind: "drift" })) as DriftFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...rebaseTargets((await inOwnProcess({ kind: "rebase" })) as RebaseFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...lockTargets((await inOwnProcess({ kind: "lock" })) as LockFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -2,9 +2,12 @@ import type { Figures } from "./Figures.ts";
 import type { ImportFigures } from "./importTimes.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
+import type { DriftFigures } from "./ours/drifts.ts";
 import type { LoadFigures } from "./ours/loads.ts";
+import type { LockFigures } from "./ours/locks.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
+import type { RebaseFigures } from "./ours/rebases.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
@@ -46,7 +49,7 @@ export function memoryTargets(steps: number, messageBytes: number, { save }: Fig
 export function loadTargets(steps: number, messages: number, figures: LoadFigures): Target[] {
   const run = `${steps} checkpoints, ${messages} messages:`;
   const { latestMs, resumeMs, parseMs } = figures;
-  const of = (ms: number): string => ` (${ms.toFixed(1)} ms ÷ ${parseMs.toFixed(1)} ms)`;
+  const of = (ms: number): string => ofMs(ms, parseMs);
   return [
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
@@ -112,6 +115,34 @@ export function captureTargets({ firstMs, stepMs, growth }: CaptureFigures): Tar
 export function restoreTargets({ files, rollbackMs, loopMs }: RestoreFigures): Target[] {
   const name = `rollback of ${files} files ÷ writing and syncing them`;
   return [{ name, found: rollbackMs / loopMs, atMost: 1.5, unit: "×" }];
+}
+
+export function driftTargets({ files, checkMs, gitMs }: DriftFigures): Target[] {
+  const name = `drift with ${files} files that both sides changed${ofMs(checkMs, gitMs)} ÷ git`;
+  return [{ name, found: checkMs / gitMs, atMost: 3, unit: "×" }];
+}
+
+export function rebaseTargets({ files, rebaseMs, gitMs, apartMs }: RebaseFigures): Target[] {
+  const name = `rebase of ${files} changed files`;
+  return [
+    { name: `${name}${ofMs(rebaseMs, gitMs)} ÷ git rebase`, found: rebaseMs / gitMs, atMost: 3, unit: "×" },
+    {
+      name: `${name}${ofMs(rebaseMs, apartMs)} ÷ git rebase in a folder for tests`,
+      found: rebaseMs / apartMs,
+      atMost: 3,
+      unit: "×",
+    },
+  ];
+}
+
+export function lockTargets({ otherPaths, fewMs, manyMs }: LockFigures): Target[] {
+  const others = otherPaths.toLocaleString("en");
+  const name = `acquiring and releasing a path after ${others} others${ofMs(manyMs, fewMs)} ÷ after few`;
+  return [{ name, found: manyMs / fewMs, atMost: 1.5, unit: "×" }];
+}
+
+function ofMs(ms: number, other: number): string {
+  return ` (${ms.toFixed(1)} ms ÷ ${other.toFixed(1)} ms)`;
 }
 
 export function pruningTargets({ agents, save }: PruningFigures): Target[] {

@@ -103,6 +103,11 @@ export class GitRepository {
     await rename(file, join(this.#own, "HEAD"));
   }
 
+  /** The commit that is the HEAD of the temporary git folder. */
+  async detachedAt(): Promise<string> {
+    return checkedId((await readFile(join(this.#own, "HEAD"), "utf8")).trim());
+  }
+
   /** The commits at which a shallow clone ends; empty for a full one. */
   async shallowCommits(): Promise<readonly string[]> {
     const text = await readFile(join(this.#own, "shallow"), "utf8").catch(() => "");

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
 import { abortable } from "../../internal/abortable.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -22,7 +21,7 @@ import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { authorSchema, type CommitAuthor, identityOf } from "../git/commitFiles.ts";
 import { gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { commitOf, hasMerges, mergeBase } from "../git/history.ts";
+import { hasMerges, mergeBase } from "../git/history.ts";
 import { IndexLock } from "../git/IndexLock.ts";
 import { isSparse, localChanges } from "../git/localChanges.ts";
 import { operationInProgress } from "../git/operations.ts";
@@ -121,10 +120,10 @@ export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult
   const rebaseWhole = async (repository: GitRepository): Promise<RebaseResult> => {
     const files = new WorkspaceFiles(root, maximumFileBytes);
     const report = await findDrift(repository, { files, upstream, knownUpstreamHead });
-    const reason = refusalFor(report) ?? (await refusalIn(repository, report));
-    if (reason !== undefined) return { rebased: false, reason, report };
+    const start = refusalFor(report) ?? (await startIn(repository, report));
+    if (typeof start === "string") return { rebased: false, reason: start, report };
     await using lock = await IndexLock.take(repository);
-    return await rebase(repository, { files, lock }, options, report);
+    return await rebase(repository, { files, lock, ...start }, options, report);
   };
   return GitRepository.with(root, rebaseWhole, signal);
 }
@@ -137,10 +136,11 @@ export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
   return report.localFiles.length > 0 ? "local_changes" : undefined;
 }
 
-async function refusalIn(
+/** The commit to rebase from, or the reason not to. */
+async function startIn(
   repository: GitRepository,
   { head = "", upstreamHead = "" }: DriftReport,
-): Promise<RebaseRefusal | undefined> {
+): Promise<{ readonly base: string } | RebaseRefusal> {
   const [operation, base, isWithoutFiles] = await together(
     operationInProgress(repository),
     mergeBase(repository, head, upstreamHead),
@@ -150,12 +150,12 @@ async function refusalIn(
   // A shallow clone does not have the commit to rebase from.
   if (base === undefined) return "does_not_apply";
   if (await hasMerges(repository, base, head)) return "merge_commits";
-  return isWithoutFiles ? "sparse_checkout" : undefined;
+  return isWithoutFiles ? "sparse_checkout" : { base };
 }
 
 async function rebase(
   repository: GitRepository,
-  target: CheckOutTarget,
+  target: CheckOutTarget & { readonly base: string },
   options: RebaseOptions,
   report: DriftReport,
 ): Promise<RebaseResult> {
@@ -165,7 +165,8 @@ async function rebase(
   if ((await localChanges(repository, head)).length > 0) return refused("local_changes");
   const folder = join(repository.scratch, "rebased");
   await mkdir(folder);
-  const rebased = await rebaseApart(repository, folder, [head, upstreamHead], options.committer);
+  const commits = { head, upstreamHead, base: target.base };
+  const rebased = await rebaseApart(repository, folder, commits, options.committer);
   if (rebased === undefined) return refused("does_not_apply");
   const passed = await testsPass(folder, options);
   if (passed !== true) return refused(passed === false ? "tests_failed" : "tests_timed_out");
@@ -200,21 +201,20 @@ async function testsPass(
 async function rebaseApart(
   repository: GitRepository,
   folder: string,
-  [head, upstreamHead]: readonly [string, string],
+  { head, upstreamHead, base }: { readonly head: string; readonly upstreamHead: string; readonly base: string },
   committer: CommitAuthor,
 ): Promise<string | undefined> {
   const { GIT_COMMITTER_NAME = "", GIT_COMMITTER_EMAIL = "" } = identityOf(committer);
   const empty = join(repository.scratch, "empty");
   await mkdir(empty);
   const environment = { GIT_WORK_TREE: empty, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
-  const base = (await mergeBase(repository, head, upstreamHead)) ?? "";
   await repository.detachAt(head);
   // git merges in memory; the files are written once, for the tests.
   const rebased = await repository.withoutFiles(async (settings) => {
     await repository.objects(["read-tree", "--reset", "-u", head], { environment, settings });
     const args = ["-C", empty, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
     const { exitCode } = await repository.objects(args, { environment, settings, expected: [0, 1] });
-    return exitCode === 0 ? repository.objectText(["rev-parse", "--verify", "HEAD"], { environment }) : undefined;
+    return exitCode === 0 ? repository.detachedAt() : undefined;
   });
   if (rebased === undefined) return undefined;
   const own = { GIT_WORK_TREE: folder, GIT_INDEX_FILE: join(repository.scratch, "rebased.index") };
@@ -227,7 +227,6 @@ async function keepObjects(repository: GitRepository, commit: string, known: rea
   const input = [commit, ...known.map((id) => `^${id}`), ""].join("\n");
   const pack = (await repository.objects(["pack-objects", "--revs", "--stdout", "--quiet"], { input })).output;
   await repository.objects(["unpack-objects", "-q"], { input: pack, keep: true });
-  if ((await commitOf(repository, "HEAD")) === undefined) throw new GitError("rebase", "HEAD is gone");
 }
 
 /**
