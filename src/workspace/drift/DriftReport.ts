@@ -30,7 +30,7 @@ export interface DriftReport {
 /**
  * How serious a drift is. `none`: the upstream has no new commits. `low`: no file was changed on both sides. `medium`: a
  * file was, in different regions. `high`: in the same region, or on adjacent lines; or a
- * submodule was moved on both sides, or a shallow clone does not tell.
+ * submodule was moved on both sides, or a shallow or partial clone does not tell.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 
@@ -86,8 +86,8 @@ export function driftResponse(report: DriftReport): DriftResponse {
       action: "pause",
       advice:
         conflictingFiles.length === 0
-          ? `${upstream} has ${commitsBehind} new commits, and the clone is too shallow to compare them. ` +
-            "Fetch more of the history, or compare by hand, then continue."
+          ? `${upstream} has ${commitsBehind} new commits, and the clone does not have what it takes to compare them. ` +
+            "Fetch more of the history, or the objects that a partial clone lacks, or compare by hand, then continue."
           : `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
             `${conflictingFiles.join(", ")}. Settle the conflict, then continue.`,
     };

@@ -8,7 +8,7 @@ import { GitRepository } from "../git/GitRepository.ts";
 import { type ChangedFile, changedFiles } from "../git/changes.ts";
 import { type FileVersions, hunksOf, wholeFile } from "../git/hunks.ts";
 import { NewBlobs } from "../git/NewBlobs.ts";
-import { commitOf, commitsBetween, isAncestor, isCutOff, mergeBase, upstreamOf } from "../git/history.ts";
+import { commitOf, commitsBetween, isAncestor, isCutOff, lacksObjects, mergeBase, upstreamOf } from "../git/history.ts";
 import { localChanges } from "../git/localChanges.ts";
 import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";
 
@@ -89,7 +89,7 @@ const unrelated: Sides = {
 
 /** What two histories have in common, and what each has changed since. */
 interface Histories extends Pick<DriftReport, "commitsBehind" | "rewritten"> {
-  /** Absent: there is nothing in common. */
+  /** Absent: there is nothing in common, or the clone does not have it. */
   readonly sides?: { readonly ours: readonly ChangedFile[]; readonly theirs: readonly ChangedFile[] };
 }
 
@@ -107,11 +107,26 @@ async function compareHistories(
   const rewritten = (!isKnown || found === undefined) && !(await isCutOff(repository, upstreamHead));
   const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, known));
   if (base === undefined) return { commitsBehind, rewritten };
-  const [ours, theirs] = await together(
-    changedFiles(repository, base, head),
-    changedFiles(repository, base, upstreamHead),
-  );
-  return { commitsBehind, rewritten, sides: { ours, theirs } };
+  const sides = await sidesSince(repository, base, [head, upstreamHead]);
+  return { commitsBehind, rewritten, ...(sides && { sides }) };
+}
+
+/** `undefined`: a partial clone has not fetched the trees. */
+async function sidesSince(
+  repository: GitRepository,
+  base: string,
+  [head, upstreamHead]: readonly [string, string],
+): Promise<Histories["sides"]> {
+  try {
+    const [ours, theirs] = await together(
+      changedFiles(repository, base, head),
+      changedFiles(repository, base, upstreamHead),
+    );
+    return { ours, theirs };
+  } catch (error) {
+    if (await lacksObjects(repository, ["--no-walk", base, head, upstreamHead])) return undefined;
+    throw error;
+  }
 }
 
 async function compareFiles(
@@ -120,7 +135,8 @@ async function compareFiles(
   local: readonly string[],
   files: WorkspaceFiles,
 ): Promise<Sides> {
-  if (!sides) return { ...unrelated, commitsBehind, rewritten, severity: "high" };
+  if (!sides)
+    return { ...unrelated, commitsBehind, rewritten, severity: commitsBehind > 0 || rewritten ? "high" : "none" };
   const byPath = ({ path }: ChangedFile): string => path;
   const theirs = within(repository, sides.theirs, byPath);
   const ours = new Map(sides.ours.map((file) => [file.path, file]));

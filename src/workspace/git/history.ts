@@ -64,6 +64,14 @@ export async function isCutOff(repository: GitRepository, commit: string): Promi
   return roots.split("\n").some((root) => ends.has(root));
 }
 
+/** Whether a partial clone has not fetched all that some commits have and others have not. @param revisions such as `["--no-walk", head]`, checked. */
+export async function lacksObjects(repository: GitRepository, revisions: readonly string[]): Promise<boolean> {
+  const { exitCode, output } = await repository.objects(["rev-list", "--objects", "--missing=print", ...revisions], {
+    expected: [0, 128],
+  });
+  return exitCode !== 0 || /^\?/m.test(output.toString("latin1"));
+}
+
 /** Whether a branch has merges of its own since a commit. */
 export async function hasMerges(repository: GitRepository, base: string, head: string): Promise<boolean> {
   const range = `${checkedId(base)}..${checkedId(head)}`;

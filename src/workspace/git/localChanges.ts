@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { together } from "../../internal/together.ts";
 import { submodule } from "./changes.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
 
 /** Settings that say which differences count. None of them names a program. */
@@ -28,11 +30,21 @@ const countedSettings = new Set([
 export async function localChanges(repository: GitRepository, head: string): Promise<readonly string[]> {
   const environment = { GIT_INDEX_FILE: await repository.copyOfIndex(), GIT_WORK_TREE: repository.root };
   await repository.detachAt(head);
-  const [listed, submodules] = await together(status(repository, environment), submodulesIn(repository, environment));
+  const [listed, submodules] = await together(
+    status(repository, environment).catch(async (error: unknown) => {
+      throw (await lacksObjects(repository, ["--no-walk", head])) ? notFetched(error) : error;
+    }),
+    submodulesIn(repository, environment),
+  );
   const paths = new Set(listed);
   for (const path of submodules)
     if (!paths.has(path) && (await isChangedWithin(join(repository.root, path)))) paths.add(path);
   return [...paths].filter((path) => !isOwn(path)).toSorted();
+}
+
+function notFetched(cause: unknown): GitError {
+  const reason = "this partial clone has not fetched the files of HEAD; fetch them, for example with `git status`";
+  return new GitError("status", reason, { cause });
 }
 
 async function status(

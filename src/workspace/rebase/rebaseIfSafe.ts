@@ -21,7 +21,7 @@ import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { authorSchema, type CommitAuthor, identityOf } from "../git/commitFiles.ts";
 import { gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { hasMerges, mergeBase } from "../git/history.ts";
+import { hasMerges, lacksObjects, mergeBase } from "../git/history.ts";
 import { IndexLock } from "../git/IndexLock.ts";
 import { isSparse, localChanges } from "../git/localChanges.ts";
 import { operationInProgress } from "../git/operations.ts";
@@ -41,6 +41,7 @@ export type RebaseRefusal =
   | "merge_commits"
   | "sparse_checkout"
   | "does_not_apply"
+  | "not_fetched"
   | "tests_failed"
   | "tests_timed_out"
   | "no_permission";
@@ -165,9 +166,12 @@ async function rebase(
   if ((await localChanges(repository, head)).length > 0) return refused("local_changes");
   const folder = join(repository.scratch, "rebased");
   await mkdir(folder);
+  const isFetched = async (): Promise<boolean> => !(await lacksObjects(repository, [upstreamHead, `^${head}`]));
   const commits = { head, upstreamHead, base: target.base };
-  const rebased = await rebaseApart(repository, folder, commits, options.committer);
-  if (rebased === undefined) return refused("does_not_apply");
+  const rebased = await rebaseApart(repository, folder, commits, options.committer).catch(async (error: unknown) => {
+    if (await isFetched()) throw error;
+  });
+  if (rebased === undefined) return refused((await isFetched()) ? "does_not_apply" : "not_fetched");
   const passed = await testsPass(folder, options);
   if (passed !== true) return refused(passed === false ? "tests_failed" : "tests_timed_out");
   const { signal = new AbortController().signal } = options;

@@ -72,6 +72,34 @@ const table: readonly (readonly [string, () => Place])[] = [
     },
   ],
   [
+    "a partial clone without trees",
+    () => {
+      const repository = cloned("--filter=tree:0");
+      change(repository);
+      return { repository };
+    },
+  ],
+  [
+    "a shallow clone of one branch without trees, whose remote is gone",
+    () => {
+      const repository = cloned("--filter=tree:0", "--depth=1");
+      change(repository);
+      repository.git("remote", "set-url", "origin", "file:///nowhere");
+      return { repository };
+    },
+  ],
+  [
+    "a default branch trunk, and a topic without upstream",
+    () => {
+      const from = origin();
+      from.git("branch", "--move", "trunk");
+      const repository = from.clone();
+      repository.git("checkout", "--quiet", "-b", "topic");
+      change(repository);
+      return { repository };
+    },
+  ],
+  [
     "a sparse checkout",
     () => {
       const repository = cloned();
