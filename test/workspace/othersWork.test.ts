@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { FileConflict, FileResolution } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
+import { aheadOfChanges } from "./changingCalls.ts";
 import { put, Shell, steps } from "./Shell.ts";
 
 const lines = (changed: Readonly<Record<number, string>> = {}): string =>
@@ -221,6 +222,77 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
       ["file_unreachable"],
       { d: "644 a file of mine", other: "644 1" },
     ]);
+  });
+});
+
+describe("a folder of the agent that others replaced", () => {
+  it.each<[string, (root: string) => void, (root: string) => void]>([
+    [
+      "removed, and is a file now",
+      (root) => rmSync(join(root, "d"), { recursive: true }),
+      (root) => put(root, { d: "mine" }),
+    ],
+    [
+      "removed, and is a link now",
+      (root) => rmSync(join(root, "d"), { recursive: true }),
+      (root) => symlinkSync("nowhere", join(root, "d")),
+    ],
+    [
+      "removed while it was empty, and is a file now",
+      (root) => rmSync(join(root, "empty"), { recursive: true }),
+      (root) => put(root, { empty: "mine" }),
+    ],
+    [
+      "shut, and is behind a link now",
+      (root) => chmodSync(join(root, "d/sub"), 0o700),
+      (root) => {
+        renameSync(join(root, "d"), join(root, "e"));
+        symlinkSync("e", join(root, "d"));
+      },
+    ],
+    [
+      "made, and is behind a link now",
+      (root) => put(root, { "d/new/f": "made" }),
+      (root) => {
+        renameSync(join(root, "d"), join(root, "e"));
+        symlinkSync("e", join(root, "d"));
+      },
+    ],
+  ])("stops no rollback where it was %s", async (_name, agent, others) => {
+    const root = temporaryFolder();
+    put(root, { "d/x": "1", "d/sub/y": "1", other: "1" });
+    mkdirSync(join(root, "empty"));
+    const command = () => {
+      put(root, { "d/x": "2", other: "2" });
+      agent(root);
+    };
+    const shell = await ran(root, [{ agent: command }], { onConflict: () => "skip" });
+    const left = treeOf(root);
+    others(root);
+    const theirs = Object.entries(treeOf(root)).filter(([path, there]) => left[path] !== there);
+    await shell.rollBack(0);
+    expect(treeOf(root)).toMatchObject({ ...Object.fromEntries(theirs), other: "644 1" });
+  });
+
+  it("is left, with what would be in it, where others put a file after a rollback had begun", async () => {
+    const root = temporaryFolder();
+    put(root, { "conf/c": "1", other: "1" });
+    const command = () => {
+      renameSync(join(root, "conf"), join(root, "conf1"));
+      symlinkSync("conf1", join(root, "conf"));
+      put(root, { other: "2" });
+    };
+    const skips = ({ kind }: FileConflict): FileResolution =>
+      kind === "file_modified_externally" ? "use_current" : "skip";
+    const shell = await ran(root, [{ agent: command }], { onConflict: skips });
+    const killed = () => {
+      throw new Error("the process has ended");
+    };
+    await expect(aheadOfChanges(killed, () => shell.rollBack(0))).rejects.toThrow("the process has ended");
+    rmSync(join(root, "conf"));
+    put(root, { conf: "mine" });
+    await shell.rollBack(0);
+    expect(treeOf(root)).toMatchObject({ conf: "644 mine", other: "644 1" });
   });
 });
 

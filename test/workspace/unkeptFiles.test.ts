@@ -97,6 +97,17 @@ describe("what a capture does not keep, moved by a command", () => {
 });
 
 describe("a rule that comes with a command", () => {
+  it("of somebody else hides no deletion either", async () => {
+    const root = temporaryFolder();
+    put(root, { "build/x": "1", "build/y": "2" });
+    const shell = new Shell(root, [() => put(root, { "build/x": "agent" }), () => rmSync(join(root, "build/y"))], {
+      before: (at) => at === 1 && put(root, { ".gitignore": "build\n" }),
+    });
+    await shell.run();
+    await shell.rollBack(0);
+    expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 2" });
+  });
+
   it("hides no deletion of a file that was scanned before", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });
@@ -126,6 +137,26 @@ describe("folders", () => {
     const report = await shell.rollBack(0);
     expect(modeOf(root, "d")).toBe("750");
     expect(steps(report)).toEqual([{ subject: "d", change: "not restored: has permissions that others changed" }]);
+  });
+
+  it("a private folder that the agent removed and made again is private again", async () => {
+    const root = temporaryFolder();
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(root, name));
+      chmodSync(join(root, name), 0o700);
+    }
+    const work = [
+      () => {
+        for (const name of ["a", "b"]) rmSync(join(root, name), { recursive: true });
+      },
+      () => {
+        put(root, { "a/x": "1" });
+        mkdirSync(join(root, "b"));
+        chmodSync(join(root, "b"), 0o777);
+      },
+    ];
+    await ranAndRolledBack(root, work);
+    expect([modeOf(root, "a"), modeOf(root, "b")]).toEqual(["700", "700"]);
   });
 
   it("setgid and sticky bits of folders go back", async () => {

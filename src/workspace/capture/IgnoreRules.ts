@@ -3,6 +3,8 @@ import ignore, { type Ignore } from "ignore";
 interface FolderRules {
   /** The index in a path at which the part below the folder begins. */
   readonly offset: number;
+  /** The patterns. */
+  readonly text: string;
   readonly rules: Ignore;
 }
 
@@ -20,17 +22,36 @@ export class IgnoreRules {
 
   /** @param own patterns in the form of a `.gitignore` in the root. */
   static of(own: readonly string[]): IgnoreRules {
-    const rules = own.length > 0 ? [{ offset: 0, rules: rulesOf(own.join("\n")) }] : [];
-    return new IgnoreRules([], rules, new Map());
+    const text = own.join("\n");
+    return new IgnoreRules([], own.length > 0 ? [{ offset: 0, text, rules: rulesOf(text) }] : [], new Map());
   }
 
   /** The rules below a folder that has a `.gitignore`. @param folder its path; empty for the root. */
   within(folder: string, gitignore: string): IgnoreRules {
-    const key = `${folder}\0${gitignore}`;
-    const rules = this.parsed.get(key) ?? rulesOf(gitignore);
-    this.parsed.set(key, rules);
     const offset = folder === "" ? 0 : folder.length + 1;
-    return new IgnoreRules([...this.folders, { offset, rules }], this.own, this.parsed);
+    return new IgnoreRules([...this.folders, this.#parse(folder, offset, gitignore)], this.own, this.parsed);
+  }
+
+  /**
+   * The rules below a folder that is not ignored. Where an outer rule ignores the folder and an inner one includes it again,
+   * what is in it is judged by itself: to `ignore` all of it would be ignored with the folder.
+   */
+  below(folder: string): IgnoreRules {
+    const isIgnoring = ({ offset, rules }: FolderRules) => rules.test(`${folder.slice(offset)}/`).ignored;
+    if (![...this.folders, ...this.own].some(isIgnoring)) return this;
+    const included = (judge: FolderRules): FolderRules => {
+      if (!isIgnoring(judge)) return judge;
+      const pattern = `!/${folder.slice(judge.offset).replaceAll(/[\\*?[\]!# ]/g, "\\$&")}/`;
+      return this.#parse(folder, judge.offset, `${judge.text}\n${pattern}`);
+    };
+    return new IgnoreRules(this.folders.map(included), this.own.map(included), this.parsed);
+  }
+
+  #parse(folder: string, offset: number, text: string): FolderRules {
+    const key = `${folder}\0${offset}\0${text}`;
+    const rules = this.parsed.get(key) ?? rulesOf(text);
+    this.parsed.set(key, rules);
+    return { offset, text, rules };
   }
 
   ignores(path: string, isFolder: boolean): boolean {

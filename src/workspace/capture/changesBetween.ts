@@ -98,14 +98,10 @@ function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
   });
 }
 
-/** A folder that was created without permission to write in it counts as one that was shut afterwards. */
+/** With a created folder goes the permission that it was left with. */
 function folderModes(before: Scan, after: Scan): readonly FolderChange[] {
-  const shut = [...after.folders].filter(([path, { mode }]) => !before.folders.has(path) && (mode & 0o300) !== 0o300);
-  const created = shut.filter(([path]) => !hiddenAt(before, path));
-  return [
-    ...changedModes(before, after),
-    ...created.map(([path, { mode }]) => ({ path, before: mode | 0o300, after: mode })),
-  ];
+  const created = [...after.folders].filter(([path]) => !before.folders.has(path) && !hiddenAt(before, path));
+  return [...changedModes(before, after), ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode }))];
 }
 
 function changedModes(before: Scan, after: Scan): readonly FolderChange[] {

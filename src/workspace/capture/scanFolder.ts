@@ -111,7 +111,7 @@ async function scanSubfolder(
   if (!folder) return;
   try {
     walk.folders.set(path, scannedFolder(folder.stats()));
-    await scanInto(walk, folder, path, rules, depth);
+    await scanInto(walk, folder, path, rules.below(path), depth);
   } finally {
     folder.close();
   }

@@ -255,8 +255,10 @@ function asIs(error: unknown): unknown {
 export function isRefused(error: unknown): boolean {
   if (error instanceof PathNotAllowedError) return true;
   if (!(error instanceof FileAccessError)) return false;
-  return ["EACCES", "EPERM", "EROFS"].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+  return refusals.has((error.cause as NodeJS.ErrnoException | undefined)?.code ?? "");
 }
+
+const refusals: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP", "EBUSY"]);
 
 /** What stands for a file that could not be looked at. */
 function absent(error: unknown): FoundFile {

@@ -56,7 +56,7 @@ export class FileRestore {
   async look({ notes: newestFirst }: ParticipantRequest): Promise<LookedAt> {
     const notes = newestFirst.toReversed();
     const noted = notes.map(({ value }) => fileNoteOf(value));
-    const folders = folderHistories(noted);
+    const folders = folderHistories(noted, 0o777 & ~process.umask());
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
     return {
@@ -173,7 +173,8 @@ function changedByOthers({ path }: FolderHistory): LeftOutFile {
 function createdIn(folders: readonly FolderHistory[]): readonly FolderPart[] {
   const created = folders.filter(({ target }) => target === undefined);
   const parts = created.map(({ path, last, byOthers }) => {
-    const mode = byOthers ? undefined : last;
+    const isShut = last !== undefined && (last & 0o300) !== 0o300;
+    const mode = isShut && !byOthers ? last : undefined;
     return withoutUndefined({ kind: "folder", path, mode } as const);
   });
   return parts.toSorted((a, b) => (a.path < b.path ? 1 : -1));

@@ -5,17 +5,24 @@ export interface FolderHistory {
   readonly path: string;
   /** The permissions at the checkpoint. Absent: there was no folder. */
   readonly target?: number;
-  /** The permissions that the agent left. Absent: no folder, or it created one and they do not matter. */
+  /** The permissions that the agent left. Absent: no folder. */
   readonly last?: number;
   /** Others changed the permissions between two changes of the agent. */
   readonly byOthers?: true;
 }
 
-/** One history for each folder. @param notes oldest first. */
-export function folderHistories(notes: readonly FileNote[]): readonly FolderHistory[] {
+/**
+ * One history for each folder.
+ *
+ * @param notes oldest first.
+ * @param madeMode the permissions of a folder that a file tool made.
+ */
+export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
   const histories = new Map<string, FolderHistory>();
   for (const { folders = [], folderModes = [] } of notes) {
-    for (const path of folders) histories.set(path, { ...histories.get(path), path });
+    const created = new Map(folderModes.map(({ path, before }) => [path, before]));
+    for (const path of folders)
+      histories.set(path, { ...histories.get(path), path, last: created.get(path) ?? madeMode });
     for (const { path, before, after } of folderModes) {
       const { target, last = before, byOthers }: Partial<FolderHistory> = histories.get(path) ?? { target: before };
       histories.set(path, {

@@ -33,18 +33,20 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   await forEachAtOnce(wanted, filesAtOnce, async (part) => {
     found.set(part, asOpened(await files.look(part.path), opened));
   });
-  const removed = wanted.filter(({ after }) => !after).map(({ path }) => path);
+  const removed = new Set(wanted.filter(({ after }) => !after).map(({ path }) => path));
   const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);
-  const obstacles = new Obstacles(files, new Set(removed), new Set(folders));
+  const obstacles = new Obstacles(files, removed, new Set(folders));
   const todo: FilePart[] = [];
   const open: ConflictingFile[] = [];
-  for (const [part, seen] of found) {
+  // Removals first: one that is left may be in the way of a file.
+  for (const [part, seen] of [...found].toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
     if (isThere(now, part.after) || (isFolder(now) && !part.after)) continue;
     const decided =
       isThere(now, part.before) && now.unreachable === undefined ? part : await decide(part, now, restoring);
     if ("kind" in decided) todo.push(decided);
-    else if (decided.refused) open.push(decided.refused);
+    else removed.delete(part.path);
+    if ("refused" in decided && decided.refused) open.push(decided.refused);
   }
   if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
   return todo;
