@@ -1,4 +1,4 @@
-import type { FileNote } from "../files/FileNote.ts";
+import type { FileNote, FolderChange } from "../files/FileNote.ts";
 
 /** What the agent made of a folder since a checkpoint. */
 export interface FolderHistory {
@@ -23,15 +23,17 @@ export function folderHistories(notes: readonly FileNote[], madeMode: number): r
     const created = new Map(folderModes.map(({ path, before }) => [path, before]));
     for (const path of folders)
       histories.set(path, { ...histories.get(path), path, last: created.get(path) ?? madeMode });
-    for (const { path, before, after } of folderModes) {
-      const { target, last = before, byOthers }: Partial<FolderHistory> = histories.get(path) ?? { target: before };
-      histories.set(path, {
-        path,
-        ...(target !== undefined && { target }),
-        ...(after !== undefined && { last: after }),
-        ...((byOthers === true || last !== before) && { byOthers: true }),
-      });
-    }
+    for (const change of folderModes) histories.set(change.path, withMode(histories.get(change.path), change));
   }
   return [...histories.values()];
+}
+
+function withMode(history: FolderHistory | undefined, { path, before, after }: FolderChange): FolderHistory {
+  const { target, last = before, byOthers }: Partial<FolderHistory> = history ?? { target: before };
+  return {
+    path,
+    ...(target !== undefined && { target }),
+    ...(after !== undefined && { last: after }),
+    ...((byOthers === true || last !== before) && { byOthers: true }),
+  };
 }
