@@ -1,9 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileConflict, FileResolution } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";
-import { temporaryFolder, treeOf } from "./fixture.ts";
+import { Coder, temporaryFolder, treeOf } from "./fixture.ts";
 import { aheadOfChanges } from "./changingCalls.ts";
 import { put, Shell, steps } from "./Shell.ts";
 
@@ -374,6 +375,29 @@ describe("what a capture cannot hold", () => {
       subject: expect.stringMatching(/^d\/d\//) as string,
       change: expect.stringContaining("100 folders deep") as string,
     });
+  });
+
+  it("a pipe is waited for nowhere: in a scan, in a tool, in a capture, and in place of a file that goes back", async () => {
+    const root = temporaryFolder();
+    put(root, { f: "1", other: "1" });
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    const { asked, onConflict } = answering("skip");
+    const shell = await ran(root, [{ agent: () => put(root, { f: "2", other: "2" }) }], { onConflict });
+    const { workspace } = shell.build();
+    const reason = "is neither a file nor a link";
+    expect((await workspace.scan()).leftOut).toEqual([{ path: "pipe", reason }]);
+    rmSync(join(root, "f"));
+    execFileSync("mkfifo", [join(root, "f")]);
+    expect(await new Coder([["read_file", { path: "f" }]], { root }).run()).toEqual([
+      expect.stringContaining(reason) as string,
+    ]);
+    const report = await shell.rollBack(0);
+    expect(asked).toEqual([{ kind: "file_unreachable", path: "f", reason }]);
+    expect(steps(report)).toEqual([
+      { subject: "f", change: "skip" },
+      { subject: "other", change: "write" },
+    ]);
+    expect(lstatSync(join(root, "f")).isFIFO()).toBe(true);
   });
 
   it("a setuid bit is not kept, and the report says so", async () => {

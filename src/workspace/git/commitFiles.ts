@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
@@ -91,7 +92,12 @@ export async function revertCommit(root: string, committed: GitCommitResult): Pr
     await using lock = await IndexLock.take(repository);
     const changes = await changedFiles(repository, commit, parent);
     await moveHead(repository, checkedId(parent), checkedId(commit), "commit reverted");
-    await lock.update(changes.map(entryAfter));
+    await lock.update(changes.map(entryAfter)).catch((error: unknown) => {
+      throw withChanges(
+        error,
+        `The branch was moved back to ${parent}. The index is as it was: set it with \`git reset\`.`,
+      );
+    });
   });
 }
 
@@ -129,7 +135,10 @@ async function commitPaths(
   return { commit, parent, made: true };
 }
 
+/** An error of git or the file system with what has changed; an abort stays as it is. */
 function withChanges(error: unknown, changed: string): unknown {
+  const isOfFiles = error instanceof Error && "syscall" in error;
+  if (isOfFiles) return new GitError("update-index", reasonOf(error), { cause: error, changed });
   return error instanceof GitError ? new GitError(error.command, error.reason, { cause: error, changed }) : error;
 }
 

@@ -232,4 +232,17 @@ describe("the commit tool", () => {
     expect(report.reverted).toHaveLength(1);
     expect(ours.git("rev-parse", "HEAD")).toBe(before);
   });
+
+  it("the error of a revert says that the branch was moved, if only the index could not be set", async () => {
+    const ours = TestRepository.create();
+    const parent = ours.commit({ "a.txt": "1" });
+    ours.write("a.txt", "2");
+    const committed = await commitFiles(ours.root, { message: "x", paths: ["a.txt"], author });
+    ours.write(".git/index", "not an index");
+    await expect(revertCommit(ours.root, committed)).rejects.toMatchObject({
+      code: "git_failed",
+      changed: expect.stringMatching(/^The branch was moved back to [0-9a-f]{40}\. The index is as it was/) as string,
+    });
+    expect(ours.git("rev-parse", "HEAD")).toBe(parent);
+  });
 });
