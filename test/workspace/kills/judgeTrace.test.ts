@@ -159,6 +159,17 @@ describe("the judge of the files accepts", () => {
       "a command that was cut short, as reported",
       [...command, ...killed, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
     ],
+    [
+      "a file that a person left deleted, as the agent had",
+      [...tool, ...saved("a", mine), ...saved("a", null), ...rollsBack, ...rolledBack(), ...found(as)],
+    ],
+    [
+      "an answer for a content that was saved again",
+      [
+        ...[...tool, ...saved("a", mine), ...rollsBack, ...asked("use_checkpoint"), ...saved("a", agents)],
+        ...[...saved("a", mine), ...rolledBack(), ...found(as)],
+      ],
+    ],
     ["a commit that was not acknowledged", [...saved("versions/v1", ""), ...committed("x").slice(0, 1), ...found(as)]],
     [
       "a commit behind what a person saved",

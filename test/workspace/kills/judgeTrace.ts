@@ -86,7 +86,8 @@ class Judge {
     if (found === content) this.#asPersonLeft++;
     if (found === content || (!isRolledBack && this.#isActedOn(path, from, finding))) return;
     if (this.#isMerged(save, finding)) return this.#judgeMerge(save, finding);
-    if (this.#isChosen(path, from, finding) || this.#isAnswered(save, finding) || this.#isDuringCapture(save)) return;
+    if (this.#isChosen(path, from, finding) || this.#isAnswered(save, finding)) return;
+    if (this.#isDuringCapture(save) || this.#isAsAgentLeft(save, finding)) return;
     if (this.#isInWindow(save)) this.#inWindow++;
     else this.#violate(finding, `${path} is ${show(found)}, and a person left ${show(content)}`);
   }
@@ -236,6 +237,14 @@ class Judge {
 
   #isDuringCapture({ from, to }: Save): boolean {
     return this.#time.captures.some((capture) => capture.to > from && capture.from < to);
+  }
+
+  /** A file that a person deletes may be as the agent left it: the agent, or a person while a command ran, deleted it before. */
+  #isAsAgentLeft({ path, content, from }: Save, finding: Finding): boolean {
+    const { saves } = this.#time;
+    const isCounted = (save: Save) => save.path === path && save.content === null && this.#isDuringCapture(save);
+    const isBefore = saves.some((save) => save.from < from && isCounted(save));
+    return content === null && (isBefore || this.#isActedOn(path, -1, finding));
   }
 
   #isInWindow({ path, from, to }: Save): boolean {
