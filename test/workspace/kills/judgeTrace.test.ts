@@ -166,8 +166,14 @@ describe("the judge of the files accepts", () => {
     [
       "an answer for a content that was saved again",
       [
-        ...[...tool, ...saved("a", mine), ...rollsBack, ...asked("use_checkpoint"), ...saved("a", agents)],
-        ...[...saved("a", mine), ...rolledBack(), ...found(as)],
+        ...tool,
+        ...saved("a", mine),
+        ...rollsBack,
+        ...asked("use_checkpoint"),
+        ...saved("a", agents),
+        ...saved("a", mine),
+        ...rolledBack(),
+        ...found(as),
       ],
     ],
     ["a commit that was not acknowledged", [...saved("versions/v1", ""), ...committed("x").slice(0, 1), ...found(as)]],
