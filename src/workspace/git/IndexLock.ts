@@ -35,6 +35,12 @@ export class IndexLock implements AsyncDisposable {
 
   /** Sets entries of the index, atomically; other entries stay. Gives the lock back. */
   async update(entries: readonly TreeEntry[]): Promise<void> {
+    await this.prepare(entries);
+    await this.put();
+  }
+
+  /** Writes an index with other entries beside that of the work tree: `put` puts it in its place. */
+  async prepare(entries: readonly TreeEntry[]): Promise<void> {
     const copy = await this.#repository.copyOfIndex();
     await updateIndex(this.#repository, copy, entries);
     const handle = await open(this.#file, "r+");
@@ -44,6 +50,10 @@ export class IndexLock implements AsyncDisposable {
     } finally {
       await handle.close();
     }
+  }
+
+  /** Makes what was prepared the index. Gives the lock back. */
+  async put(): Promise<void> {
     await rename(this.#file, this.#repository.gitPath("index"));
     this.#held = false;
   }

@@ -17,6 +17,7 @@ export interface ChangedFile {
   readonly after: string | undefined;
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
+  readonly modeBefore: string;
   /** Set if one side is the commit of a submodule: on both sides, or the other one has nothing, or a file. */
   readonly submodule?: "whole" | "replaced";
 }
@@ -39,6 +40,7 @@ export async function changedFiles(
       before: objectIn(before),
       after: objectIn(after),
       mode,
+      modeBefore: oldMode,
       ...(modes.includes(submodule) && { submodule: kind }),
     });
   }

@@ -5,14 +5,15 @@ import { GitError } from "../../errors/workspace/GitError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { relativePath } from "../files/relativePath.ts";
+import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { changedFiles, entriesOf, entryAfter, updateIndex } from "./changes.ts";
+import { entriesOf, submodule, updateIndex } from "./changes.ts";
 import { GitRepository } from "./GitRepository.ts";
+import { type IndexEntry, indexEntries } from "./indexEntries.ts";
 import { IndexLock } from "./IndexLock.ts";
 import { assertNothingInProgress } from "./operations.ts";
 import { commitOf, currentBranch } from "./history.ts";
-import { checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
+import { checkedId } from "./refName.ts";
 
 /** The author of a commit. */
 export interface CommitAuthor {
@@ -38,6 +39,11 @@ export interface GitCommitResult {
   readonly parent: string;
   /** False when HEAD already had these files, so that no commit was made. */
   readonly made: boolean;
+  /**
+   * The branch that got the commit, such as `refs/heads/main`; empty for a detached HEAD. Absent when no commit was made, and
+   * in results that earlier versions recorded.
+   */
+  readonly branch?: string | undefined;
 }
 
 export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEmptyString, email: z.string() });
@@ -52,17 +58,13 @@ const commitSchema = z.object({
   request: strictOptions({ ...requestShape, signal: abortSignalSchema.optional() }),
 });
 
-const revertSchema = z.object({
-  root: nonEmptyString,
-  committed: z.object({ commit: commitIdSchema, parent: parentIdSchema, made: z.boolean() }),
-});
-
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
  * Commits files on the branch that is checked out, byte for byte: no hook or filter runs, and nothing is signed. Other
  * staged changes stay staged. If HEAD moves meanwhile, nothing is committed. During a merge, rebase, cherry-pick or revert of
- * somebody, and while the index has unmerged files, nothing is committed either.
+ * somebody, and while the index has unmerged files, nothing is committed either. A file of a submodule is refused, as is one
+ * that a sparse checkout or `skip-worktree` leaves out of the work tree.
  *
  * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
  */
@@ -77,35 +79,27 @@ export async function commitFiles(root: string, request: GitCommitRequest): Prom
 }
 
 /**
- * Reverts a commit: moves the branch back to the parent, if the commit is still its newest one. Files and other staged
- * changes stay. Reverting again does nothing.
+ * Moves the branch that is checked out, or a detached HEAD, if it is still at `from`.
  *
- * @throws InvalidInputError; GitError when the branch has newer commits, or the commit has no parent.
+ * @returns the branch; empty for a detached HEAD.
  */
-export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
-  checkSchema(revertSchema, { root, committed }, "commit to revert");
-  const { commit, parent, made } = committed;
-  if (!made) return;
-  await GitRepository.with(root, async (repository) => {
-    // Already reverted: a crash came before that was recorded.
-    if ((await commitOf(repository, "HEAD")) === parent) return;
-    await using lock = await IndexLock.take(repository);
-    const changes = await changedFiles(repository, commit, parent);
-    await moveHead(repository, checkedId(parent), checkedId(commit), "commit reverted");
-    await lock.update(changes.map(entryAfter)).catch((error: unknown) => {
-      throw withChanges(
-        error,
-        `The branch was moved back to ${parent}. The index is as it was: set it with \`git reset\`.`,
-      );
-    });
-  });
+export async function moveHead(repository: GitRepository, move: RefMove): Promise<string> {
+  const branch = (await currentBranch(repository)) ?? "";
+  await moveRef(repository, branch, move);
+  return branch;
 }
 
-/** Moves the branch that is checked out, or a detached HEAD, if it is still at `from`. */
-export async function moveHead(repository: GitRepository, to: string, from: string, why: string): Promise<void> {
-  const branch = await currentBranch(repository);
-  const args = branch === undefined ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
-  await repository.names(["update-ref", ...args, to, from === "" ? "0".repeat(to.length) : from]);
+/** From one commit to another; without a `from` there must be none. */
+interface RefMove {
+  readonly from: string;
+  readonly to: string;
+  readonly why: string;
+}
+
+/** Moves a branch if it is still at `from`. @param branch empty for a detached HEAD. */
+export async function moveRef(repository: GitRepository, branch: string, { from, to, why }: RefMove): Promise<void> {
+  const args = branch === "" ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
+  await repository.names(["update-ref", ...args, to, from === "" ? repository.nullId : from]);
 }
 
 async function commitPaths(
@@ -114,12 +108,13 @@ async function commitPaths(
   paths: readonly string[],
   { message, author }: GitCommitRequest,
 ): Promise<GitCommitResult> {
-  await assertNothingInProgress(repository);
+  await assertNothingInProgress(repository, "commit");
   const parent = (await commitOf(repository, "HEAD")) ?? "";
   const indexFile = join(repository.scratch, "index");
   const environment = { GIT_INDEX_FILE: indexFile };
   await repository.objects(["read-tree", ...(parent === "" ? ["--empty"] : [parent])], { environment });
   const before = await idOf(repository, ["write-tree"], { environment });
+  assertInWorkTree(paths, [...(await indexEntries(repository)), ...(await indexEntries(repository, indexFile))]);
   const entries = await entriesOf(repository, files, paths);
   await updateIndex(repository, indexFile, entries);
   const tree = await idOf(repository, ["write-tree"], { environment, keep: true });
@@ -129,14 +124,29 @@ async function commitPaths(
   // Before the branch: after a crash, staged changes without a commit are harmless, but a commit with an old index would look undone.
   await using lock = await IndexLock.take(repository);
   await lock.update(entries);
-  await moveHead(repository, commit, parent, "commit by an agent").catch((error: unknown) => {
+  const move = { from: parent, to: commit, why: "commit by an agent" };
+  const branch = await moveHead(repository, move).catch((error: unknown) => {
     throw withChanges(error, "The files are staged, but not committed: HEAD is where it was.");
   });
-  return { commit, parent, made: true };
+  return { commit, parent, made: true, branch };
+}
+
+/** Whether the files are those of this work tree. @throws GitError */
+function assertInWorkTree(paths: readonly string[], entries: readonly IndexEntry[]): void {
+  const submodules = new Set(entries.filter(({ mode }) => mode === submodule).map(({ path }) => path));
+  const skipped = new Set(entries.filter(({ isSkipped }) => isSkipped).map(({ path }) => path));
+  for (const path of paths) {
+    const within = foldersAbove(path).find((folder) => submodules.has(folder));
+    const file = JSON.stringify(path);
+    if (within !== undefined)
+      throw new GitError("add", `${file} is in the submodule ${JSON.stringify(within)}; commit it there`);
+    if (skipped.has(path))
+      throw new GitError("add", `${file} is left out of this work tree (sparse checkout or skip-worktree)`);
+  }
 }
 
 /** An error of git or the file system with what has changed; an abort stays as it is. */
-function withChanges(error: unknown, changed: string): unknown {
+export function withChanges(error: unknown, changed: string): unknown {
   const isOfFiles = error instanceof Error && "syscall" in error;
   if (isOfFiles) return new GitError("update-index", reasonOf(error), { cause: error, changed });
   return error instanceof GitError ? new GitError(error.command, error.reason, { cause: error, changed }) : error;

@@ -16,6 +16,11 @@ export async function currentBranch(repository: GitRepository): Promise<string |
   return exitCode === 0 ? checkedRef(output.toString().trim()) : undefined;
 }
 
+/** The work tree in which a branch is checked out; empty: none. */
+export function workTreeOf(repository: GitRepository, branch: string): Promise<string> {
+  return refText(repository, "%(worktreepath)", checkedRef(branch));
+}
+
 /**
  * The upstream of the branch that is checked out, such as `refs/remotes/origin/next`. Without one, the default branch of
  * `origin`, as it was when the repository was cloned; else `origin/main` or `origin/master`.

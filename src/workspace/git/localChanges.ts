@@ -6,6 +6,7 @@ import { submodule } from "./changes.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
+import { indexEntries } from "./indexEntries.ts";
 
 /** Settings that say which differences count. None of them names a program. */
 const countedSettings = new Set([
@@ -67,12 +68,7 @@ function isOwn(path: string): boolean {
 
 /** Whether some files of HEAD are left out of the work tree. */
 export async function isSparse(repository: GitRepository): Promise<boolean> {
-  const environment = { GIT_INDEX_FILE: await repository.copyOfIndex() };
-  const { output } = await repository.objects(["ls-files", "-t", "-z"], { environment });
-  return output
-    .toString()
-    .split("\0")
-    .some((entry) => entry.startsWith("S "));
+  return (await indexEntries(repository)).some(({ isSkipped }) => isSkipped);
 }
 
 async function submodulesIn(

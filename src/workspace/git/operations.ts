@@ -7,6 +7,8 @@ const operations = new Map([
   ["MERGE_HEAD", "a merge"],
   ["CHERRY_PICK_HEAD", "a cherry-pick"],
   ["REVERT_HEAD", "a revert"],
+  // Between two commits of several.
+  ["sequencer", "a cherry-pick or revert"],
   ["rebase-merge", "a rebase"],
   ["rebase-apply", "a rebase"],
 ]);
@@ -20,9 +22,9 @@ export async function operationInProgress(repository: GitRepository): Promise<st
   return output.length > 0 ? "a merge" : undefined;
 }
 
-/** @throws GitError */
-export async function assertNothingInProgress(repository: GitRepository): Promise<void> {
+/** @param command what would be done, for the message. @throws GitError */
+export async function assertNothingInProgress(repository: GitRepository, command: string): Promise<void> {
   const operation = await operationInProgress(repository);
   if (operation === undefined) return;
-  throw new GitError("commit", `${operation} is in progress here; finish or abort it first`);
+  throw new GitError(command, `${operation} is in progress here; finish or abort it first`);
 }

@@ -16,11 +16,20 @@ export const parentIdSchema: z.ZodType<string> = customSchema(
   (value) => value === "" || isObjectId(value),
 );
 
+/** The full name of a branch; empty for none. */
+export const branchSchema: z.ZodType<string> = customSchema(
+  'the full name of a branch, such as "refs/heads/main", or an empty string',
+  (value) => value === "" || (typeof value === "string" && value.startsWith("refs/heads/") && isRef(value)),
+);
+
 /** @throws GitError unless it is the name of a branch or another ref, such as `origin/main`. */
 export function checkedRef(name: string): string {
-  if (name === "" || name.length > 1_024 || refused.test(name))
-    throw new GitError("rev-parse", `${JSON.stringify(name)} is not the name of a branch`);
+  if (!isRef(name)) throw new GitError("rev-parse", `${JSON.stringify(name)} is not the name of a branch`);
   return name;
+}
+
+function isRef(name: string): boolean {
+  return name !== "" && name.length <= 1_024 && !refused.test(name);
 }
 
 /** @throws GitError unless it is the id of an object. */

@@ -33,7 +33,7 @@ export async function checkOut(
 ): Promise<void> {
   const changes = await changedFiles(repository, from, to);
   const [known, groups] = await together(foundBefore(repository, files, changes), groupsOf(repository, changes));
-  await moveHead(repository, to, from, "rebase by an agent");
+  await moveHead(repository, { from, to, why: "rebase by an agent" });
   let written = 0;
   try {
     for (const group of groups) {

@@ -36,7 +36,8 @@ describe("commitFiles", () => {
     symlinkSync("a.txt", join(repository.root, "link"));
     const paths = ["a.txt", "c.txt", "new/d e.txt", "link"];
     const result = await commitFiles(repository.root, { message: "Agent's work", paths, author });
-    expect(result).toEqual({ commit: repository.git("rev-parse", "HEAD"), parent, made: true });
+    const commit = repository.git("rev-parse", "HEAD");
+    expect(result).toEqual({ commit, parent, made: true, branch: "refs/heads/main" });
     expect(repository.git("log", "-1", "--format=%an %ce %s %P", "main")).toBe(
       `Agent agent@example.com Agent's work ${parent}`,
     );
@@ -178,6 +179,38 @@ describe("commitFiles", () => {
     );
   });
 
+  it("commitFiles refuses files of a submodule, and leaves the submodule in the commit", async () => {
+    const library = TestRepository.create();
+    library.commit({ "x.txt": "1" });
+    const repository = TestRepository.create();
+    repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.root, "libs/one");
+    const before = repository.commit({ "a.txt": "1" });
+    repository.write("a.txt", "2");
+    repository.write("libs/one/x.txt", "2");
+    const refused = { code: "git_failed", reason: '"libs/one/x.txt" is in the submodule "libs/one"; commit it there' };
+    const commit = (folder: string, ...paths: readonly string[]) =>
+      commitFiles(join(repository.root, folder), { message: "x", paths, author });
+    await expect(commit("", "a.txt", "libs/one/x.txt")).rejects.toMatchObject(refused);
+    await expect(commit("libs", "one/x.txt")).rejects.toMatchObject(refused);
+    repository.git("rm", "--quiet", "--cached", "libs/one");
+    await expect(commit("", "libs/one/x.txt")).rejects.toMatchObject(refused);
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
+    expect(repository.git("diff", "--cached", "--name-only")).toBe("libs/one");
+  });
+
+  it("commitFiles refuses files outside the sparse part of a repository", async () => {
+    const repository = TestRepository.create();
+    const before = repository.commit({ "d/a": "1", "e/b": "2" });
+    repository.git("sparse-checkout", "set", "d");
+    repository.write("d/a", "2");
+    const commit = (...paths: readonly string[]) => commitFiles(repository.root, { message: "x", paths, author });
+    const reason = '"e/b" is left out of this work tree (sparse checkout or skip-worktree)';
+    await expect(commit("d/a", "e/b")).rejects.toMatchObject({ code: "git_failed", reason });
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
+    expect(await commit("d/a")).toMatchObject({ made: true });
+    expect(repository.git("ls-files", "-t")).toBe("H d/a\nS e/b");
+  });
+
   it.each([["../a.txt"], ["/etc/passwd"], [".git/config"]])("commitFiles refuses the path %s", async (path) => {
     const repository = TestRepository.create();
     const before = repository.commit({ "a.txt": "1" });
@@ -231,18 +264,5 @@ describe("the commit tool", () => {
     const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
     expect(report.reverted).toHaveLength(1);
     expect(ours.git("rev-parse", "HEAD")).toBe(before);
-  });
-
-  it("the error of a revert says that the branch was moved, if only the index could not be set", async () => {
-    const ours = TestRepository.create();
-    const parent = ours.commit({ "a.txt": "1" });
-    ours.write("a.txt", "2");
-    const committed = await commitFiles(ours.root, { message: "x", paths: ["a.txt"], author });
-    ours.write(".git/index", "not an index");
-    await expect(revertCommit(ours.root, committed)).rejects.toMatchObject({
-      code: "git_failed",
-      changed: expect.stringMatching(/^The branch was moved back to [0-9a-f]{40}\. The index is as it was/) as string,
-    });
-    expect(ours.git("rev-parse", "HEAD")).toBe(parent);
   });
 });

@@ -1,0 +1,26 @@
+import type { GitRepository } from "./GitRepository.ts";
+
+/** An entry of an index. A file that is not merged has several. */
+export interface IndexEntry {
+  readonly path: string;
+  /** The git mode, such as `100644`. */
+  readonly mode: string;
+  readonly id: string;
+  /** The file is left out of the work tree: by a sparse checkout, or marked `skip-worktree`. */
+  readonly isSkipped: boolean;
+}
+
+/** All entries of an index. @param indexFile default: that of the work tree. @throws GitError */
+export async function indexEntries(repository: GitRepository, indexFile?: string): Promise<readonly IndexEntry[]> {
+  const environment = { GIT_INDEX_FILE: indexFile ?? (await repository.copyOfIndex()) };
+  const { output } = await repository.objects(["ls-files", "-t", "--stage", "-z"], { environment });
+  const entries = output.toString().split("\0");
+  return entries.filter((entry) => entry !== "").map(entryIn);
+}
+
+/** Such as "H 100644 <id> 0\t<path>". */
+function entryIn(text: string): IndexEntry {
+  const end = text.indexOf("\t");
+  const [tag, mode = "", id = ""] = text.slice(0, end).split(" ");
+  return { path: text.slice(end + 1), mode, id, isSkipped: tag === "S" };
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { foldersAbove } from "../files/relativePath.ts";
+import { type ChangedFile, changedFiles, entryAfter, type TreeEntry } from "./changes.ts";
+import { type GitCommitResult, moveRef, withChanges } from "./commitFiles.ts";
+import { GitRepository } from "./GitRepository.ts";
+import { commitOf, currentBranch, workTreeOf } from "./history.ts";
+import { type IndexEntry, indexEntries } from "./indexEntries.ts";
+import { IndexLock } from "./IndexLock.ts";
+import { assertNothingInProgress } from "./operations.ts";
+import { branchSchema, checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
+
+const revertSchema = z.object({
+  root: nonEmptyString,
+  committed: z.object({
+    commit: commitIdSchema,
+    parent: parentIdSchema,
+    made: z.boolean(),
+    branch: branchSchema.optional(),
+  }),
+});
+
+/**
+ * Reverts a commit: moves the branch on which it was made back to the parent, if the commit is still its newest one. Files
+ * stay, and so does everything that others staged, also another version of a file of the commit. If another branch is
+ * checked out, only the branch moves: neither HEAD nor the index changes. Reverting again does nothing.
+ *
+ * @throws InvalidInputError; GitError when the branch has newer commits, is gone, or is checked out in another work tree; when
+ *   the commit has no parent, or was made on a detached HEAD that is somewhere else now; and in the middle of a merge,
+ *   rebase, cherry-pick or revert of somebody. Nothing has changed then.
+ */
+export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
+  checkSchema(revertSchema, { root, committed }, "commit to revert");
+  if (!committed.made) return;
+  await GitRepository.with(root, async (repository) => {
+    const { branch } = committed;
+    // Already reverted: a crash came before that was recorded.
+    if ((await commitOf(repository, branch || "HEAD")) === committed.parent) return;
+    await using lock = await IndexLock.take(repository);
+    await assertNothingInProgress(repository, "revert");
+    const current = (await currentBranch(repository)) ?? "";
+    const at = branch ?? current;
+    await assertNewest(repository, committed, at);
+    if (at === current) return await revertHere(repository, lock, committed, at);
+    await assertElsewhere(repository, at);
+    await moveBack(repository, committed, at);
+  });
+}
+
+async function revertHere(
+  repository: GitRepository,
+  lock: IndexLock,
+  committed: GitCommitResult,
+  branch: string,
+): Promise<void> {
+  const changes = await changedFiles(repository, committed.commit, checkedId(committed.parent));
+  await lock.prepare(entriesBefore(changes, await indexEntries(repository)));
+  await moveBack(repository, committed, branch);
+  await lock.put().catch((error: unknown) => {
+    const { parent } = committed;
+    throw withChanges(
+      error,
+      `The branch was moved back to ${parent}. The index is as it was: set it with \`git reset\`.`,
+    );
+  });
+}
+
+function moveBack(repository: GitRepository, { commit, parent }: GitCommitResult, branch: string): Promise<void> {
+  return moveRef(repository, branch, { to: checkedId(parent), from: commit, why: "commit reverted" });
+}
+
+/** @throws GitError */
+async function assertNewest(repository: GitRepository, { commit }: GitCommitResult, branch: string): Promise<void> {
+  const found = await commitOf(repository, branch || "HEAD");
+  if (found === commit) return;
+  if (found === undefined) throw new GitError("revert", `${branch} is gone`);
+  throw new GitError("revert", `${commit} is no longer the newest commit of ${branch || "HEAD"}, which is at ${found}`);
+}
+
+/** @throws GitError */
+async function assertElsewhere(repository: GitRepository, branch: string): Promise<void> {
+  if (branch === "") throw new GitError("revert", "HEAD was detached when the commit was made, and is not now");
+  const workTree = await workTreeOf(repository, branch);
+  if (workTree !== "")
+    throw new GitError("revert", `${branch} is checked out in another work tree, ${JSON.stringify(workTree)}`);
+}
+
+/**
+ * The entries that a commit is reverted with in an index: those that still are what the commit made of them. What others
+ * staged stays, and so does not make room for a file or a folder either.
+ *
+ * @param changes from the commit to its parent.
+ */
+function entriesBefore(changes: readonly ChangedFile[], index: readonly IndexEntry[]): readonly TreeEntry[] {
+  const found = new Map(index.map((entry) => [entry.path, entry]));
+  const own = new Map(changes.filter((change) => isAsCommitted(found.get(change.path), change)).map(byPath));
+  const others = [...found.keys()].filter((path) => !own.has(path));
+  const taken = new Set(others);
+  const folders = new Set(others.flatMap(foldersAbove));
+  const hasRoom = (path: string) => !folders.has(path) && !foldersAbove(path).some((above) => taken.has(above));
+  return [...own.values()].filter(({ path, after }) => after === undefined || hasRoom(path)).map(entryAfter);
+}
+
+function byPath(change: ChangedFile): readonly [string, ChangedFile] {
+  return [change.path, change];
+}
+
+function isAsCommitted(entry: IndexEntry | undefined, { before, modeBefore }: ChangedFile): boolean {
+  return entry?.id === before && (entry === undefined || entry.mode === modeBefore);
+}
