@@ -7,6 +7,7 @@ import { GitError } from "../../errors/workspace/GitError.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { indexEntries } from "./indexEntries.ts";
+import { userSettings } from "./userSettings.ts";
 
 /** Settings that say which differences count. None of them names a program. */
 const countedSettings = new Set([
@@ -90,15 +91,10 @@ async function isChangedWithin(folder: string): Promise<boolean> {
 }
 
 async function settingsOf(repository: GitRepository): Promise<readonly string[]> {
-  const { output } = await repository.userSettings();
-  const fields = output.toString().split("\0");
   const settings = [`core.excludesFile=${defaultExcludes()}`];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [key = "", value = "true"] = (fields[at + 1] ?? "").split("\n");
-    // Our own settings are listed as those of a command.
-    if (fields[at] === "command" || !countedSettings.has(key)) continue;
-    settings.push(`${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`);
-  }
+  for (const [key, value] of await userSettings(repository))
+    if (countedSettings.has(key))
+      settings.push(`${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`);
   return settings;
 }
 

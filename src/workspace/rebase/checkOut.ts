@@ -6,12 +6,14 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FoundFile, isFolder, stateOf as stateIn } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
+import { executableMode } from "../files/executableMode.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, sizesOf } from "../git/blobs.ts";
 import { type ChangedFile, changedFiles, entryAfter } from "../git/changes.ts";
 import { moveHead } from "../git/commitFiles.ts";
 import type { GitRepository } from "../git/GitRepository.ts";
 import type { IndexLock } from "../git/IndexLock.ts";
+import { isOn, userSettings } from "../git/userSettings.ts";
 import { blobId } from "../git/NewBlobs.ts";
 
 /** A work tree and the lock of its index. */
@@ -74,6 +76,7 @@ async function foundBefore(
   changes: readonly ChangedFile[],
 ): Promise<ReadonlyMap<ChangedFile, FoundBefore>> {
   const known = new Map<ChangedFile, FoundBefore>();
+  const withOtherModes: ChangedFile[] = [];
   const removed = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
   await forEachAtOnce(changes, filesAtOnce, async (change) => {
     if (change.submodule === "whole") return;
@@ -85,9 +88,23 @@ async function foundBefore(
       throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
     const folders = isFolder(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
     if (!folders && blobOf(repository, found) !== change.before) throw changedMeanwhile(change);
+    if (hasOtherMode(found, change)) withOtherModes.push(change);
     known.set(change, withoutUndefined({ state: stateIn(found), folders }));
   });
+  const [other] = withOtherModes;
+  if (other && isOn(await userSettings(repository), "core.filemode", true)) throw changedMeanwhile(other);
   return known;
+}
+
+/** Whether git would list a file for its permissions, of which it knows one. */
+function hasOtherMode(found: FoundFile, { modeBefore }: ChangedFile): boolean {
+  return (
+    found.kind === "file" && found.state.kind === "file" && isExecutable(found.state) !== (modeBefore === "100755")
+  );
+}
+
+function isExecutable({ mode }: FileState & { readonly kind: "file" }): boolean {
+  return (mode & 0o100) !== 0;
 }
 
 /** The object id that git would give to what is there; `undefined`: there is no file. */
@@ -145,14 +162,20 @@ async function put(
 ): Promise<void> {
   const at = relativePath(change.path);
   if (change.submodule !== undefined) return putSubmodule(files, at, change.after !== undefined);
-  const found = await files.replace(at, { expected, state: content && stateAfter(change, content), content });
+  const found = await files.replace(at, { expected, state: content && stateAfter(change, content, expected), content });
   if (found) throw changedMeanwhile(change);
 }
 
-function stateAfter({ mode }: ChangedFile, content: Uint8Array): FileState {
-  if (mode === "120000") return { kind: "link", target: Buffer.from(content).toString() };
+function stateAfter(change: ChangedFile, content: Uint8Array, before: FileState | undefined): FileState {
+  if (change.mode === "120000") return { kind: "link", target: Buffer.from(content).toString() };
   const { length: bytes } = content;
-  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: mode === "100755" ? 0o755 : 0o644 };
+  return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: modeAfter(change, before) };
+}
+
+/** A commit changes one permission only: whether a file can be executed. The others are those of the owner of the files. */
+function modeAfter({ mode, modeBefore }: ChangedFile, before: FileState | undefined): number {
+  const known = before?.kind === "file" ? before.mode : 0o644;
+  return before?.kind === "file" && mode === modeBefore ? known : executableMode(known, mode === "100755");
 }
 
 /** A submodule that is not checked out is an empty folder. */

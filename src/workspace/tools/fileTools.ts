@@ -11,6 +11,7 @@ import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import { executableMode } from "../files/executableMode.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { noteUnsaved } from "../files/UnsavedChanges.ts";
@@ -283,9 +284,7 @@ function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Arra
 
 function modeOf(before: FileState | undefined, executable: boolean | undefined): number {
   const mode = before?.kind === "file" ? before.mode : 0o644;
-  if (executable === undefined) return mode;
-  // Everyone who may read it may run it, as when git checks out an executable file.
-  return executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
+  return executable === undefined ? mode : executableMode(mode, executable);
 }
 
 function stateOf(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SimulatedClock } from "agent-persistence/testing";
 import { type GitError, rebaseIfSafe, type RebaseOptions } from "agent-persistence/workspace";
@@ -260,6 +260,44 @@ describe("rebaseIfSafe", () => {
     expect(commands.filter((command) => command === "update-ref")).toHaveLength(1);
     expect(readFileSync(join(ours.root, "b.txt"), "utf8")).toBe("person\n");
     expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
+  });
+
+  it.each<[string, string, (ours: TestRepository) => unknown]>([
+    ["made a file executable", '"b.txt"', ({ root }) => chmodSync(join(root, "b.txt"), 0o755)],
+    ["put a file in place of a new folder", '"deep/d.txt" cannot be replaced', (ours) => ours.write("deep", "by hand")],
+  ])("rebaseIfSafe moves nothing when somebody %s while the tests ran", async (_name, reason, change) => {
+    const { ours } = pair({ "b.txt": "theirs", "deep/d.txt": "d" });
+    const head = ours.git("rev-parse", "HEAD");
+    let changed: unknown;
+    const test = () => {
+      change(ours);
+      changed = [treeOf(ours.root)["b.txt"], treeOf(ours.root)["deep"]];
+      return true;
+    };
+    await expect(rebase(ours, { test })).rejects.toMatchObject({
+      changed: "Nothing was changed.",
+      reason: expect.stringContaining(reason) as string,
+    });
+    expect(ours.git("rev-parse", "HEAD")).toBe(head);
+    expect([treeOf(ours.root)["b.txt"], treeOf(ours.root)["deep"]]).toEqual(changed);
+  });
+
+  it("rebaseIfSafe keeps permissions that git does not know, and sets those that it knows", async () => {
+    const { ours, origin } = pair();
+    chmodSync(join(origin.root, "c.txt"), 0o755);
+    origin.commit({ "b.txt": "theirs" });
+    ours.git("fetch", "--quiet");
+    chmodSync(join(ours.root, "b.txt"), 0o600);
+    chmodSync(join(ours.root, "c.txt"), 0o640);
+    expect(await rebase(ours)).toMatchObject({ rebased: true });
+    expect(treeOf(ours.root)).toMatchObject({ "b.txt": "600 theirs", "c.txt": "750 c\n" });
+    expect(ours.git("status", "--porcelain")).toBe("");
+    ours.git("config", "core.fileMode", "false");
+    chmodSync(join(ours.root, "b.txt"), 0o755);
+    origin.commit({ "b.txt": "theirs again" });
+    ours.git("fetch", "--quiet");
+    expect(await rebase(ours)).toMatchObject({ rebased: true });
+    expect(treeOf(ours.root)["b.txt"]).toBe("755 theirs again");
   });
 
   it("rebaseIfSafe refuses when the branch or a file changed while the tests ran", async () => {
