@@ -6,7 +6,7 @@ import { temporaryFolder, treeOf } from "./fixture.ts";
 import { put, Shell } from "./Shell.ts";
 
 /** `npm test` looks at each so many changes. */
-const stride = process.env["SOAK"] === undefined ? 6 : 1;
+const stride = process.env["SOAK"] === undefined ? 12 : 1;
 
 /** Everything below a folder, with the permissions of folders. */
 function wholeTree(root: string): Readonly<Record<string, string>> {

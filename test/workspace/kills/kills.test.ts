@@ -7,7 +7,7 @@ import { judgeTrace } from "./judgeTrace.ts";
 import { killRunning, liveUnderKills } from "./LifeUnderKills.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 500 : 10;
+const killCount = soak ? 500 : 8;
 /** At once: more only wait for each other. */
 const lanes = 2;
 /** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
