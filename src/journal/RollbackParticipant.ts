@@ -82,6 +82,8 @@ export interface ChangedFile {
 export interface ParticipantContext {
   /** The agent that was asked for or run last through this definition, or else its own. */
   readonly agentId: string;
+  /** The folder that the storage keeps its files in, as an absolute path: leave it alone. Absent: there is none. */
+  readonly storageFolder?: string;
   /**
    * What a rollback to a checkpoint would give to `plan`. Owns and writes nothing.
    *

@@ -22,6 +22,11 @@ export interface LogCapabilities {
    * `limit` alone, and the library does the rest.
    */
   readonly narrows?: true;
+  /**
+   * The folder that the storage keeps its files in, as an absolute path: a workspace around it leaves it alone. Absent: it
+   * has none on this machine.
+   */
+  readonly folder?: string;
 }
 
 /** Who owns a log. `nonce` is random, so that two owners in one process differ. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -26,6 +27,7 @@ import type { GitCommitRequest, GitCommitResult } from "./git/commitFiles.ts";
 import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import { compareFiles } from "./restore/compareFiles.ts";
+import { folderWithin } from "./files/folderWithin.ts";
 import { relativePath } from "./files/relativePath.ts";
 import { fileAt, type FileAtCheckpoint } from "./restore/fileAt.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
@@ -35,6 +37,7 @@ import { fileTools } from "./tools/fileTools.ts";
 
 const defaultMaximumFileBytes = 10 * 1024 * 1024;
 const defaultMaximumFiles = 20_000;
+const needsOwnFolder = "the storage must have its own folder, such as `.agent-persistence` in the root";
 
 /** How to set up a workspace. */
 export interface WorkspaceOptions {
@@ -54,7 +57,8 @@ export interface WorkspaceOptions {
   readonly maximumFileBytes?: number | undefined;
   /**
    * Patterns of files that `capture` ignores, as in a `.gitignore` in the root. They apply after the `.gitignore` files; a
-   * pattern with "!" includes what those ignore. `.git` and `.agent-persistence` are always ignored. Default: none.
+   * pattern with "!" includes what those ignore. `.git`, `.agent-persistence` and the folder of the storage are always
+   * ignored. Default: none.
    */
   readonly ignore?: readonly string[] | undefined;
   /** The number of files that `capture` keeps; further files are skipped and reported. Default: 20,000. */
@@ -132,7 +136,8 @@ export class Workspace implements RollbackParticipant {
     this.#files = new WorkspaceFiles(root, maximumFileBytes);
     this.#restore = new FileRestore(this.#files, onConflict, conflictResolver);
     const rules = IgnoreRules.of(ignore);
-    this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles });
+    const isClosed = (path: string) => this.#files.isClosed(path);
+    this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles, isClosed });
     this.recovery = new FileRecovery(this.#restore, () => this.#attached());
     this.tools = fileTools(this.#files, new Mutex());
   }
@@ -233,7 +238,12 @@ export class Workspace implements RollbackParticipant {
     return host.content(options.agentId ?? host.agentId, hash);
   }
 
+  /** @throws InvalidInputError when the root is the folder of the storage. */
   onInstall(host: ParticipantContext): void {
+    const { storageFolder } = host;
+    const at = storageFolder === undefined ? undefined : folderWithin(this.root, storageFolder);
+    if (at === "") throw new InvalidInputError("root of the workspace", [{ path: "", expected: needsOwnFolder }]);
+    if (at !== undefined) this.#files.close(at);
     this.#host = host;
   }
 

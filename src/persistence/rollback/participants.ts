@@ -200,10 +200,12 @@ export function participantContext(setup: PersistenceSetup): ParticipantContext 
     const log = await AgentLog.read(setup.log, agentId);
     return { log, target: findRollbackTarget(log, checkpointId) };
   };
+  const { folder } = setup.log.capabilities;
   return {
     get agentId() {
       return setup.lastAgentId;
     },
+    ...(folder !== undefined && { storageFolder: folder }),
     async request(agentId, checkpointId, key) {
       const { signal } = new AbortController();
       const source = { setup, signal, ...(await read(agentId, checkpointId)) };

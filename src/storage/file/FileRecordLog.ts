@@ -103,6 +103,7 @@ export class FileRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
   readonly #backend: FileBackend;
+  readonly #directory: string;
   readonly #owned = new Set<OwnedLog>();
   #closed = false;
 
@@ -113,6 +114,7 @@ export class FileRecordLog implements RecordLog {
     const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
     const folder = resolve(directory);
+    this.#directory = folder;
     const machine = { disk, sha256, clock, identity, leaseMs, tasks: join(folder, "tasks") };
     const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
@@ -122,7 +124,7 @@ export class FileRecordLog implements RecordLog {
 
   get capabilities(): LogCapabilities {
     const processes = this.#backend.publisher.linkSupported ? "many" : "one";
-    return { durable: true, processes, machines: "one", listing: "exact", narrows: true };
+    return { durable: true, processes, machines: "one", listing: "exact", narrows: true, folder: this.#directory };
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {

@@ -35,6 +35,8 @@ export interface ScanOptions {
   readonly rules: IgnoreRules;
   readonly maximumFileBytes: number;
   readonly maximumFiles: number;
+  /** Whether a path is never looked at, besides those that never are in any folder. Default: no path. */
+  readonly isClosed?: (path: string) => boolean;
   /** Called with the content of each new or changed file. */
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
@@ -92,9 +94,10 @@ async function scanInto(
     const { name } = entry;
     const inside = path === "" ? name : `${path}/${name}`;
     if (isUnfinished(name)) continue;
-    const reason = ownNames.has(name) ? undefined : refusalOf(name, inside, depth);
+    const isOwn = ownNames.has(name) || walk.isClosed?.(inside) === true;
+    const reason = isOwn ? undefined : refusalOf(name, inside, depth);
     if (reason !== undefined) hide(walk, folder, path, name, reason);
-    else if (ownNames.has(name) || rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
+    else if (isOwn || rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
     else if (entry.isDirectory()) await scanSubfolder(walk, folder, { name, path: inside }, rules, depth + 1);
     else await scanFile(walk, `${folder.at}/${name}`, inside);
   }

@@ -3,6 +3,7 @@ import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.
 import { constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { foldersAbove } from "./relativePath.ts";
 
 /** The place of a file while its folder is open. */
 export interface FilePlace {
@@ -33,9 +34,21 @@ export const throughHandles = process.platform === "linux" && existsSync("/proc/
  */
 export class ConfinedFolder {
   readonly root: string;
+  readonly #closed = new Set<string>();
 
   constructor(root: string) {
     this.root = resolve(root);
+  }
+
+  /** Refuses a folder below the root from now on, with what is in it. */
+  close(path: string): void {
+    this.#closed.add(plain(path));
+  }
+
+  isClosed(path: string): boolean {
+    if (this.#closed.size === 0) return false;
+    const at = plain(path);
+    return [at, ...foldersAbove(at)].some((folder) => this.#closed.has(folder));
   }
 
   /**
@@ -50,6 +63,7 @@ export class ConfinedFolder {
     action: (place: FilePlace) => Promise<Result>,
     made?: (folder: string) => void,
   ): Promise<Result> {
+    if (this.isClosed(path)) throw new PathNotAllowedError(path, "it leads into the folder of the storage");
     const names = path.split("/");
     let folder = await this.#openRoot();
     try {
@@ -75,6 +89,11 @@ export class ConfinedFolder {
       throw new FileAccessError(".", reason, { cause: error });
     }
   }
+}
+
+/** Other systems than Linux have one file by names that differ in case. */
+function plain(path: string): string {
+  return process.platform === "linux" ? path : path.toLowerCase();
 }
 
 async function openChild(

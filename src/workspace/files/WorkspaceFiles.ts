@@ -30,6 +30,15 @@ export class WorkspaceFiles {
     return this.#folder.root;
   }
 
+  /** Refuses a folder from now on, with what is in it. */
+  close(path: string): void {
+    this.#folder.close(path);
+  }
+
+  isClosed(path: string): boolean {
+    return this.#folder.isClosed(path);
+  }
+
   /** What is at a path. @throws PathNotAllowedError, FileAccessError */
   async read(path: string): Promise<FoundFile> {
     try {
