@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { together } from "../../internal/together.ts";
-import { submodule } from "./changes.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
+import { type IgnoredChanges, ignoredInSubmodules } from "./ignoredSubmodules.ts";
 import { indexEntries } from "./indexEntries.ts";
 import { userSettings } from "./userSettings.ts";
 
@@ -29,18 +29,25 @@ const countedSettings = new Set([
  * something is so. It works on a copy of the index, with the settings and ignore rules of the repository and its user, but
  * no filter runs: a file with one counts as changed once its size or times differ from those in the index.
  */
-export async function localChanges(repository: GitRepository, head: string): Promise<readonly string[]> {
-  const environment = { GIT_INDEX_FILE: await repository.copyOfIndex(), GIT_WORK_TREE: repository.root };
+export async function localChanges(
+  repository: GitRepository,
+  head: string,
+  { untracked = true }: { readonly untracked?: boolean } = {},
+): Promise<readonly string[]> {
+  const indexFile = await repository.copyOfIndex();
+  const environment = { GIT_INDEX_FILE: indexFile, GIT_WORK_TREE: repository.root };
   await repository.detachAt(head);
+  const settings = await userSettings(repository);
   const [listed, submodules] = await together(
-    status(repository, environment).catch(async (error: unknown) => {
+    status(repository, { environment, settings: countedIn(settings), untracked }).catch(async (error: unknown) => {
       throw (await lacksObjects(repository, ["--no-walk", head])) ? notFetched(error) : error;
     }),
-    submodulesIn(repository, environment),
+    ignoredInSubmodules(repository, indexFile, settings),
   );
-  const paths = new Set(listed);
-  for (const path of submodules)
-    if (!paths.has(path) && (await isChangedWithin(join(repository.root, path)))) paths.add(path);
+  const counted = listed.filter(({ isStaged, path }) => isStaged || submodules.get(path) !== "all");
+  const paths = new Set(counted.map(({ path }) => path));
+  for (const [path, ignored] of submodules)
+    if (!paths.has(path) && (await isChangedWithin(join(repository.root, path), ignored, untracked))) paths.add(path);
   return [...paths].filter((path) => !isOwn(path)).toSorted();
 }
 
@@ -49,17 +56,31 @@ function notFetched(cause: unknown): GitError {
   return new GitError("status", reason, { cause });
 }
 
+/** A path that git status lists. */
+interface Listed {
+  readonly path: string;
+  /** The index differs from HEAD. */
+  readonly isStaged: boolean;
+}
+
 async function status(
   repository: GitRepository,
-  environment: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
-  const settings = await settingsOf(repository);
-  const args = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-  const { output } = await repository.withAttributes("* -filter\n", () =>
-    repository.objects(args, { environment, settings }),
-  );
+  {
+    untracked,
+    ...options
+  }: {
+    readonly environment: Readonly<Record<string, string>>;
+    readonly settings: readonly string[];
+    readonly untracked: boolean;
+  },
+): Promise<readonly Listed[]> {
+  const files = `--untracked-files=${untracked ? "all" : "no"}`;
+  const args = ["status", "--porcelain=v1", "-z", files, "--no-renames", "--ignore-submodules=dirty"];
+  const { output } = await repository.withAttributes("* -filter\n", () => repository.objects(args, options));
   const entries = output.toString().split("\0");
-  return entries.filter((entry) => entry !== "").map((entry) => entry.slice(3));
+  return entries
+    .filter((entry) => entry !== "")
+    .map((entry) => ({ path: entry.slice(3), isStaged: !entry.startsWith(" ") }));
 }
 
 /** The folder of this library. */
@@ -72,30 +93,23 @@ export async function isSparse(repository: GitRepository): Promise<boolean> {
   return (await indexEntries(repository)).some(({ isSkipped }) => isSkipped);
 }
 
-async function submodulesIn(
-  repository: GitRepository,
-  environment: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
-  const { output } = await repository.objects(["ls-files", "--stage", "-z"], { environment });
-  const entries = output.toString().split("\0");
-  return entries.filter((entry) => entry.startsWith(submodule)).map((entry) => entry.slice(entry.indexOf("\t") + 1));
-}
-
-async function isChangedWithin(folder: string): Promise<boolean> {
+async function isChangedWithin(folder: string, ignored: IgnoredChanges, untracked: boolean): Promise<boolean> {
+  if (ignored === "all" || ignored === "dirty") return false;
   if ((await stat(join(folder, ".git")).catch(() => undefined)) === undefined) return false;
   return GitRepository.with(folder, async (repository) => {
     const { output } = await repository.names(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], [0, 1, 128]);
     const head = output.toString().trim();
-    return head !== "" && (await localChanges(repository, head)).length > 0;
+    const counted = { untracked: untracked && ignored === "none" };
+    return head !== "" && (await localChanges(repository, head, counted)).length > 0;
   });
 }
 
-async function settingsOf(repository: GitRepository): Promise<readonly string[]> {
-  const settings = [`core.excludesFile=${defaultExcludes()}`];
-  for (const [key, value] of await userSettings(repository))
-    if (countedSettings.has(key))
-      settings.push(`${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`);
-  return settings;
+function countedIn(settings: ReadonlyMap<string, string>): readonly string[] {
+  const counted = [...settings].filter(([key]) => countedSettings.has(key));
+  const values = counted.map(
+    ([key, value]) => `${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`,
+  );
+  return [`core.excludesFile=${defaultExcludes()}`, ...values];
 }
 
 function defaultExcludes(): string {

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
@@ -280,7 +280,56 @@ const table: readonly (readonly [string, () => Place])[] = [
       return { repository };
     },
   ],
+  ...ignoring(".gitmodules", "all", ["file", "staged commit", "folder"]),
+  ...ignoring(".gitmodules", "dirty", ["file", "commit"]),
+  ...ignoring(".gitmodules", "untracked", ["new file"]),
+  ...ignoring(".git/config", "none", ["file"], { ".gitmodules": "all" }),
+  ...ignoring("diff.ignoreSubmodules", "all", ["commit"]),
+  [
+    "a submodule to ignore, whose .gitmodules is only in the index",
+    () => {
+      const { repository, inner } = withSubmodule();
+      ignore(repository, ".gitmodules", "all");
+      repository.remove(".gitmodules");
+      inner.write("a.txt", "x");
+      return { repository };
+    },
+  ],
 ];
+
+/** Rows in which the changes of a submodule are ignored, wholly or in part. */
+function ignoring(
+  where: string,
+  what: string,
+  changes: readonly (keyof typeof changesWithin)[],
+  others: Readonly<Record<string, string>> = {},
+): readonly (readonly [string, () => Place])[] {
+  return changes.map((change) => [
+    `a submodule with ignore=${what} in ${where}${JSON.stringify(others)}: a ${change}`,
+    () => {
+      const { repository, inner } = withSubmodule();
+      for (const [place, other] of Object.entries(others)) ignore(repository, place, other);
+      ignore(repository, where, what);
+      changesWithin[change](inner);
+      if (change === "staged commit") repository.git("add", "library");
+      return { repository };
+    },
+  ]);
+}
+
+const changesWithin = {
+  file: (inner: TestRepository) => inner.write("a.txt", "x"),
+  "new file": (inner: TestRepository) => inner.write("new.txt", "x"),
+  commit: (inner: TestRepository) => void inner.commit({ "x.txt": "x" }),
+  "staged commit": (inner: TestRepository) => void inner.commit({ "x.txt": "x" }),
+  folder: (inner: TestRepository) => rmSync(inner.root, { recursive: true }),
+};
+
+function ignore(repository: TestRepository, where: string, what: string): void {
+  if (where === "diff.ignoreSubmodules") return void repository.git("config", where, what);
+  repository.git("config", "--file", where, "submodule.library.ignore", what);
+  if (where === ".gitmodules") repository.commit({});
+}
 
 describe("local changes", () => {
   it.each(table)("the local changes are those of git status: %s", async (_name, prepare) => {

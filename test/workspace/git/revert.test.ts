@@ -42,7 +42,6 @@ async function refuses(repository: TestRepository, made: GitCommitResult, reason
 
 const operations: readonly (readonly [string, (repository: TestRepository) => void])[] = [
   ["a merge", (repository) => repository.git("merge", "--quiet", "side")],
-  ["a cherry-pick", (repository) => repository.git("cherry-pick", "side")],
   ["a rebase", (repository) => repository.git("rebase", "--quiet", "side")],
 ];
 
