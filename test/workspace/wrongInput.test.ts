@@ -109,6 +109,7 @@ it.each<readonly [string, string, () => unknown]>([
   ["a revert at no root", "root", () => revertCommit(wrong(5), made)],
   ["a revert of nothing", "committed", () => revertCommit("/never/made", wrong(undefined))],
   ["a revert of no commit", "committed.commit", () => revertCommit("/never/made", { ...made, commit: "HEAD" })],
+  ["a revert on no branch", "committed.branch", () => revertCommit("/never/made", { ...made, branch: "main" })],
   ["a revert to no commit", "committed.parent", () => revertCommit("/never/made", { ...made, parent: "HEAD" })],
   [
     "a revert of what may not have been made",
