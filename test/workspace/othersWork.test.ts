@@ -275,6 +275,40 @@ describe("a folder of the agent that others replaced", () => {
     expect(treeOf(root)).toMatchObject({ ...Object.fromEntries(theirs), other: "644 1" });
   });
 
+  it.each(["EPERM", "EBUSY"])(
+    "a file that the system refuses to replace is a conflict, and skipped: %s",
+    async (code) => {
+      const root = temporaryFolder();
+      put(root, { f: "1", other: "1" });
+      const { asked, onConflict } = answering("skip");
+      const shell = await ran(root, [{ agent: () => put(root, { f: "2", other: "2" }) }], { onConflict });
+      const refuses = (_call: number, path: string) => {
+        if (path.endsWith("/f")) throw Object.assign(new Error("refused"), { code });
+      };
+      await aheadOfChanges(refuses, () => shell.rollBack(0));
+      expect([asked.map(({ kind, path }) => `${kind} ${path}`), treeOf(root)]).toEqual([
+        ["file_unreachable f"],
+        { f: "644 2", other: "644 1" },
+      ]);
+    },
+  );
+
+  it("without an answer a file that the system refuses to replace refuses the rollback, and nothing has changed", async () => {
+    const root = temporaryFolder();
+    put(root, { f: "1", other: "1" });
+    const shell = await ran(root, [{ agent: () => put(root, { f: "2", other: "2" }) }]);
+    const refuses = (_call: number, path: string) => {
+      if (path.endsWith("/f")) throw Object.assign(new Error("refused"), { code: "EPERM" });
+    };
+    await expect(aheadOfChanges(refuses, () => shell.rollBack(0))).rejects.toMatchObject({
+      code: "file_conflict",
+      conflicts: [{ kind: "file_unreachable", path: "f", options: ["skip", "abort"] }],
+    });
+    expect(treeOf(root)).toEqual({ f: "644 2", other: "644 2" });
+    await shell.rollBack(0);
+    expect(treeOf(root)).toEqual({ f: "644 1", other: "644 1" });
+  });
+
   it("is left, with what would be in it, where others put a file after a rollback had begun", async () => {
     const root = temporaryFolder();
     put(root, { "conf/c": "1", other: "1" });

@@ -97,6 +97,40 @@ describe("what a capture does not keep, moved by a command", () => {
 });
 
 describe("a rule that comes with a command", () => {
+  it.each<[string, (root: string) => readonly (() => void)[]]>([
+    [
+      "in a command of its own",
+      (root) => [
+        () => put(root, { ".gitignore": "*.log\nbuild\n" }),
+        () => put(root, { "a.log": "2", "build/x": "2" }),
+      ],
+    ],
+    [
+      "and goes again",
+      (root) => [
+        () => put(root, { ".gitignore": "*.log\nbuild\n" }),
+        () => {
+          rmSync(join(root, ".gitignore"));
+          put(root, { "a.log": "2", "build/x": "2" });
+        },
+      ],
+    ],
+    [
+      "between two changes",
+      (root) => [
+        () => put(root, { "a.log": "2", "build/x": "2" }),
+        () => put(root, { ".gitignore": "*.log\nbuild\n", "a.log": "3", "build/x": "3" }),
+        () => put(root, { "a.log": "4", "build/x": "4" }),
+      ],
+    ],
+  ])("hides no change of a file that was scanned before: %s", async (_name, work) => {
+    const root = temporaryFolder();
+    put(root, { "a.log": "1", "build/x": "1" });
+    const before = treeOf(root);
+    await ranAndRolledBack(root, work(root));
+    expect(treeOf(root)).toEqual(before);
+  });
+
   it("of somebody else hides no deletion either", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });

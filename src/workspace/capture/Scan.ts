@@ -61,12 +61,15 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
   ];
 }
 
-/** Tells whether something was there at the time of a scan, and its content was not kept. */
-export function unkeptIn({ files, hidden }: Scan): (found: FileIdentity) => boolean {
-  const unkept = new Map<number, FileIdentity>();
-  for (const { identity } of hidden.values()) if (identity) unkept.set(identity.ino, identity);
-  for (const { state, stamp } of files.values()) if (!state) unkept.set(stamp.ino, stamp);
-  return ({ ino, birthtimeMs }) => unkept.get(ino)?.birthtimeMs === birthtimeMs;
+/** Tells whether something was there under another path at the time of a scan, and its content was not kept. */
+export function unkeptIn({ files, hidden }: Scan): (path: string, found: FileIdentity) => boolean {
+  const unkept = new Map<number, FileIdentity & { readonly path: string }>();
+  for (const [path, { identity }] of hidden) if (identity) unkept.set(identity.ino, { ...identity, path });
+  for (const [path, { state, stamp }] of files) if (!state) unkept.set(stamp.ino, { ...stamp, path });
+  return (path, { ino, birthtimeMs }) => {
+    const before = unkept.get(ino);
+    return before !== undefined && before.birthtimeMs === birthtimeMs && before.path !== path;
+  };
 }
 
 /** The hidden entry at a path or above it, with its own path. */

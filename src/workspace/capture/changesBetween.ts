@@ -65,11 +65,12 @@ function movedDifference(path: string | undefined): FileDifference | undefined {
 
 function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkeptIn>): string | undefined {
   for (let at = path.indexOf("/"); at > 0; at = path.indexOf("/", at + 1)) {
-    const folder = after.folders.get(path.slice(0, at));
-    if (folder && isUnkept(folder)) return path.slice(0, at);
+    const above = path.slice(0, at);
+    const folder = after.folders.get(above);
+    if (folder && isUnkept(above, folder)) return above;
   }
   const found = after.files.get(path)?.stamp ?? after.folders.get(path);
-  return found && isUnkept(found) ? path : undefined;
+  return found && isUnkept(path, found) ? path : undefined;
 }
 
 /** A file that only one scan has, and that the other did not look into; `undefined`: it was created or deleted. */

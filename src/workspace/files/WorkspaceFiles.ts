@@ -59,7 +59,9 @@ export class WorkspaceFiles {
       });
     } catch (error) {
       if (error instanceof FileAccessError && error.path === ".") throw error;
-      return isWithoutFolder(error) ? this.#lookAbove(path, error) : { ...absent(error), unreachable: reasonIn(error) };
+      return isWithoutFolder(error)
+        ? this.#lookAbove(path, error)
+        : { ...absent(error), unreachable: refusalIn(error) };
     }
   }
 
@@ -68,7 +70,7 @@ export class WorkspaceFiles {
     const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
     if (found.kind === "missing") return found;
-    return { kind: "missing", unreachable: found.unreachable ?? reasonIn(error) };
+    return { kind: "missing", unreachable: found.unreachable ?? refusalIn(error) };
   }
 
   /**
@@ -243,7 +245,8 @@ function accessError(error: unknown, path: string): Error {
   return new FileAccessError(path, systemReason(error), { cause: error });
 }
 
-function reasonIn(error: unknown): string {
+/** Why a path cannot be used; follows the path in messages. */
+export function refusalIn(error: unknown): string {
   if (error instanceof FileAccessError) return error.reason;
   return error instanceof PathNotAllowedError ? `may not be used: ${error.reason}` : systemReason(error);
 }
@@ -271,7 +274,7 @@ const refusals: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "ENOT
 
 /** What stands for a file that could not be looked at. */
 function absent(error: unknown): FoundFile {
-  return { kind: "other", reason: reasonIn(error) };
+  return { kind: "other", reason: refusalIn(error) };
 }
 
 function isWithoutFolder(error: unknown): boolean {

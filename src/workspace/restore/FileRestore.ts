@@ -155,7 +155,7 @@ export class FileRestore {
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();
     const ask = async (conflict: FileConflict) => this.onConflict?.(conflict);
-    await carryOutRestore(partsOf(step), { files: this.files, request, outcome, ask });
+    await carryOutRestore(partsOf(step), { files: this.files, request, outcome, ask, refused: new Map() });
     return outcome.size > 0 ? Object.fromEntries(outcome) : undefined;
   }
 }

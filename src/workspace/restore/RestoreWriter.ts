@@ -1,12 +1,11 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { FoundFile } from "../files/readFile.ts";
-import { filesAtOnce, isRefused } from "../files/WorkspaceFiles.ts";
+import { filesAtOnce, isRefused, refusalIn } from "../files/WorkspaceFiles.ts";
 import type { Restoring } from "./lookAgain.ts";
 import { leftMode } from "./Obstacles.ts";
 import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./RestoreStep.ts";
@@ -88,15 +87,20 @@ export class RestoreWriter {
     const content = await contentFor(state, request);
     request.abortSignal.throwIfAborted();
     const made = (folder: string) => void this.#done.push({ kind: "folder_made", path: folder });
-    const found = await files.replace(path, { expected, state, content, made });
+    const found = await files.replace(path, { expected, state, content, made }).catch((error: unknown) => {
+      if (isRefused(error)) this.#restoring.refused.set(path, refusalIn(error));
+      throw error;
+    });
     if (found) throw new ChangedMeanwhile(path, found);
     this.#done.push(part);
   }
 
   #removeFolder(path: string): Promise<void> {
     return this.#ofFolder(path, async () => {
-      const mode = await this.#restoring.files.removeEmptyFolder(path);
+      const { files, outcome } = this.#restoring;
+      const mode = await files.removeEmptyFolder(path);
       if (mode !== undefined) this.#done.push({ kind: "folder_removed", path, mode });
+      else if ((await files.folderMode(path)) !== undefined) outcome.set(path, { change: "kept: it is not empty" });
     });
   }
 
@@ -142,8 +146,7 @@ export class RestoreWriter {
       if (!isRefused(error)) return this.#orLeave(path, () => Promise.reject(error));
       // Nothing was done, so nothing has to be taken back.
       this.#done.length = length;
-      const reason = error instanceof FileAccessError ? error.reason : reasonOf(error);
-      this.#restoring.outcome.set(path, { change: `not restored: it ${reason}` });
+      this.#restoring.outcome.set(path, { change: `not restored: it ${refusalIn(error)}` });
     }
   }
 

@@ -13,15 +13,18 @@ const attempts = 3;
  * @throws FileConflictError; every file is as it was then.
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  for (let changes = 0; ;) {
     const todo = await lookAgain(parts, restoring);
     const writer = new RestoreWriter(restoring);
+    const { size } = restoring.refused;
     try {
       return await writer.write(todo, parts);
     } catch (error) {
       await writer.undo();
+      // Somebody is asked about a file that cannot be replaced.
+      if (restoring.refused.size > size) continue;
       if (!(error instanceof ChangedMeanwhile)) throw error;
-      if (attempt === attempts) throw refusal(error, restoring);
+      if (++changes === attempts) throw refusal(error, restoring);
     }
   }
 }

@@ -17,6 +17,8 @@ export interface Restoring {
   readonly ask: (conflict: FileConflict) => Promise<FileResolution | undefined>;
   /** Filled with what becomes of the parts that are not done as planned. */
   readonly outcome: Map<string, PartOutcome>;
+  /** Filled with the files that could not be replaced, with the reason. */
+  readonly refused: Map<string, string>;
 }
 
 /**
@@ -31,7 +33,9 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   const opened = await openedFolders(files, parts);
   const found = new Map<FilePart, FoundFile>();
   await forEachAtOnce(wanted, filesAtOnce, async (part) => {
-    found.set(part, asOpened(await files.look(part.path), opened));
+    const seen = asOpened(await files.look(part.path), opened);
+    const refused = restoring.refused.get(part.path);
+    found.set(part, refused === undefined ? seen : { ...seen, unreachable: refused });
   });
   const removed = new Set(wanted.filter(({ after }) => !after).map(({ path }) => path));
   const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);
