@@ -154,6 +154,23 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect([asked.length, treeOf(root)["f"]]).toEqual([1, left]);
   });
 
+  it("an edit that the agent then moved is asked about where it is now", async () => {
+    const root = temporaryFolder();
+    put(root, { "d/e": "1" });
+    const { asked, onConflict } = answering("use_current");
+    const work = [
+      { agent: () => put(root, { "d/e": "2" }) },
+      { others: () => put(root, { "d/e": "person" }), agent: () => renameSync(join(root, "d/e"), join(root, "f")) },
+    ];
+    const shell = await ran(root, work, { ...(await storage()), onConflict });
+    await shell.rollBack(0);
+    expect(asked.map(({ kind, path }) => `${kind} ${path}`).toSorted()).toEqual([
+      "file_modified_externally d/e",
+      "file_modified_externally f",
+    ]);
+    expect(treeOf(root)["f"]).toBe("644 person");
+  });
+
   it("a folder that the agent moved and linked goes back without a question", async () => {
     const root = temporaryFolder();
     put(root, { "conf/a": "1", "conf/deep/b": "2" });

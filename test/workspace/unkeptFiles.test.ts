@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { fileSystemTime } from "../../src/workspace/capture/fileSystemTime.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 import { put, Shell, steps } from "./Shell.ts";
 
@@ -75,6 +76,43 @@ describe("what a capture does not keep, moved by a command", () => {
     const report = await ranAndRolledBack(root, [() => command(root)], { maximumFileBytes: 1_000 });
     expect(treeOf(root)[path]).toMatch(/^644 key/);
     expect(report).toContainEqual({ subject, change: wasThere });
+  });
+
+  it.each<[string, string, (root: string, outside: string) => void]>([
+    ["a file out of an ignored folder", "app", (root) => renameSync(join(root, "dist/v1/app"), join(root, "app"))],
+    ["a folder out of an ignored one", "new/app", (root) => renameSync(join(root, "dist/v1"), join(root, "new"))],
+    ["over a file that is kept", "kept", (root) => renameSync(join(root, "dist/v1/app"), join(root, "kept"))],
+    ["out of the repository", "note", (root) => renameSync(join(root, ".git/note"), join(root, "note"))],
+    ["from outside", "file", (root, outside) => renameSync(join(outside, "file"), join(root, "file"))],
+  ])("what is older than the command stays where the command moved it: %s", async (_name, path, command) => {
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    put(root, { ".gitignore": "dist\n", "dist/v1/app": "key", ".git/note": "key", kept: "1" });
+    put(outside, { file: "key" });
+    const { mtimeMs } = lstatSync(join(outside, "file"));
+    const shell = new Shell(root, [() => command(root, outside)]);
+    await vi.waitUntil(() => fileSystemTime() > mtimeMs);
+    await shell.run();
+    const report = steps(await shell.rollBack(0));
+    expect(treeOf(root)[path]).toBe("644 key");
+    expect(report).toContainEqual({ subject: path.split("/")[0], change: wasThere });
+  });
+
+  it("a file of the agent under what was moved over it is left, and the rest goes back", async () => {
+    const root = temporaryFolder();
+    put(root, { ".gitignore": ".env\n", ".env": "key", f: "1", other: "1" });
+    const work = [() => put(root, { f: "2", other: "2" }), () => renameSync(join(root, ".env"), join(root, "f"))];
+    const report = await ranAndRolledBack(root, work);
+    expect(treeOf(root)).toEqual({ ".gitignore": "644 .env\n", f: "644 key", other: "644 1" });
+    expect(report).toContainEqual({ subject: "f", change: wasThere });
+  });
+
+  it("a file with another name elsewhere is the agent's", async () => {
+    const [root, store] = [temporaryFolder(), temporaryFolder()];
+    put(store, { file: "1" });
+    const { mtimeMs } = lstatSync(join(store, "file"));
+    await vi.waitUntil(() => fileSystemTime() > mtimeMs);
+    await ranAndRolledBack(root, [() => linkSync(join(store, "file"), join(root, "file"))]);
+    expect([treeOf(root), treeOf(store)]).toEqual([{}, { file: "644 1" }]);
   });
 
   it("a file beyond the limit of files stays", async () => {

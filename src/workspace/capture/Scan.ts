@@ -5,6 +5,8 @@ import type { LeftOutFile } from "../files/FileNote.ts";
 export interface FileIdentity {
   readonly ino: number;
   readonly birthtimeMs: number;
+  /** How many names it has; 1 for a folder. */
+  readonly nlink: number;
 }
 
 /** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
@@ -42,6 +44,8 @@ export interface HiddenEntry {
 
 /** A folder with everything below it, at one time. */
 export interface Scan {
+  /** When it began, by the time of the file system. 0: it cannot be told. */
+  readonly began: number;
   readonly files: ReadonlyMap<string, ScannedFile>;
   readonly folders: ReadonlyMap<string, ScannedFolder>;
   /** Ignored files and folders, those that cannot be read, and names that no tool can reach. */
@@ -51,7 +55,7 @@ export interface Scan {
 }
 
 /** A scan of an empty folder. */
-export const emptyScan: Scan = { files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
+export const emptyScan: Scan = { began: 0, files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
 
 /** What a scan does not keep, with the reason. What a rule ignores is not among it. */
 export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
@@ -61,14 +65,19 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
   ];
 }
 
-/** Tells whether something was there under another path at the time of a scan, and its content was not kept. */
-export function unkeptIn({ files, hidden }: Scan): (path: string, found: FileIdentity) => boolean {
-  const unkept = new Map<number, FileIdentity & { readonly path: string }>();
-  for (const [path, { identity }] of hidden) if (identity) unkept.set(identity.ino, { ...identity, path });
-  for (const [path, { state, stamp }] of files) if (!state) unkept.set(stamp.ino, { ...stamp, path });
-  return (path, { ino, birthtimeMs }) => {
-    const before = unkept.get(ino);
-    return before !== undefined && before.birthtimeMs === birthtimeMs && before.path !== path;
+/**
+ * Tells whether something was there under another path before a scan, and its content was not kept: the scan saw it and did
+ * not keep it, or did not see it, and it is older than the scan and has no other name.
+ */
+export function unkeptIn({ began, files, folders, hidden }: Scan): (path: string, found: FileIdentity) => boolean {
+  const seen = new Map<number, FileIdentity & { readonly path: string; readonly isKept: boolean }>();
+  for (const [path, { identity }] of hidden) if (identity) seen.set(identity.ino, { ...identity, path, isKept: false });
+  for (const [path, folder] of folders) seen.set(folder.ino, { ...folder, path, isKept: true });
+  for (const [path, { state, stamp }] of files) seen.set(stamp.ino, { ...stamp, path, isKept: state !== undefined });
+  return (path, { ino, birthtimeMs, nlink }) => {
+    const before = seen.get(ino);
+    if (before?.birthtimeMs === birthtimeMs) return !before.isKept && before.path !== path;
+    return nlink === 1 && birthtimeMs > 0 && birthtimeMs < began;
   };
 }
 

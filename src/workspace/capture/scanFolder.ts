@@ -17,6 +17,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
+import { fileSystemTime } from "./fileSystemTime.ts";
 import { FolderHandle } from "./FolderHandle.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import {
@@ -60,7 +61,15 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  * is scanned again even where a rule ignores it now. @throws FileAccessError when the folder itself cannot be read.
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
-  const walk: Walk = { ...options, before, files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
+  const walk: Walk = {
+    ...options,
+    began: fileSystemTime(),
+    before,
+    files: new Map(),
+    folders: new Map(),
+    hidden: new Map(),
+    gone: new Set(),
+  };
   const root = openRoot(options.root);
   try {
     await scanInto(walk, root, "", options.rules, 0);
@@ -73,6 +82,7 @@ export async function scanFolder(options: ScanOptions, before: Scan): Promise<Sc
 }
 
 interface Walk extends ScanOptions {
+  readonly began: number;
   readonly before: Scan;
   readonly files: Map<string, ScannedFile>;
   readonly folders: Map<string, ScannedFolder>;
@@ -176,8 +186,9 @@ function scannedFolder(found: Stats): ScannedFolder {
   return { mode: found.mode & 0o7777, ...identityOf(found) };
 }
 
-function identityOf({ ino, birthtimeMs }: Stats): FileIdentity {
-  return { ino, birthtimeMs };
+function identityOf(found: Stats): FileIdentity {
+  const { ino, birthtimeMs, nlink } = found;
+  return { ino, birthtimeMs, nlink: found.isDirectory() ? 1 : nlink };
 }
 
 /** Why no tool can reach a file of this name; `undefined`: it can be reached. */
@@ -245,8 +256,9 @@ function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
   }
 }
 
-function stampOf({ size, mtimeMs, ctimeMs, mode, ino, birthtimeMs }: Stats): FileStamp {
-  return { size, mtimeMs, ctimeMs, mode, ino, birthtimeMs };
+function stampOf(found: Stats): FileStamp {
+  const { size, mtimeMs, ctimeMs, mode } = found;
+  return { size, mtimeMs, ctimeMs, mode, ...identityOf(found) };
 }
 
 async function lookAt(

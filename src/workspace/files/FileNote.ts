@@ -1,7 +1,7 @@
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { relativePath } from "./relativePath.ts";
+import { foldersAbove, relativePath } from "./relativePath.ts";
 
 /** What a workspace records before it changes files, or after it found changes. */
 export interface FileNote {
@@ -26,6 +26,18 @@ export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
     ...notes.flatMap(({ leftOut = [] }) => leftOut),
     ...interrupted.slice(0, 1).map(() => ({ path: ".", reason })),
   ];
+}
+
+/**
+ * Tells which paths are in a state that is not kept: the last note about them says so. @param notes oldest first.
+ */
+export function leftPaths(notes: readonly FileNote[]): (path: string) => boolean {
+  const changedAt = new Map(notes.flatMap(({ changes }, at) => changes.map(({ path }) => [path, at] as const)));
+  const leftAt = new Map(notes.flatMap(({ leftOut = [] }, at) => leftOut.map(({ path }) => [path, at] as const)));
+  return (path) => {
+    const at = changedAt.get(path) ?? -1;
+    return [path, ...foldersAbove(path)].some((above) => (leftAt.get(above) ?? -1) > at);
+  };
 }
 
 /** A change of a folder's permissions. */

@@ -28,6 +28,12 @@ export function leftStates({ spans, uncertain }: FileHistory): readonly (FileSta
   return uncertain ? [left, uncertain.before] : [left];
 }
 
+/** The SHA-256 of the contents that others made between changes of the agent. */
+export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet<string> {
+  const made = histories.flatMap(({ spans }) => spans.slice(1).map(({ before }) => before));
+  return new Set(made.flatMap((state) => (state?.kind === "file" ? [state.hash] : [])));
+}
+
 /** One history for each path, in the order of first changes. @param notes oldest first. @throws UnreadableValueError, PathNotAllowedError */
 export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
   const histories = new Map<string, FileHistory>();

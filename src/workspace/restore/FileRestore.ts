@@ -4,16 +4,16 @@ import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
-import { fileNoteOf, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
+import { fileNoteOf, leftPaths, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
-import { fileHistories, type FileHistory } from "./FileHistory.ts";
+import { contentsOfOthers, fileHistories, type FileHistory } from "./FileHistory.ts";
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
 import { conflictingFile } from "./lookAgain.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
-import { type PlannedFile, planRestore } from "./planRestore.ts";
+import { askedIfOfOthers, type PlannedFile, planRestore } from "./planRestore.ts";
 import {
   type FolderModePart,
   type FolderPart,
@@ -56,11 +56,15 @@ export class FileRestore {
   async look({ notes: newestFirst }: ParticipantRequest): Promise<LookedAt> {
     const notes = newestFirst.toReversed();
     const noted = notes.map(({ value }) => fileNoteOf(value));
+    const isLeft = leftPaths(noted);
     const folders = folderHistories(noted, 0o777 & ~process.umask());
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
     return {
-      files: await this.#planFiles(fileHistories(notes), [...created, ...modes]),
+      files: await this.#planFiles(
+        fileHistories(notes).filter(({ path }) => !isLeft(path)),
+        [...created, ...modes],
+      ),
       created,
       modes,
       unknown: [...unknownIn(noted), ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers)],
@@ -84,7 +88,8 @@ export class FileRestore {
       if (plan?.kind === "conflict" && (await obstacles.include(history.path, plan.found)))
         plans.set(history.path, planRestore(history, { kind: "missing" }));
     }
-    return histories.flatMap(({ path }) => plans.get(path) ?? []);
+    const others = contentsOfOthers(histories);
+    return histories.flatMap(({ path }) => plans.get(path) ?? []).map((plan) => askedIfOfOthers(plan, others));
   }
 
   async #modesOf(folders: readonly FolderHistory[]): Promise<readonly FolderModePart[]> {

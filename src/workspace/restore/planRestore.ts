@@ -5,7 +5,12 @@ import { type FileHistory, leftStates } from "./FileHistory.ts";
 
 /** The plan for one file. */
 export type PlannedFile =
-  | { readonly kind: "restore"; readonly history: FileHistory; readonly before: FileState | undefined }
+  | {
+      readonly kind: "restore";
+      readonly history: FileHistory;
+      readonly before: FileState | undefined;
+      readonly found: FoundFile;
+    }
   | {
       readonly kind: "conflict";
       readonly conflict: FileConflict;
@@ -26,8 +31,20 @@ export function planRestore(history: FileHistory, found: FoundFile): PlannedFile
   if (isState && isSameFile(before, history.target) && (isAlone || !isLeft)) return undefined;
   // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
   if (isFolder(found) && !history.target) return undefined;
-  if (isState && isAlone && isLeft && found.unreachable === undefined) return { kind: "restore", history, before };
+  if (isState && isAlone && isLeft && found.unreachable === undefined)
+    return { kind: "restore", history, before, found };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
+}
+
+/**
+ * A file of the agent whose content others made: a command moved or copied it here. It may be the only one there is, so
+ * somebody is asked.
+ */
+export function askedIfOfOthers(plan: PlannedFile, others: ReadonlySet<string>): PlannedFile {
+  if (plan.kind === "conflict" || plan.found.kind !== "file" || plan.before?.kind !== "file") return plan;
+  const { history, found, before } = plan;
+  if (!others.has(before.hash)) return plan;
+  return { kind: "conflict", conflict: { kind: "file_modified_externally", path: history.path }, history, found };
 }
 
 function conflictOf({ path, spans }: FileHistory, found: FoundFile): FileConflict {
