@@ -69,16 +69,29 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
  * Tells whether something was there under another path before a scan, and its content was not kept: the scan saw it and did
  * not keep it, or did not see it, and it is older than the scan and has no other name.
  */
-export function unkeptIn({ began, files, folders, hidden }: Scan): (path: string, found: FileIdentity) => boolean {
-  const seen = new Map<number, FileIdentity & { readonly path: string; readonly isKept: boolean }>();
-  for (const [path, { identity }] of hidden) if (identity) seen.set(identity.ino, { ...identity, path, isKept: false });
-  for (const [path, folder] of folders) seen.set(folder.ino, { ...folder, path, isKept: true });
-  for (const [path, { state, stamp }] of files) seen.set(stamp.ino, { ...stamp, path, isKept: state !== undefined });
+export function unkeptIn(scan: Scan): (path: string, found: FileIdentity) => boolean {
+  let seen: ReadonlyMap<number, SeenEntry> | undefined;
   return (path, { ino, birthtimeMs, nlink }) => {
-    const before = seen.get(ino);
+    const before = (seen ??= byInode(scan)).get(ino);
     if (before?.birthtimeMs === birthtimeMs) return !before.isKept && before.path !== path;
-    return nlink === 1 && birthtimeMs > 0 && birthtimeMs < began;
+    return nlink === 1 && birthtimeMs > 0 && birthtimeMs < scan.began;
   };
+}
+
+interface SeenEntry {
+  readonly path: string;
+  readonly birthtimeMs: number;
+  readonly isKept: boolean;
+}
+
+function byInode({ files, folders, hidden }: Scan): ReadonlyMap<number, SeenEntry> {
+  const seen = new Map<number, SeenEntry>();
+  const add = (path: string, { ino, birthtimeMs }: FileIdentity, isKept: boolean) =>
+    seen.set(ino, { path, birthtimeMs, isKept });
+  for (const [path, { identity }] of hidden) if (identity) add(path, identity, false);
+  for (const [path, folder] of folders) add(path, folder, true);
+  for (const [path, { state, stamp }] of files) add(path, stamp, state !== undefined);
+  return seen;
 }
 
 /** The hidden entry at a path or above it, with its own path. */
