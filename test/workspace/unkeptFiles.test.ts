@@ -90,7 +90,7 @@ describe("what a capture does not keep, moved by a command", () => {
     put(outside, { file: "key" });
     const { mtimeMs } = lstatSync(join(outside, "file"));
     const shell = new Shell(root, [() => command(root, outside)]);
-    await vi.waitUntil(() => fileSystemTime() > mtimeMs);
+    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs);
     await shell.run();
     const report = steps(await shell.rollBack(0));
     expect(treeOf(root)[path]).toBe("644 key");
@@ -110,7 +110,7 @@ describe("what a capture does not keep, moved by a command", () => {
     const [root, store] = [temporaryFolder(), temporaryFolder()];
     put(store, { file: "1" });
     const { mtimeMs } = lstatSync(join(store, "file"));
-    await vi.waitUntil(() => fileSystemTime() > mtimeMs);
+    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs);
     await ranAndRolledBack(root, [() => linkSync(join(store, "file"), join(root, "file"))]);
     expect([treeOf(root), treeOf(store)]).toEqual([{}, { file: "644 1" }]);
   });
@@ -132,6 +132,18 @@ describe("what a capture does not keep, moved by a command", () => {
     await ranAndRolledBack(root, [command]);
     expect(Object.keys(treeOf(root))).toEqual([".gitignore"]);
   });
+});
+
+it("the time of a file system is that of its files, and leaves none", () => {
+  const root = temporaryFolder();
+  put(root, { before: "1" });
+  const time = fileSystemTime(root);
+  put(root, { after: "1" });
+  const [before, after] = ["before", "after"].map((name) => lstatSync(join(root, name)).mtimeMs);
+  expect(before).toBeLessThanOrEqual(time);
+  expect(time).toBeLessThanOrEqual(after ?? 0);
+  expect(Object.keys(treeOf(root))).toEqual(["after", "before"]);
+  expect(fileSystemTime(join(root, "missing"))).toBe(0);
 });
 
 describe("a rule that comes with a command", () => {

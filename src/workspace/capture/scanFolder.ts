@@ -61,16 +61,16 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  * is scanned again even where a rule ignores it now. @throws FileAccessError when the folder itself cannot be read.
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
+  const root = openRoot(options.root);
   const walk: Walk = {
     ...options,
-    began: fileSystemTime(),
+    began: fileSystemTime(root.at),
     before,
     files: new Map(),
     folders: new Map(),
     hidden: new Map(),
     gone: new Set(),
   };
-  const root = openRoot(options.root);
   try {
     await scanInto(walk, root, "", options.rules, 0);
     for (const path of before.files.keys())
