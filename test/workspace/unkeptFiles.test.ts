@@ -181,6 +181,21 @@ describe("a rule that comes with a command", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
+  it("that goes leaves no change of before unrestored", async () => {
+    const root = temporaryFolder();
+    put(root, { "build/x": "1", other: "1" });
+    const work = [
+      () => put(root, { "build/x": "2" }),
+      () => put(root, { ".gitignore": "build\n", "build/y": "hidden" }),
+      () => {
+        rmSync(join(root, ".gitignore"));
+        put(root, { other: "2" });
+      },
+    ];
+    await ranAndRolledBack(root, work);
+    expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 hidden", other: "644 1" });
+  });
+
   it("of somebody else hides no deletion either", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });

@@ -11,22 +11,22 @@ export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderM
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];
-  const leftOut = new Map<string, string>();
+  const leftOut = new Map<string, LeftOutFile>();
   const isUnkept = unkeptIn(before);
   const movedTo = (path: string) => movedPath(path, after, isUnkept);
   for (const path of new Set([...before.files.keys(), ...after.files.keys()])) {
     const { change, unknown } = changeAt(path, before, after, movedTo);
     if (change) changes.push(change);
-    if (unknown) leftOut.set(unknown.path, unknown.reason);
+    if (unknown) leftOut.set(unknown.path, unknown);
   }
-  for (const { path, reason } of changedHidden(before, after)) leftOut.set(path, reason);
+  for (const unknown of changedHidden(before, after)) leftOut.set(unknown.path, unknown);
   return {
     changes,
     folders: [...after.folders.keys()].filter(
       (path) => !before.folders.has(path) && !hiddenAt(before, path) && movedTo(path) === undefined,
     ),
     folderModes: folderModes(before, after),
-    leftOut: [...leftOut].map(([path, reason]) => ({ path, reason })),
+    leftOut: [...leftOut.values()],
   };
 }
 
@@ -60,7 +60,9 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
 /** Its content is the only one there is, so nothing is done there. */
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
-  return { unknown: { path, reason: "was there before under another name, and its content was not kept" } };
+  return {
+    unknown: { path, reason: "was there before under another name, and its content was not kept", moved: true },
+  };
 }
 
 function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkeptIn>): string | undefined {

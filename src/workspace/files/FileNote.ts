@@ -28,15 +28,15 @@ export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   ];
 }
 
-/**
- * Tells which paths are in a state that is not kept: the last note about them says so. @param notes oldest first.
- */
-export function leftPaths(notes: readonly FileNote[]): (path: string) => boolean {
+/** Tells over which paths something was moved that is not kept, after their last change. @param notes oldest first. */
+export function movedOver(notes: readonly FileNote[]): (path: string) => boolean {
   const changedAt = new Map(notes.flatMap(({ changes }, at) => changes.map(({ path }) => [path, at] as const)));
-  const leftAt = new Map(notes.flatMap(({ leftOut = [] }, at) => leftOut.map(({ path }) => [path, at] as const)));
+  const movedAt = new Map(
+    notes.flatMap(({ leftOut = [] }, at) => leftOut.flatMap(({ path, moved }) => (moved ? [[path, at] as const] : []))),
+  );
   return (path) => {
     const at = changedAt.get(path) ?? -1;
-    return [path, ...foldersAbove(path)].some((above) => (leftAt.get(above) ?? -1) > at);
+    return [path, ...foldersAbove(path)].some((above) => (movedAt.get(above) ?? -1) > at);
   };
 }
 
@@ -53,6 +53,8 @@ export interface LeftOutFile {
   readonly path: string;
   /** Completes a sentence that begins with the path. */
   readonly reason: string;
+  /** What was there before under another name was moved here, over what the agent may have made. */
+  readonly moved?: true;
 }
 
 /**

@@ -4,7 +4,7 @@ import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
-import { fileNoteOf, leftPaths, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
+import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
@@ -56,13 +56,13 @@ export class FileRestore {
   async look({ notes: newestFirst }: ParticipantRequest): Promise<LookedAt> {
     const notes = newestFirst.toReversed();
     const noted = notes.map(({ value }) => fileNoteOf(value));
-    const isLeft = leftPaths(noted);
+    const isMovedOver = movedOver(noted);
     const folders = folderHistories(noted, 0o777 & ~process.umask());
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
     return {
       files: await this.#planFiles(
-        fileHistories(notes).filter(({ path }) => !isLeft(path)),
+        fileHistories(notes).filter(({ path }) => !isMovedOver(path)),
         [...created, ...modes],
       ),
       created,
