@@ -37,7 +37,7 @@ it("a scan looks at the files that git does not ignore, also with ignore files w
     }),
     {
       examples: [[{ ".gitignore": "out/\n", "a/.gitignore": "!out/\n" }]],
-      numRuns: process.env["SOAK"] === undefined ? 20 : 500,
+      numRuns: process.env["SOAK"] === undefined ? 20 : 200,
     },
   );
 });

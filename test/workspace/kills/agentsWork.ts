@@ -58,8 +58,16 @@ export function pathsOf({ does, path, to }: CommandStep): readonly string[] {
   return does === "rename" ? [path, to] : [path];
 }
 
-/** Does a step as a command does: not atomically, and without asking. */
-export function carryOut(root: string, { does, path, to, author }: CommandStep): void {
+/** Does a step as a command does: not atomically, without asking, and giving up where a person is faster. */
+export function carryOut(root: string, step: CommandStep): void {
+  try {
+    carryOutAlone(root, step);
+  } catch (error) {
+    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}
+
+function carryOutAlone(root: string, { does, path, to, author }: CommandStep): void {
   const at = join(root, path);
   const exists = lstatSync(at, { throwIfNoEntry: false }) !== undefined;
   if (does === "remove folder") return rmSync(join(root, "made"), { recursive: true, force: true });

@@ -19,7 +19,6 @@ const sound: readonly (readonly [string, string, readonly string[], Partial<Prot
 const large: typeof sound = [
   ["compaction by three, sizes in between", "ABC", four, { compaction: "link", smallSegment: 3, closing: false }],
   ["compaction by three, small segments", "ABC", one, { compaction: "link", smallSegment: 2 }],
-  ["take-over by three others", "ABCD", one, { smallSegment: 3 }],
   ["two appends each, sizes in between", "ABC", four, { appends: 2, smallSegment: 3 }],
 ];
 
