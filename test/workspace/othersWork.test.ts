@@ -171,6 +171,27 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(treeOf(root)["f"]).toBe("644 person");
   });
 
+  it.each<[string, (root: string) => void, FileResolution, Readonly<Record<string, string>>]>([
+    ["removed", (root) => rmSync(join(root, "d")), "use_current", { d: "folder", "d/x": "644 1" }],
+    ["changed", (root) => put(root, { d: "agent" }), "use_current", { d: "644 agent" }],
+  ])(
+    "a file of others in the place of a folder is asked about where the agent %s it",
+    async (_name, change, answer, left) => {
+      const root = temporaryFolder();
+      put(root, { "d/x": "1", other: "1" });
+      const { asked, onConflict } = answering(answer);
+      const work = [
+        { agent: () => rmSync(join(root, "d"), { recursive: true }) },
+        { others: () => put(root, { d: "person" }), agent: () => (change(root), put(root, { other: "2" })) },
+      ];
+      const handler = (conflict: FileConflict): FileResolution =>
+        conflict.kind === "file_modified_externally" ? onConflict(conflict) : "skip";
+      const shell = await ran(root, work, { ...(await storage()), onConflict: handler });
+      await shell.rollBack(0);
+      expect([asked.map(({ path }) => path), treeOf(root)]).toEqual([["d"], { ...left, other: "644 1" }]);
+    },
+  );
+
   it("a folder that the agent moved and linked goes back without a question", async () => {
     const root = temporaryFolder();
     put(root, { "conf/a": "1", "conf/deep/b": "2" });

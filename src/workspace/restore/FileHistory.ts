@@ -28,6 +28,14 @@ export function leftStates({ spans, uncertain }: FileHistory): readonly (FileSta
   return uncertain ? [left, uncertain.before] : [left];
 }
 
+/**
+ * A history without the file that others put in the place of a folder: at the checkpoint there was the folder, and no file.
+ */
+export function withoutFileOfOthers(history: FileHistory): FileHistory {
+  const { target: _others, ...rest } = history;
+  return { ...rest, spans: [{}, ...history.spans] };
+}
+
 /** The SHA-256 of the contents that others made between changes of the agent. */
 export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet<string> {
   const made = histories.flatMap(({ spans }) => spans.slice(1).map(({ before }) => before));

@@ -8,7 +8,7 @@ import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/Fil
 import { stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
-import { contentsOfOthers, fileHistories, type FileHistory } from "./FileHistory.ts";
+import { contentsOfOthers, fileHistories, type FileHistory, withoutFileOfOthers } from "./FileHistory.ts";
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
 import { conflictingFile } from "./lookAgain.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
@@ -58,13 +58,14 @@ export class FileRestore {
     const noted = notes.map(({ value }) => fileNoteOf(value));
     const isMovedOver = movedOver(noted);
     const folders = folderHistories(noted, 0o777 & ~process.umask());
+    const before = new Set(folders.filter(({ target }) => target !== undefined).map(({ path }) => path));
+    const histories = fileHistories(notes)
+      .filter(({ path }) => !isMovedOver(path))
+      .map((history) => (history.target && before.has(history.path) ? withoutFileOfOthers(history) : history));
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
     return {
-      files: await this.#planFiles(
-        fileHistories(notes).filter(({ path }) => !isMovedOver(path)),
-        [...created, ...modes],
-      ),
+      files: await this.#planFiles(histories, [...created, ...modes]),
       created,
       modes,
       unknown: [...unknownIn(noted), ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers)],
