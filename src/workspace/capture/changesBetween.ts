@@ -1,4 +1,5 @@
 import { isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { foldersAbove } from "../files/relativePath.ts";
 import type { FileNote, FolderChange, LeftOutFile } from "../files/FileNote.ts";
 import { hiddenAt, isSameStamp, type Scan, type ScannedFile, unkeptIn } from "./Scan.ts";
 
@@ -20,12 +21,17 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
     if (unknown) leftOut.set(unknown.path, unknown);
   }
   for (const unknown of changedHidden(before, after)) leftOut.set(unknown.path, unknown);
+  const created = [...after.folders].filter(
+    ([path]) => !before.folders.has(path) && !hiddenAt(before, path) && movedTo(path) === undefined,
+  );
   return {
     changes,
-    folders: [...after.folders.keys()].filter(
-      (path) => !before.folders.has(path) && !hiddenAt(before, path) && movedTo(path) === undefined,
-    ),
-    folderModes: folderModes(before, after),
+    folders: created.map(([path]) => path),
+    // With a created folder goes the permission that it was left with.
+    folderModes: [
+      ...changedModes(before, after),
+      ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode })),
+    ],
     leftOut: [...leftOut.values()],
   };
 }
@@ -66,13 +72,10 @@ function movedDifference(path: string | undefined): FileDifference | undefined {
 }
 
 function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkeptIn>): string | undefined {
-  for (let at = path.indexOf("/"); at > 0; at = path.indexOf("/", at + 1)) {
-    const above = path.slice(0, at);
-    const folder = after.folders.get(above);
-    if (folder && isUnkept(above, folder)) return above;
-  }
-  const found = after.files.get(path)?.stamp ?? after.folders.get(path);
-  return found && isUnkept(path, found) ? path : undefined;
+  return [...foldersAbove(path), path].find((at) => {
+    const found = after.folders.get(at) ?? after.files.get(at)?.stamp;
+    return found !== undefined && isUnkept(at, found);
+  });
 }
 
 /** A file that only one scan has, and that the other did not look into; `undefined`: it was created or deleted. */
@@ -99,12 +102,6 @@ function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
     const isLooked = before.files.has(path) || after.files.has(path) || before.folders.has(path);
     return reason === undefined || isSame || isLooked ? [] : [{ path, reason }];
   });
-}
-
-/** With a created folder goes the permission that it was left with. */
-function folderModes(before: Scan, after: Scan): readonly FolderChange[] {
-  const created = [...after.folders].filter(([path]) => !before.folders.has(path) && !hiddenAt(before, path));
-  return [...changedModes(before, after), ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode }))];
 }
 
 function changedModes(before: Scan, after: Scan): readonly FolderChange[] {

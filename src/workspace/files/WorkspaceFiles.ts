@@ -1,10 +1,11 @@
 import { constants } from "node:fs";
 import { access, chmod, lstat, mkdir, open, readdir, rmdir } from "node:fs/promises";
-import { sep } from "node:path";
+import { basename, sep } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 import { ConfinedFolder, folderFlags, type FilePlace, systemReason, throughHandles } from "./ConfinedFolder.ts";
+import { folderOf } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
@@ -67,7 +68,7 @@ export class WorkspaceFiles {
 
   /** A file in a folder that is missing: what matters is where that folder would be made. */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
-    const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    const above = folderOf(path);
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
     if (found.kind === "missing") return found;
     return { kind: "missing", unreachable: found.unreachable ?? refusalIn(error) };
@@ -215,9 +216,8 @@ export class WorkspaceFiles {
 function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
   for (const path of paths) {
-    const end = path.lastIndexOf("/");
-    const folder = path.slice(0, Math.max(0, end));
-    const name = path.slice(end + 1);
+    const folder = folderOf(path);
+    const name = basename(path);
     const known = names.get(folder);
     if (known) known.push(name);
     else names.set(folder, [name]);
@@ -255,7 +255,7 @@ export function refusalIn(error: unknown): string {
 function shutBy(refused: unknown, path: string): Pick<FoundFile, "unreachable" | "shut"> {
   const { code = "" } = refused as NodeJS.ErrnoException;
   if (!["EACCES", "EPERM"].includes(code)) return { unreachable: systemReason(refused) };
-  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  const folder = folderOf(path);
   return { unreachable: "is in a folder in which this process may not write", shut: folder };
 }
 

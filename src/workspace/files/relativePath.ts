@@ -51,3 +51,8 @@ export function foldersAbove(path: string): readonly string[] {
   const names = path.split("/").slice(0, -1);
   return names.map((_, at) => names.slice(0, at + 1).join("/"));
 }
+
+/** The folder of a file; empty for the root. */
+export function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}

@@ -1,3 +1,5 @@
+import type { FoundFile } from "../files/readFile.ts";
+
 /**
  * A file that a rollback does not restore unasked. Paths are relative to the root.
  *
@@ -14,6 +16,13 @@ export type FileConflict =
       /** Completes a sentence that begins with the path. */
       readonly reason: string;
     };
+
+/** What others made of a file, as a conflict. */
+export function conflictAt(path: string, found: FoundFile): FileConflict {
+  const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
+  if (reason !== undefined) return { kind: "file_unreachable", path, reason };
+  return { kind: found.kind === "missing" ? "file_deleted" : "file_modified_externally", path };
+}
 
 /**
  * How to settle a conflict.

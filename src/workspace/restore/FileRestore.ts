@@ -13,7 +13,7 @@ import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
 import { conflictingFile } from "./lookAgain.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
-import { askedIfOfOthers, type PlannedFile, planRestore } from "./planRestore.ts";
+import { type PlannedFile, planRestore } from "./planRestore.ts";
 import {
   type FolderModePart,
   type FolderPart,
@@ -77,9 +77,10 @@ export class FileRestore {
     folders: readonly (FolderPart | FolderModePart)[],
   ): Promise<readonly PlannedFile[]> {
     const opened = await openedFolders(this.files, folders);
+    const others = contentsOfOthers(histories);
     const plans = new Map<string, PlannedFile | undefined>();
     await forEachAtOnce(histories, filesAtOnce, async (history) => {
-      plans.set(history.path, planRestore(history, asOpened(await this.files.look(history.path), opened)));
+      plans.set(history.path, planRestore(history, asOpened(await this.files.look(history.path), opened), others));
     });
     const removed = histories.filter(({ path }) => isRemoval(plans.get(path))).map(({ path }) => path);
     const created = folders.filter(({ kind }) => kind === "folder").map(({ path }) => path);
@@ -89,8 +90,7 @@ export class FileRestore {
       if (plan?.kind === "conflict" && (await obstacles.include(history.path, plan.found)))
         plans.set(history.path, planRestore(history, { kind: "missing" }));
     }
-    const others = contentsOfOthers(histories);
-    return histories.flatMap(({ path }) => plans.get(path) ?? []).map((plan) => askedIfOfOthers(plan, others));
+    return histories.flatMap(({ path }) => plans.get(path) ?? []);
   }
 
   async #modesOf(folders: readonly FolderHistory[]): Promise<readonly FolderModePart[]> {
@@ -202,7 +202,8 @@ function planOf(
   const contents = new Map<string, Uint8Array>();
   const fileParts = files.map((plan): RestorePart => {
     const { path, target } = plan.history;
-    if (plan.kind === "restore") return withoutUndefined({ kind: "file", path, before: plan.before, after: target });
+    if (plan.kind === "restore")
+      return withoutUndefined({ kind: "file", path, before: stateOf(plan.found), after: target });
     const answer = answered.get(path);
     if (!answer) throw new TypeError(`nobody was asked about ${path}`);
     for (const [hash, content] of contentsOf(answer.settled, answer.plan.found)) contents.set(hash, content);

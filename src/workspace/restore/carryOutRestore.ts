@@ -1,5 +1,6 @@
 import { FileConflictError } from "../../errors/workspace/FileConflictError.ts";
-import { changedMeanwhile, conflictingFile, lookAgain, type Restoring } from "./lookAgain.ts";
+import { conflictAt } from "./FileConflict.ts";
+import { conflictingFile, lookAgain, type Restoring } from "./lookAgain.ts";
 import type { RestorePart } from "./RestoreStep.ts";
 import { ChangedMeanwhile, RestoreWriter } from "./RestoreWriter.ts";
 
@@ -30,6 +31,6 @@ export async function carryOutRestore(parts: readonly RestorePart[], restoring: 
 }
 
 function refusal({ path, found }: ChangedMeanwhile, { request }: Restoring): FileConflictError {
-  const conflict = conflictingFile(changedMeanwhile(path, found), "others change it all the time");
+  const conflict = conflictingFile(conflictAt(path, found), "others change it all the time");
   return new FileConflictError(request.agentId, request.checkpointId, [conflict]);
 }

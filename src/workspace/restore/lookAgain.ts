@@ -6,7 +6,7 @@ import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
-import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
+import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 
 /** What a restore works with. */
@@ -66,7 +66,7 @@ async function decide(
   found: FoundFile,
   { ask, outcome, request }: Restoring,
 ): Promise<FilePart | { readonly refused?: ConflictingFile }> {
-  const conflict = changedMeanwhile(part.path, found);
+  const conflict = conflictAt(part.path, found);
   const answer = await ask(conflict);
   if (answer === "skip" || answer === "use_current") {
     outcome.set(part.path, { change: answer });
@@ -92,13 +92,6 @@ async function replacing(
   const replaced = withoutUndefined({ kind: "file", path, before: stateOf(found), after, settled } as const);
   outcome.set(path, withoutUndefined({ change: plannedChange(replaced), replaced: kept }));
   return replaced;
-}
-
-/** A file that changed since the plan, as a conflict. */
-export function changedMeanwhile(path: string, found: FoundFile): FileConflict {
-  const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
-  if (reason !== undefined) return { kind: "file_unreachable", path, reason };
-  return { kind: found.kind === "missing" ? "file_deleted" : "file_modified_externally", path };
 }
 
 /** Why a file cannot be replaced; `undefined`: it can. A file that changed since the plan is not merged. */

@@ -3,10 +3,10 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, syml
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileConflict, FileResolution } from "agent-persistence/workspace";
-import { logStorages } from "../persistence/support/storages.ts";
-import { Coder, temporaryFolder, treeOf } from "./fixture.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { Coder, temporaryFolder, treeOf } from "../fixture.ts";
 import { aheadOfChanges } from "./changingCalls.ts";
-import { put, Shell, steps } from "./Shell.ts";
+import { put, Shell, steps } from "../Shell.ts";
 
 const lines = (changed: Readonly<Record<number, string>> = {}): string =>
   Array.from({ length: 12 }, (_, at) => `${changed[at] ?? `line ${at}`}\n`).join("");

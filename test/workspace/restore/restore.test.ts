@@ -15,8 +15,8 @@ import { describe, expect, it } from "vitest";
 import { LogPersistenceStorageProvider, type Entry } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { ConflictResolver, type FileConflict, type FileResolution } from "agent-persistence/workspace";
-import { logStorages } from "../persistence/support/storages.ts";
-import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { Coder, temporaryFolder, treeOf, type Call } from "../fixture.ts";
 
 const lines = (...changed: readonly (readonly [number, string])[]): string => {
   const text = Array.from({ length: 20 }, (_, at) => `line ${at}\n`);

@@ -1,9 +1,9 @@
 import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { fileSystemTime } from "../../src/workspace/capture/fileSystemTime.ts";
-import { temporaryFolder, treeOf } from "./fixture.ts";
-import { put, Shell, steps } from "./Shell.ts";
+import { fileSystemTime } from "../../../src/workspace/capture/fileSystemTime.ts";
+import { temporaryFolder, treeOf } from "../fixture.ts";
+import { put, Shell, steps } from "../Shell.ts";
 
 /** Runs commands of the agent in captures, and rolls back to before the first. */
 async function ranAndRolledBack(
@@ -95,6 +95,15 @@ describe("what a capture does not keep, moved by a command", () => {
     const report = steps(await shell.rollBack(0));
     expect(treeOf(root)[path]).toBe("644 key");
     expect(report).toContainEqual({ subject: path.split("/")[0], change: wasThere });
+  });
+
+  it("a folder that a command moved is nobody's to restore", async () => {
+    const root = temporaryFolder();
+    put(root, { ".gitignore": "dist\n", "dist/app": "key" });
+    const shell = new Shell(root, [() => renameSync(join(root, "dist"), join(root, "release"))]);
+    await shell.run();
+    rmSync(join(root, "release"), { recursive: true });
+    expect(steps(await shell.rollBack(0))).toEqual([{ subject: "release", change: wasThere }]);
   });
 
   it("a file of the agent under what was moved over it is left, and the rest goes back", async () => {

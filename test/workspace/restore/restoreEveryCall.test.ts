@@ -2,8 +2,8 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, symli
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aheadOfChanges } from "./changingCalls.ts";
-import { temporaryFolder, treeOf } from "./fixture.ts";
-import { put, Shell } from "./Shell.ts";
+import { temporaryFolder, treeOf } from "../fixture.ts";
+import { put, Shell } from "../Shell.ts";
 
 /** `npm test` looks at each so many changes. */
 const stride = process.env["SOAK"] === undefined ? 12 : 1;

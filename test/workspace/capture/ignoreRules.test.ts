@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { IgnoreRules } from "../../src/workspace/capture/IgnoreRules.ts";
-import { emptyScan } from "../../src/workspace/capture/Scan.ts";
-import { scanFolder } from "../../src/workspace/capture/scanFolder.ts";
-import { TestRepository } from "./git/repositories.ts";
+import { IgnoreRules } from "../../../src/workspace/capture/IgnoreRules.ts";
+import { emptyScan } from "../../../src/workspace/capture/Scan.ts";
+import { scanFolder } from "../../../src/workspace/capture/scanFolder.ts";
+import { TestRepository } from "../git/repositories.ts";
 
 const names = ["a", "b", "out", "x.log", "k y"];
 const pattern = fc

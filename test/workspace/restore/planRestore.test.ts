@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FileChange, FileState } from "agent-persistence";
-import type { Note } from "../../src/journal/RollbackParticipant.ts";
-import { fileHistories } from "../../src/workspace/restore/FileHistory.ts";
-import { planRestore } from "../../src/workspace/restore/planRestore.ts";
-import type { FoundFile } from "../../src/workspace/files/readFile.ts";
+import type { Note } from "../../../src/journal/RollbackParticipant.ts";
+import { fileHistories } from "../../../src/workspace/restore/FileHistory.ts";
+import { planRestore } from "../../../src/workspace/restore/planRestore.ts";
+import type { FoundFile } from "../../../src/workspace/files/readFile.ts";
 
 const state = (name: string, mode = 0o644): FileState => ({ kind: "file", hash: name.repeat(64), bytes: 1, mode });
 const [a, b, c] = [state("a"), state("b"), state("c")];

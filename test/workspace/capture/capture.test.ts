@@ -11,9 +11,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { crashAfter } from "agent-persistence/testing";
-import { logStorages } from "../persistence/support/storages.ts";
-import { put, Shell, steps } from "./Shell.ts";
-import { temporaryFolder, treeOf } from "./fixture.ts";
+import { logStorages } from "../../persistence/support/storages.ts";
+import { put, Shell, steps } from "../Shell.ts";
+import { temporaryFolder, treeOf } from "../fixture.ts";
 
 describe.each(logStorages)("what a command changed, $name", ({ open }) => {
   it("a captured command is reverted step by step and byte for byte", async () => {
