@@ -21,16 +21,27 @@ export function planRestore(
   found: FoundFile,
   others: ReadonlySet<string> = new Set(),
 ): PlannedFile | undefined {
-  const now = stateOf(found);
-  const isState = found.kind !== "other";
-  const isAlone = history.spans.length === 1;
-  const isLeft = leftStates(history).some((left) => isSameFile(now, left));
-  if (isState && isSameFile(now, history.target) && (isAlone || !isLeft)) return undefined;
-  // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
-  if (isFolder(found) && !history.target) return undefined;
-  const isOwn = isState && isAlone && isLeft && !(now?.kind === "file" && others.has(now.hash));
-  if (isOwn && found.unreachable === undefined) return { kind: "restore", history, found };
+  if (isAtTarget(history, found)) return undefined;
+  if (isOwnWork(history, found, others)) return { kind: "restore", history, found };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
+}
+
+function isAtTarget(history: FileHistory, found: FoundFile): boolean {
+  // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
+  if (isFolder(found) && !history.target) return true;
+  if (found.kind === "other" || !isSameFile(stateOf(found), history.target)) return false;
+  return history.spans.length === 1 || !isAsLeft(history, found);
+}
+
+function isOwnWork(history: FileHistory, found: FoundFile, others: ReadonlySet<string>): boolean {
+  if (found.kind === "other" || found.unreachable !== undefined || history.spans.length !== 1) return false;
+  const now = stateOf(found);
+  return isAsLeft(history, found) && !(now?.kind === "file" && others.has(now.hash));
+}
+
+function isAsLeft(history: FileHistory, found: FoundFile): boolean {
+  const now = stateOf(found);
+  return leftStates(history).some((left) => isSameFile(now, left));
 }
 
 function conflictOf({ path, spans }: FileHistory, found: FoundFile): FileConflict {
