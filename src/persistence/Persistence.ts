@@ -36,7 +36,10 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
       const { agentId, runId } = runOf(context);
       setup.tell({ kind: "model_retry", agentId, runId, nodeId: context.nodeId, attempt, delayMs, error });
     });
-    pipeline.onAgentWaiting(({ run, requests }) => waitForInput(recorders.of(run), requests));
+    pipeline.onAgentWaiting(async ({ run, requests }) => {
+      const recorder = recorders.of(run);
+      recorders.waitsFor.set(recorder.journal, await waitForInput(recorder, requests));
+    });
     saveAtEvents(pipeline, setup, recorders);
     const feature = new PersistenceFeature(setup, recorders);
     config.retentionSchedule?.start(feature);

@@ -6,8 +6,8 @@ import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 /** A node's request for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Identifies the request within the visit; unique there. Set it if the order of requests may differ when the node runs
-   * again. Default: the request is identified by its place in the order.
+   * Identifies the request within the visit; unique there. Set it if the prompt may differ when the node runs again.
+   * Default: the request is identified by its question (prompt, schema and `waitingFor`) and its number among equal ones.
    */
   readonly id?: string | undefined;
   /** Shown to the person or system that answers. */

@@ -46,7 +46,9 @@ export interface InputRequestEvent {
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest;
-  /** The number, from 0, among the requests of its context without an id. Absent: it has an id. */
+  /** The digest of what is asked: prompt, schema and `waitingFor`. An answer to another question is not one to this. */
+  readonly question: string;
+  /** The number, from 0, among the requests of its context with this question and without an id. Absent: it has an id. */
   readonly ordinal?: number;
   /** Why the last answer was refused; set by a feature that asks again. Absent: no answer was refused. */
   readonly problems?: readonly InputProblem[];

@@ -2,8 +2,8 @@ import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import { askedQuestion } from "../context/askedQuestion.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
-import { toJSONSchema } from "zod";
 
 /**
  * How a run ended. A run that failed, was aborted, or was stopped by `tasks.pause` rejects instead. `paused` comes only
@@ -86,14 +86,12 @@ export interface RevertibleCall {
 
 /** An open request as the result of a run lists it. */
 export function pendingRequest({ requestId, nodeId, request, problems }: InputRequestEvent): PendingInput {
-  const { prompt, schema, waitingFor = "user_input", expiresAt } = request;
+  const { expiresAt } = request;
   return {
     kind: "input",
     requestId,
     nodeId,
-    prompt,
-    schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }),
-    waitingFor,
+    ...askedQuestion(request),
     ...(problems && { problems }),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
   };

@@ -21,7 +21,9 @@ export interface ScopeCall {
  * that code that runs again gets the same ids, however its calls overlap.
  */
 export class CallScope {
-  readonly #ordinals = { model: 0, call: 0, execute: 0, request: 0 };
+  readonly #ordinals = { model: 0, call: 0, execute: 0 };
+  /** How often each question was asked without an id. */
+  readonly #questions = new Map<string, number>();
   /** Numbers of model requests that failed: the next request takes the lowest. */
   readonly #vacated: number[] = [];
 
@@ -36,10 +38,17 @@ export class CallScope {
     return this.call?.signal ?? this.visit.signal;
   }
 
-  /** The number of the next request or call of a kind, from 0. */
-  nextOrdinal(kind: CallKind | "request"): number {
+  /** The number of the next model request or call of a kind, from 0. */
+  nextOrdinal(kind: CallKind): number {
     const vacated = kind === "model" ? this.#vacated.shift() : undefined;
     return vacated ?? this.#ordinals[kind]++;
+  }
+
+  /** The number of a request for input among those that ask the same, from 0. */
+  nextOrdinalOf(question: string): number {
+    const ordinal = this.#questions.get(question) ?? 0;
+    this.#questions.set(question, ordinal + 1);
+    return ordinal;
   }
 
   /** A model request has failed. It takes no place: the numbers count answers, so that a repetition finds them again. */
@@ -62,8 +71,11 @@ export class CallScope {
     return toolCallIdAt(line, JSON.stringify(place), run.sha256);
   }
 
-  /** The id of a request that this context makes: from the id it was given, which is unique in the visit, or its ordinal. */
-  requestIdAt(place: { readonly id: string } | { readonly ordinal: number }): string {
+  /**
+   * The id of a request that this context makes: from its question, and the id that it was given, which is unique in the
+   * visit, or its number.
+   */
+  requestIdAt(place: { readonly question: string } & ({ readonly id: string } | { readonly ordinal: number })): string {
     const { at, line, run } = this.visit;
     const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];
     return requestIdAt(line, JSON.stringify([at.base, at.ordinal, place, ...within]), run.sha256);

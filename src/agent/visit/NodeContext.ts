@@ -2,6 +2,7 @@ import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
+import { askedQuestion, questionDigest } from "../context/askedQuestion.ts";
 import { checkedKey } from "../context/StorageKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
@@ -84,12 +85,12 @@ export class NodeContext implements AgentContext {
     // Refused where the node can still catch it.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
-    const place = id === undefined ? { ordinal: this.#scope.nextOrdinal("request") } : { id };
-    const requestId = this.#scope.requestIdAt(place);
-    if (!this.#visit.claimRequest(requestId))
-      throw new DuplicateNameError("duplicate_request", id ?? requestId, nodeId);
-    const ordinal = "ordinal" in place && place;
-    const event: InputRequestEvent = { requestId, nodeId, request, ...ordinal, context: this, visit: at };
+    if (id !== undefined && !this.#visit.claimRequest(id))
+      throw new DuplicateNameError("duplicate_request", id, nodeId);
+    const question = questionDigest(askedQuestion(request), run.sha256);
+    const ordinal = id === undefined && { ordinal: this.#scope.nextOrdinalOf(question) };
+    const requestId = this.#scope.requestIdAt(ordinal ? { question, ...ordinal } : { question, id: id ?? "" });
+    const event: InputRequestEvent = { requestId, nodeId, request, question, ...ordinal, context: this, visit: at };
     const answer = await this.#scope
       .start(requestId, (signal) =>
         run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),

@@ -98,10 +98,10 @@ export class NodeExecution {
     return this.pending.start(id, within, work);
   }
 
-  /** Reserves the id of a request; false when this visit has used it. */
-  claimRequest(requestId: string): boolean {
-    const isFree = !this.#requestIds.has(requestId);
-    this.#requestIds.add(requestId);
+  /** Reserves an id that a request was given; false when this visit has used it. */
+  claimRequest(id: string): boolean {
+    const isFree = !this.#requestIds.has(id);
+    this.#requestIds.add(id);
     return isFree;
   }
 

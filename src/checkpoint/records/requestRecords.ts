@@ -12,7 +12,9 @@ export interface RequestRecord {
   readonly visit: Visit;
   readonly request: string;
   readonly node: string;
-  /** Where in the visit it was made: the id it was given, or which one it is of the node or of a tool call. */
+  /** The digest of what is asked. Absent: an earlier version wrote it, and `ordinal` counts requests of all questions. */
+  readonly question?: string;
+  /** Where in the visit it was made: the id it was given, or which one of its question it is, of the node or of a tool call. */
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;

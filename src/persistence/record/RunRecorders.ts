@@ -1,10 +1,14 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { PendingInput } from "../../agent/feature/RunResult.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /** The recorders of active runs, found by where a run began or last moved to. */
 export class RunRecorders {
   readonly #byStart = new WeakMap<RunStart, RunRecorder>();
+  /** What the run of a journal waits for, once it has ended as waiting. */
+  readonly waitsFor = new WeakMap<Journal, readonly PendingInput[]>();
 
   add(recorder: RunRecorder): void {
     this.#byStart.set(recorder.start, recorder);

@@ -107,7 +107,7 @@ export function restoredRun(
     opening,
     head: head && { version: head.version, id: head.id },
     recording: new Replay(state, reader, index, nextVisitOf(state)),
-    replies: new RecordedAnswers(state, reader, keepExpired),
+    replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
   });
 }

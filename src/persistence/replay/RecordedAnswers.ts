@@ -1,9 +1,13 @@
-import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { nextVisitOf, type AgentState } from "../../checkpoint/state/AgentState.ts";
+import { questionDigest } from "../../agent/context/askedQuestion.ts";
+import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import { nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** How a request ended: with an answer, or because its time passed. */
 export type Reply =
@@ -14,43 +18,102 @@ export type Reply =
     }
   | { readonly expiredAt: string };
 
+/** A request that the node made before. */
+interface AskedBefore extends Pick<RequestRecord, "id" | "within" | "problems"> {
+  readonly question: string;
+  /** Absent: it has none. */
+  readonly reply?: Reply;
+}
+
+/** Said of a request when the node asked something else before, and got an answer to that. */
+const otherQuestion: readonly InputProblem[] = [
+  { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
+];
+
 /**
- * What the requests of the node that runs next were answered with. They are found by where they were made, not by their
- * ids, which are others on another line.
+ * What the requests of the node that runs next were answered with. They are found by where they were made and by what they
+ * ask, not by their ids, which are others on another line. An answer to another question is never used.
  */
 export class RecordedAnswers {
-  readonly #byPlace = new Map<string, Reply>();
+  readonly #byPlace = new Map<string, AskedBefore>();
+  readonly #used = new Set<AskedBefore>();
 
   /** @param keepExpired false when the run has failed for want of an answer: it asks once more. */
-  constructor(state: AgentState, reader: ValueReader, keepExpired: boolean) {
+  constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
-    for (const { record, reply, repliedAt = 0 } of state.requests.values()) {
-      const { visit, id, ordinal, within, expiresAt = 0 } = record;
-      if (!reply || visit[0] !== from[0] || visit[1] < from[1] || (reply.expired && !keepExpired)) continue;
-      this.#byPlace.set(
-        placeOf(visit, { id, ordinal, within }),
-        reply.expired
-          ? { expiredAt: new Date(expiresAt).toISOString() }
-          : { answer: reader.read(reply.answer), isNew: repliedAt > savedAt },
-      );
+    const again = [...state.requests.values()].filter(({ record: { visit } }) => isAgain(visit, from));
+    const numbers = new Map<string, number>();
+    for (const request of again) {
+      const { record } = request;
+      const { visit, id, within, problems } = record;
+      const question = record.question ?? questionOf(record, reader, sha256);
+      const ordinal = record.question === undefined ? countUp(numbers, [visit, within, question]) : record.ordinal;
+      const reply = replyOf(request, reader, savedAt);
+      if (reply && "expiredAt" in reply && !keepExpired) continue;
+      const place = placeOf(visit, { id, within, question, ordinal });
+      this.#byPlace.set(place, withoutUndefined({ id, within, problems, question, reply }));
     }
   }
 
-  /** `undefined`: there is no answer yet. */
+  /** `undefined`: there is no answer to this question yet. */
   of(event: InputRequestEvent): Reply | undefined {
-    return this.#byPlace.get(placeOf([event.visit.base, event.visit.ordinal], requestPlace(event)));
+    const asked = this.#askedBefore(event);
+    if (asked?.question !== event.question) return undefined;
+    this.#used.add(asked);
+    return asked.reply;
+  }
+
+  /**
+   * Why a request waits although an answer is recorded: the node asked something else before. Call it once the node has
+   * made all its requests.
+   */
+  problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
+    const asked = this.#askedBefore(event);
+    if (asked?.question === event.question) return asked.problems;
+    const within = callOf(event.context)?.toolCallId;
+    const others = asked ? [asked] : [...this.#byPlace.values()].filter((other) => other.within === within);
+    const isLeft = others.some((other) => other.reply && "answer" in other.reply && !this.#used.has(other));
+    return isLeft ? otherQuestion : undefined;
+  }
+
+  #askedBefore(event: InputRequestEvent): AskedBefore | undefined {
+    const { base, ordinal } = event.visit;
+    return this.#byPlace.get(placeOf([base, ordinal], requestPlace(event)));
   }
 }
 
-type Place = { readonly [Key in "id" | "ordinal" | "within"]: RequestRecord[Key] | undefined };
+type Place = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
 
 /** Where in its visit a request is made, as its record says it. */
-export function requestPlace({ request: { id }, ordinal, context }: InputRequestEvent): Place {
+export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): Place {
   const within = callOf(context)?.toolCallId;
-  return id === undefined ? { id, ordinal, within } : { id, ordinal: undefined, within: undefined };
+  return { id, question, ordinal, within: id === undefined ? within : undefined };
 }
 
-function placeOf(visit: Visit, { id, ordinal, within }: Place): string {
-  return JSON.stringify([...visit, id ?? ordinal, within ?? ""]);
+function placeOf(visit: Visit, { id, question, ordinal, within }: Place): string {
+  return JSON.stringify(id === undefined ? [...visit, within ?? "", question, ordinal] : [...visit, { id }]);
+}
+
+function isAgain(visit: Visit, from: Visit): boolean {
+  return visit[0] === from[0] && visit[1] >= from[1];
+}
+
+function replyOf({ record, reply, repliedAt = 0 }: RecordedRequest, reader: ValueReader, savedAt: number) {
+  if (!reply) return undefined;
+  if (reply.expired) return { expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
+  return { answer: reader.read(reply.answer), isNew: repliedAt > savedAt };
+}
+
+/** The question of a record that an earlier version wrote. */
+function questionOf({ prompt, schema, waitingFor }: RequestRecord, reader: ValueReader, sha256: Sha256): string {
+  return questionDigest({ prompt: String(reader.read(prompt)), schema: reader.read(schema), waitingFor }, sha256);
+}
+
+/** The number of a key so far, from 0. */
+function countUp(numbers: Map<string, number>, parts: readonly unknown[]): number {
+  const key = JSON.stringify(parts);
+  const number = numbers.get(key) ?? 0;
+  numbers.set(key, number + 1);
+  return number;
 }

@@ -302,7 +302,8 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
-  return next({ ...request, options: { ...options, signal }, start: recorder.start });
+  const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
+  return result.status === "waiting" ? { ...result, requests: recorders.waitsFor.get(journal) ?? [] } : result;
 }
 
 /** What a resume changes of the model's settings; `undefined`: nothing. */

@@ -3,24 +3,39 @@ import { type PendingInput, pendingRequest } from "../../agent/feature/RunResult
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
-/** A run ends as waiting: what it asked, the calls that wait within it and its status are durable together. */
-export async function waitForInput(recorder: RunRecorder, events: readonly InputRequestEvent[]): Promise<void> {
+/**
+ * A run ends as waiting: what it asked, the calls that wait within it and its status are durable together.
+ *
+ * @returns what it waits for.
+ */
+export async function waitForInput(
+  recorder: RunRecorder,
+  events: readonly InputRequestEvent[],
+): Promise<readonly PendingInput[]> {
   const { journal } = recorder;
   const suspended = recorder.suspendOpenCalls();
-  const requests = events.map((event) => requestRecord(recorder, event));
+  const asked = events.map((event) => withProblems(recorder, event));
+  const requests = asked.map((event) => requestRecord(recorder, event));
   for (const { requestId, request } of events)
     recorder.setup.askedSchemas.add(journal.agentId, requestId, request.schema);
-  const status = waitingStatus(events.map(pendingRequest), journal.clock.now());
+  const pending = asked.map(pendingRequest);
+  const status = waitingStatus(pending, journal.clock.now());
   journal.append([...suspended, ...requests, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
   journal.running = false;
+  return pending;
+}
+
+function withProblems({ replies }: RunRecorder, event: InputRequestEvent): InputRequestEvent {
+  return withoutUndefined({ ...event, problems: event.problems ?? replies?.problemsOf(event) });
 }
 
 function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputRequestEvent): RequestRecord {
-  const { nodeId, visit, problems, request } = event;
+  const { nodeId, visit, problems, request, question } = event;
   const { prompt, schema, waitingFor, requestId } = pendingRequest(event);
   const { id, ordinal, within } = requestPlace(event);
   return {
@@ -29,6 +44,7 @@ function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputR
     visit: [visit.base, visit.ordinal],
     request: requestId,
     node: nodeId,
+    question,
     ...(id !== undefined && { id }),
     ...(ordinal !== undefined && { ordinal }),
     ...(within !== undefined && { within }),

@@ -284,6 +284,71 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     warned.mockRestore();
   });
 
+  it("an answer goes to its question, however the requests of a node come about", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const remove = world.adder("remove", "irreversible");
+    // The first time "B" is asked before "A", then after it.
+    let runs = 0;
+    const graph = asking(async (_input, context) => {
+      const names = runs++ === 0 ? ["B", "A"] : ["A", "B"];
+      const chains = names.map(async (name) => {
+        const may = await context.requestInput({ prompt: `delete ${name}?`, schema: z.boolean() });
+        if (may) await context.tools.call(remove, { item: name });
+      });
+      await Promise.all(chains);
+      return "done";
+    });
+    const agent = durableAgent(graph, opened(), { tools: [remove] });
+    const requests = requestsOf(await agent.run("go"));
+    const answers = Object.fromEntries(
+      requests.map((request) => [request.requestId, request.kind === "input" && request.prompt === "delete B?"]),
+    );
+    expect(await agent.resume({ answers })).toMatchObject({ output: "done" });
+    expect(world.done).toEqual(["remove B"]);
+  });
+
+  it.each([
+    ["without an id", undefined],
+    ["with an id", "price"],
+  ])("an answer to another question is not used, and the request says why: %s", async (_name, id) => {
+    const opened = await storage.open();
+    let price = 10;
+    const graph = asking(async (_input, context) => {
+      const paid = price;
+      const may = await context.requestInput({ id, prompt: `pay ${paid}?`, schema: z.boolean() });
+      return may ? `paid ${paid}` : "nothing";
+    });
+    const agent = durableAgent(graph, opened());
+    const first = idOf(await agent.run("go"));
+    await persistence(agent).agent().answer(first, true);
+    price = 1_000_000;
+    const again = await agent.resume();
+    const problems = [{ path: "", expected: expect.stringContaining("is to another one") as string }];
+    expect(requestsOf(again)).toMatchObject([{ prompt: "pay 1000000?", problems }]);
+    expect(await persistence(agent).agent().getRequests()).toEqual(requestsOf(again));
+    expect(idOf(again)).not.toBe(first);
+    await expect(persistence(agent).agent().answer(first, true)).rejects.toMatchObject({ code: "request_answered" });
+    // It is said as long as the request is open.
+    expect(requestsOf(await durableAgent(graph, opened()).resume())).toMatchObject([{ problems }]);
+    await persistence(agent).agent().answer(idOf(again), false);
+    expect(await agent.resume()).toMatchObject({ output: "nothing" });
+  });
+
+  it("equal questions of one node are told apart by their number", async () => {
+    const opened = await storage.open();
+    const graph = asking(async (_input, context) => {
+      const asked = [1, 2].map(() => context.requestInput({ prompt: "a number?", schema: z.number() }));
+      return (await Promise.all(asked)).join();
+    });
+    const agent = durableAgent(graph, opened());
+    const [first = "", second = ""] = idsOf(await agent.run("go"));
+    expect(await agent.resume({ answers: { [second]: 2 } })).toMatchObject({ status: "waiting" });
+    const [left = ""] = idsOf(await agent.resume());
+    expect(left).toBe(first);
+    expect(await agent.resume({ answers: { [first]: 1 } })).toMatchObject({ output: "1,2" });
+  });
+
   it("several requests of one node that follow each other each wait, and ids distinguish those of a loop", async () => {
     for (const named of [true, false]) {
       const opened = await storage.open();
