@@ -212,7 +212,8 @@ export class DurableAgent {
    * schema of the request; the first accepted answer counts.
    *
    * @param options `timeoutMs`: how long to wait for the owner of the agent, in milliseconds; default 5,000.
-   * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
+   * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, CheckpointTooLargeError, AgentBusyError; nothing
+   * has changed then.
    */
   async answer(
     requestId: string,

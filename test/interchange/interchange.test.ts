@@ -50,9 +50,14 @@ it.each(names)(
 it.each(names)(
   "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
   async (name) => {
-    expect(await goOn(name, copyOf(name))).toEqual(expectedOf(name).wentOn);
+    expect(withoutRequestIds(await goOn(name, copyOf(name)))).toEqual(withoutRequestIds(expectedOf(name).wentOn));
   },
 );
+
+/** The id of a request that is asked anew contains its question now. */
+function withoutRequestIds(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (key === "requestId" ? undefined : field)));
+}
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
 const kinds: Readonly<Record<Exclude<AgentRecord["kind"], "ended">, true>> = {

@@ -8,25 +8,26 @@ export interface LargePart {
   readonly bytes: number;
 }
 
-/** A checkpoint would add more bytes to the storage than `maxCheckpointBytes` allows. Nothing was saved. */
+/** A checkpoint, or answers to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. Nothing was saved. */
 export class CheckpointTooLargeError extends AgentPersistenceError {
   override readonly code = "checkpoint_too_large";
-  /** The size of everything that the checkpoint would add, as JSON in UTF-8. */
+  /** The size of everything that would be added, as JSON in UTF-8. */
   readonly bytes: number;
   /** The largest parts, the largest first; at most five. */
   readonly parts: readonly LargePart[];
 
   constructor(
     readonly agentId: string,
-    /** The path of the node that would run next after this checkpoint. */
+    /** The path of the node that would run next after this checkpoint, or of the node that asked. */
     readonly nodeId: string,
     parts: readonly LargePart[],
     readonly maxBytes: number,
+    what: "checkpoint" | "answers" = "checkpoint",
   ) {
     const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const largest = parts.slice(0, 5);
     super(
-      `The checkpoint of agent ${JSON.stringify(agentId)} before node ${JSON.stringify(nodeId)} would add ${total} bytes, ` +
+      `${subjects[what]} agent ${JSON.stringify(agentId)} ${what === "checkpoint" ? "before" : "for"} node ${JSON.stringify(nodeId)} would add ${total} bytes, ` +
         `and at most ${maxBytes} are allowed. Largest parts: ` +
         `${largest.map(({ name, bytes }) => `${name}, ${bytes} bytes`).join("; ")}. ` +
         `Keep such data elsewhere and store a reference to it, or raise maxCheckpointBytes.`,
@@ -35,3 +36,5 @@ export class CheckpointTooLargeError extends AgentPersistenceError {
     this.parts = largest;
   }
 }
+
+const subjects = { checkpoint: "The checkpoint of", answers: "The answers to requests of" };

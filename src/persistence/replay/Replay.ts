@@ -39,8 +39,10 @@ export class Replay {
       const { visit, asked, failed = [] } = record;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
+    const failed = new Set(index.statusState.current?.record?.failedCalls);
     for (const call of state.calls.values())
-      if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome)) this.#addCall(call, reader);
+      if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome))
+        this.#addCall(failed.has(call.call) ? triedAgain(call) : call, reader);
     for (const note of state.notes) this.#addNote(note, reader);
   }
 
@@ -118,6 +120,11 @@ function answerOf({ message, usage, finish: finishReason }: AnswerRecord, reader
 
 function isSameVisit(a: Visit, b: Visit): boolean {
   return a[0] === b[0] && a[1] === b[1];
+}
+
+/** The run failed with the failure of this call: it is made again under its id. */
+function triedAgain(call: RecordedCall): RecordedCall {
+  return call.outcome?.error ? { ...call, outcome: { ...call.outcome, retry: true } } : call;
 }
 
 /** A call that has nothing to give back: it is made as if for the first time. */

@@ -38,6 +38,7 @@ import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
+import { failedCallsIn } from "./failedCallsIn.ts";
 import type { DurableCall, Next } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
 import { recordedResult } from "./recordedResult.ts";
@@ -330,8 +331,10 @@ async function recordFailure(journal: Journal, { options }: RunRequest, error: u
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
     const { usage } = journal;
+    const failedCalls = failedCallsIn(error);
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
-    await journal.store(statusRecords(journal.statusState, { ...failed, ...(usage && { usage }) }));
+    const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
+    await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));
     return true;
   } catch {
     // The run rejects with its own error; without a record of the failure it counts as interrupted.

@@ -4,6 +4,8 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
@@ -19,7 +21,7 @@ import { fromJSONSchema, type z } from "zod";
  * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
  * the last open request the run waits no more: it is in progress and can be resumed. Durable when it resolves.
  *
- * @throws RequestNotOpenError, InvalidInputError, NotSerializableError
+ * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
 export async function answerRequests(
   setup: PersistenceSetup,
@@ -32,13 +34,35 @@ export async function answerRequests(
   // Each was found open, so there is a state.
   if (!stored || Object.keys(answers).length === 0) return;
   const replies: ReplyRecord[] = [];
+  const { uploads } = journal.writer;
   for (const request of pending.filter(({ requestId }) => Object.hasOwn(answers, requestId))) {
     const answer = frozenCopy(answers[request.requestId]);
     await checkSchemaAsync(schemaOf(setup, journal.agentId, request), answer, answerSubject(request.requestId));
     const slot = journal.writer.value(answer, `the ${answerSubject(request.requestId)}`);
     replies.push(reply(stored, journal, request.requestId, { answer: slot }));
   }
+  assertAnswersFit(journal, pending, replies, uploads);
   await append(journal, stored, replies);
+}
+
+/**
+ * What answers add is bounded as what a checkpoint adds.
+ *
+ * @param uploads how many blobs were on their way before those of the answers.
+ * @throws CheckpointTooLargeError
+ */
+function assertAnswersFit(
+  { agentId, maxCheckpointBytes, writer }: Journal,
+  pending: readonly PendingInput[],
+  replies: readonly ReplyRecord[],
+  uploads: number,
+): void {
+  if (surelyFits(replies, writer.uploads > 0, maxCheckpointBytes)) return;
+  const parts = checkpointParts(replies.map((record) => ({ name: `the ${answerSubject(record.request)}`, record })));
+  if (parts.reduce((sum, { bytes }) => sum + bytes, 0) <= maxCheckpointBytes) return;
+  writer.withdrawUploads(uploads);
+  const asked = pending.find(({ requestId }) => requestId === replies[0]?.request);
+  throw new CheckpointTooLargeError(agentId, asked?.nodeId ?? "", parts, maxCheckpointBytes, "answers");
 }
 
 /**

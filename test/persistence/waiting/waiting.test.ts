@@ -151,6 +151,27 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "30000 1970-01-01T00:00:00.000Z" });
   });
 
+  it("an answer is bounded as a checkpoint is, and one that is too large changes nothing", async () => {
+    const opened = await storage.open();
+    const graph = asking((_input, context) => context.requestInput({ prompt: "text?", schema: z.string() }));
+    const agent = durableAgent(graph, opened());
+    const request = idOf(await agent.run("go"));
+    const before = await recordsOf(opened());
+    const large = "x".repeat(6 * 1024 * 1024);
+    const answered = persistence(agent).agent().answer(request, large);
+    await expect(answered).rejects.toMatchObject({
+      code: "checkpoint_too_large",
+      nodeId: "ask",
+      parts: [{ name: `the answer to request ${request}` }],
+      message: expect.stringMatching(/^The answers to requests of agent "a" for node "ask" would add 6291/) as string,
+    });
+    await expect(agent.resume({ answers: { [request]: large } })).rejects.toMatchObject({
+      code: "checkpoint_too_large",
+    });
+    expect(await recordsOf(opened())).toEqual(before);
+    expect(await agent.resume({ answers: { [request]: "short" } })).toMatchObject({ output: "short" });
+  });
+
   it("a node that asks works the same when only requested checkpoints are made", async () => {
     const opened = await storage.open();
     const world = new World();

@@ -1,0 +1,26 @@
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+
+/** The calls whose failures an error is, has as its cause, or collects, each once. */
+export function failedCallsIn(error: unknown): readonly string[] {
+  const calls = new Set<string>();
+  const seen = new Set<unknown>();
+  const left = [error];
+  for (const found of left) {
+    if (seen.has(found)) continue;
+    seen.add(found);
+    if (found instanceof ToolFailedError) calls.add(found.toolCallId);
+    left.push(...causesOf(found));
+  }
+  return [...calls];
+}
+
+/** A thrown value may have any shape: getters that throw are ignored. */
+function causesOf(error: unknown): readonly unknown[] {
+  try {
+    if (!(error instanceof Error)) return [];
+    const { cause, errors } = error as { readonly cause?: unknown; readonly errors?: unknown };
+    return [...(cause === undefined ? [] : [cause]), ...(Array.isArray(errors) ? errors : [])];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,103 @@
+import { persistence, strategy, tool, type AgentContext, type ToolEffect } from "agent-persistence";
+import { TaskManager } from "agent-persistence/task";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent } from "../support/durableAgent.ts";
+import { recordsOf } from "../support/stored.ts";
+import { logStorages } from "../support/storages.ts";
+
+/** A tool that fails so often, and then works. */
+function shaky(failures: number, effect: ToolEffect) {
+  const ids: string[] = [];
+  const pay = tool({
+    name: "pay",
+    description: "",
+    inputSchema: z.object({ item: z.string() }),
+    effect,
+    execute: ({ item }, { toolCallId }) => {
+      ids.push(toolCallId);
+      if (ids.length <= failures) throw new Error(`${item}: no connection`);
+      return `${item} is paid`;
+    },
+  });
+  return { pay, ids };
+}
+
+const one = (body: (input: string, context: AgentContext) => Promise<string>) =>
+  strategy<string, string>("one", (graph) => {
+    const node = graph.node("node", body);
+    graph.edge(graph.start, node);
+    graph.edge(node, graph.finish);
+  });
+
+describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => {
+  it.each<ToolEffect>(["none", "idempotent", "reversible", "irreversible"])(
+    "is tried again under its id when the run is resumed: %s",
+    async (effect) => {
+      const opened = await open();
+      const { pay, ids } = shaky(2, effect);
+      const graph = one(async (item, context) => {
+        const may = await context.requestInput({ prompt: `pay ${item}?`, schema: z.boolean() });
+        return may ? context.tools.call(pay, { item }) : "nothing";
+      });
+      const agent = () => durableAgent(graph, opened(), { tools: [pay] });
+      const asked = await agent().run("rent");
+      const [request] = asked.status === "waiting" ? asked.requests : [];
+      await persistence(agent())
+        .agent()
+        .answer(request?.requestId ?? "", true);
+      await expect(agent().resume()).rejects.toThrow("no connection");
+      const records = await recordsOf(opened());
+      expect(records.findLast(({ kind }) => kind === "status")).toMatchObject({
+        status: "failed",
+        failedCalls: [ids[0]],
+      });
+      await expect(agent().resume()).rejects.toThrow("no connection");
+      expect(await agent().resume()).toMatchObject({ output: "rent is paid" });
+      expect(new Set(ids).size).toBe(1);
+      expect(ids).toHaveLength(3);
+      expect(await persistence(agent()).agent().getToolCallsInDoubt()).toEqual([]);
+    },
+  );
+
+  it("is found as a cause and among several errors; one that the node caught is given back", async () => {
+    const opened = await open();
+    const first = shaky(1, "idempotent");
+    const second = shaky(1, "idempotent");
+    const caught = shaky(1, "idempotent");
+    const named = (name: string, { pay }: typeof first) => Object.freeze({ ...pay, name });
+    const tools = [named("first", first), named("second", second), named("caught", caught)] as const;
+    const said: string[] = [];
+    const graph = one(async (item, context) => {
+      await context.tools.call(tools[2], { item }).catch((error: unknown) => said.push((error as Error).message));
+      const both = await Promise.allSettled([
+        context.tools.call(tools[0], { item }),
+        context.tools.call(tools[1], { item }).catch((cause: unknown) => {
+          throw new Error("second", { cause });
+        }),
+      ]);
+      const errors = both.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+      if (errors.length > 0) throw new AggregateError(errors, "both");
+      return "done";
+    });
+    const agent = () => durableAgent(graph, opened(), { tools });
+    await expect(agent().run("rent")).rejects.toThrow("both");
+    expect(await agent().resume()).toMatchObject({ output: "done" });
+    expect([first.ids.length, second.ids.length, caught.ids.length]).toEqual([2, 2, 1]);
+    expect(said).toHaveLength(2);
+    expect(said[1]).toBe(said[0]);
+  });
+
+  it("is tried again in a task that is retried", async () => {
+    const opened = await open();
+    const { pay, ids } = shaky(1, "irreversible");
+    const graph = one((item, context) => context.tools.call(pay, { item }));
+    const agent = () => durableAgent(graph, opened(), { tools: [pay] });
+    const tasks = new TaskManager({ storage: opened() });
+    await tasks.create({ taskId: "a", taskName: "pay", inputRequest: "rent" });
+    await expect(agent().resume()).rejects.toThrow("no connection");
+    await tasks.retry("a");
+    expect(await agent().resume()).toMatchObject({ output: "rent is paid" });
+    expect(new Set(ids).size).toBe(1);
+  });
+});
