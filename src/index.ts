@@ -28,8 +28,10 @@ export { strategy } from "./agent/strategy/Strategy.ts";
 export type { InputOf, Node, OutputOf, Graph, NodeOptions, Strategy } from "./agent/strategy/Strategy.ts";
 export {
   type AnyTool,
+  type ApprovalVerdict,
   tool,
   type Tool,
+  type ToolApprovalOptions,
   type ToolCallOptions,
   type ToolEffect,
   type ToolProbeAnswer,
@@ -75,7 +77,9 @@ export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteE
 export { ModelAnswerCutError } from "./errors/model/ModelAnswerCutError.ts";
 export { ModelRequestError } from "./errors/model/ModelRequestError.ts";
 export { ModelTimeoutError } from "./errors/model/ModelTimeoutError.ts";
+export { ApprovalChangedError } from "./errors/request/ApprovalChangedError.ts";
 export { RequestNotOpenError } from "./errors/request/RequestNotOpenError.ts";
+export { RequestRejectedError } from "./errors/request/RequestRejectedError.ts";
 export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
 export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
 export { RunInputDiffersError } from "./errors/run/RunInputDiffersError.ts";
@@ -99,8 +103,9 @@ export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts"
 export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";
 export { ToolFailedError } from "./errors/toolCall/ToolFailedError.ts";
 export { ToolOutcomeUnknownError } from "./errors/toolCall/ToolOutcomeUnknownError.ts";
+export { ToolRejectedError } from "./errors/toolCall/ToolRejectedError.ts";
 export type { Clock } from "./internal/Clock.ts";
-export type { DurableAgent } from "./persistence/DurableAgent.ts";
+export type { AnswerOptions, DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
   AgentFilter,

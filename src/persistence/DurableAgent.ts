@@ -14,7 +14,7 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
-import { answerRequests } from "./waiting/answerRequests.ts";
+import { answerRequests, type GivenReply } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
@@ -25,7 +25,7 @@ import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openWithRetry } from "../journal/openWithRetry.ts";
-import { pendingInputs } from "./waiting/pendingInputs.ts";
+import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
@@ -38,7 +38,20 @@ const defaultAnswerTimeoutMs = 5_000;
 const defaultCancelTimeoutMs = 30_000;
 
 const timeoutSchema = strictOptions({ timeoutMs: numberFrom(0).optional() });
+const rejectShape = { by: nonEmptyString.optional(), timeoutMs: numberFrom(0).optional() };
+const rejectSchema = strictOptions(rejectShape);
+const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.optional() });
 const messagesSchema = strictOptions({ original: z.boolean().optional() });
+
+/** How to answer a request. */
+export interface AnswerOptions {
+  /** Who answers, as you know it. Kept with the answer, and never trusted. Absent: nobody says. */
+  readonly by?: string | undefined;
+  /** The digest of the tool call that was shown. If another call waits, the answer is refused. Absent: it is not compared. */
+  readonly digest?: string | undefined;
+  /** How long to wait for the owner of the agent, in milliseconds. Default: 5,000. */
+  readonly timeoutMs?: number | undefined;
+}
 
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
 
@@ -204,28 +217,43 @@ export class DurableAgent {
   /** The requests that the agent waits for; empty unless it waits. Reads only, also while the agent runs. */
   async getRequests(): Promise<readonly PendingRequest[]> {
     const { log, state } = await readHead(this.#setup.log, this.agentId);
-    return state ? pendingInputs({ log, state }) : [];
+    return state ? pendingRequests({ log, state }) : [];
   }
 
   /**
    * Answers a request; durable when it resolves. Nothing runs until the agent is resumed. The answer is validated by the
-   * schema of the request; the first accepted answer counts.
+   * schema of the request; the first accepted answer counts. An approval is answered by `{ approved: true }`.
    *
-   * @param options `timeoutMs`: how long to wait for the owner of the agent, in milliseconds; default 5,000.
-   * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, CheckpointTooLargeError, AgentBusyError; nothing
-   * has changed then.
+   * @param options `by`: who answers, as you know it; kept with the answer. `digest`: of the call that was shown; refuses the
+   * answer if another call waits. `timeoutMs`: how long to wait for the owner of the agent, in milliseconds; default 5,000.
+   * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError,
+   * AgentBusyError; nothing has changed then.
    */
-  async answer(
-    requestId: string,
-    answer: unknown,
-    options: { readonly timeoutMs?: number | undefined } = {},
-  ): Promise<void> {
+  async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
+    checkSchema(answerSchema, options, "options of answer()");
+    const { by, digest, timeoutMs } = options;
+    await this.#reply(requestId, { answer, by, digest }, timeoutMs);
+  }
+
+  /**
+   * Rejects a request; durable when it resolves. A tool call that waits for approval is not made: the model gets the reason as
+   * an error result, node code ToolRejectedError. A request for input throws RequestRejectedError in its node.
+   *
+   * @param options `by` and `timeoutMs` as for {@link answer}.
+   * @throws RequestNotOpenError, InvalidInputError, AgentBusyError; nothing has changed then.
+   */
+  async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
+    checkSchema(rejectSchema, options, "options of reject()");
+    checkSchema(nonEmptyString, reason, "reason of reject()");
+    await this.#reply(requestId, { rejected: reason, by: options.by }, options.timeoutMs);
+  }
+
+  async #reply(requestId: string, given: GivenReply, timeoutMs = defaultAnswerTimeoutMs): Promise<void> {
     checkSchema(z.string(), requestId, "request id");
-    checkSchema(timeoutSchema, options, "options of answer()");
-    await using journal = await openWithRetry(this.#setup, this.agentId, options.timeoutMs ?? defaultAnswerTimeoutMs);
+    await using journal = await openWithRetry(this.#setup, this.agentId, timeoutMs);
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
-    await answerRequests(this.#setup, journal, stored, { [requestId]: answer });
+    await answerRequests(this.#setup, journal, stored, new Map([[requestId, given]]));
   }
 
   /**

@@ -16,6 +16,11 @@ export function askedQuestion({ prompt, schema, waitingFor = "user_input" }: Inp
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 
+/** The digest of a tool call that needs an approval, with its input as it was written. An approval counts for this call alone. */
+export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
+  return sha256.base64url(canonicalText([toolName, input]) ?? "");
+}
+
 /** Equal for equal questions only: SHA-256 of the canonical text, in base64url. An answer counts for its question alone. */
 export function questionDigest({ prompt, schema, waitingFor }: AskedQuestion, sha256: Sha256): string {
   return sha256.base64url(canonicalText([prompt, schema, waitingFor]) ?? "");

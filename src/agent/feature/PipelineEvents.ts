@@ -4,7 +4,7 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
-import type { AnyTool } from "../tool/Tool.ts";
+import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
 
 /** The event of `aroundNode`. */
@@ -52,9 +52,19 @@ export interface InputRequestEvent {
   readonly ordinal?: number;
   /** Why the last answer was refused; set by a feature that asks again. Absent: no answer was refused. */
   readonly problems?: readonly InputProblem[];
+  /** The tool call that needs an approval. Absent: the node asks for input. */
+  readonly approval?: ApprovalEvent;
   /** Of the node, or of the tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
+}
+
+/** A tool call that may need an approval before it begins. */
+export interface ApprovalEvent {
+  /** The context of this call is that of its caller. */
+  readonly call: ToolCallEvent;
+  /** Asks the tool whether the call needs an approval. Absent from a request that is open: it does. */
+  readonly judge?: () => Promise<ApprovalVerdict>;
 }
 
 /** Whether a model or node code made a tool call. */

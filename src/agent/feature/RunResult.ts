@@ -28,12 +28,11 @@ interface RunFacts {
   readonly tornTail?: TornTail;
 }
 
-/** A request that a run waits for. `approval` comes only from features of yours. */
+/** A request that a run waits for. */
 export type PendingRequest = PendingInput | PendingApproval;
 
-/** A request that a node made by `context.requestInput`. */
-export interface PendingInput {
-  readonly kind: "input";
+/** What every request says. */
+interface RequestFacts {
   /** Identifies the request when you answer it; unique in the agent. */
   readonly requestId: string;
   readonly nodeId: string;
@@ -43,21 +42,27 @@ export interface PendingInput {
   readonly schema: unknown;
   /** The kind of answer: the request's `waitingFor`. */
   readonly waitingFor: WaitingFor;
+  /** When it was first asked, in ISO 8601. */
+  readonly askedAt: string;
   /** When the request expires, in ISO 8601. Absent: never. */
   readonly expiresAt?: string;
-  /** Why the node refused the last answer: its own schema can be stricter than JSON Schema. Absent: no answer was refused. */
+  /** Why the last answer was not used: the node's own schema refused it, or it was to another question. Absent: there was none. */
   readonly problems?: readonly InputProblem[];
 }
 
-/** A tool call that needs an approval. */
-export interface PendingApproval {
+/** A request that a node made by `context.requestInput`. */
+export interface PendingInput extends RequestFacts {
+  readonly kind: "input";
+}
+
+/** A tool call that needs an approval. The answer is `{ approved: true }`, or `{ approved: false, reason }`. */
+export interface PendingApproval extends RequestFacts {
   readonly kind: "approval";
-  readonly requestId: string;
-  readonly nodeId: string;
   readonly toolCallId: string;
   readonly toolName: string;
+  /** As it was written: the call that is made once it is approved. */
   readonly input: unknown;
-  /** Binds the approval to exactly this call. */
+  /** Binds the approval to exactly this call. Pass it to `answer`. */
   readonly digest: string;
 }
 
@@ -84,15 +89,19 @@ export interface RevertibleCall {
   readonly unreadable?: unknown;
 }
 
-/** An open request as the result of a run lists it. */
-export function pendingRequest({ requestId, nodeId, request, problems }: InputRequestEvent): PendingInput {
+/** An open request as the result of a run lists it. @param askedAt milliseconds since 1970. */
+export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
+  const { requestId, nodeId, request, problems, approval, question } = event;
   const { expiresAt } = request;
-  return {
-    kind: "input",
+  const facts = {
     requestId,
     nodeId,
     ...askedQuestion(request),
+    askedAt: new Date(askedAt).toISOString(),
     ...(problems && { problems }),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
   };
+  if (!approval) return { kind: "input", ...facts };
+  const { toolCallId, tool, input } = approval.call;
+  return { kind: "approval", ...facts, toolCallId, toolName: tool.name, input, digest: question };
 }

@@ -24,7 +24,12 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
     const end = await runStrategy(run);
     const { runId, usage } = run;
     const facts = { runId, ...(usage && { usage }) };
-    if ("waiting" in end) return { status: "waiting", ...facts, requests: end.waiting.map(pendingRequest) };
+    if ("waiting" in end)
+      return {
+        status: "waiting",
+        ...facts,
+        requests: end.waiting.map((request) => pendingRequest(request, pipeline.abortGrace.clock.now())),
+      };
     const { output } = end;
     await pipeline.emit("agentCompleted", { run, output });
     return { status: "completed", ...facts, output };

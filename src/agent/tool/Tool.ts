@@ -1,6 +1,7 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
@@ -47,6 +48,24 @@ export type ToolProbeAnswer<Output = unknown> =
   | "unknown"
   | { readonly status: "done"; readonly output: Output };
 
+/** Whether a call has to be approved, and what the person who approves it is shown. */
+export type ApprovalVerdict =
+  | boolean
+  | {
+      /** Default: a sentence with the name of the tool. */
+      readonly prompt?: string | undefined;
+      /** When the request for approval expires: then the call is rejected. Default: never. */
+      readonly expiresAt?: Date | undefined;
+    };
+
+/** The second argument of a tool's `needsApproval`. */
+export interface ToolApprovalOptions {
+  /** The library's id of the call. */
+  readonly toolCallId: string;
+  /** Aborted when the run is aborted or moves. */
+  readonly abortSignal: AbortSignal;
+}
+
 /** `Arguments`: what the model writes and the log stores. `Input`: what the schema returns and `execute` receives. */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
   /** Unique among the tools of an agent. 1 to 64 letters of a to z, digits, `_` and `-`: models require this. */
@@ -67,6 +86,14 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
    * a call in doubt that was settled so. `Infinity` for no limit. Default: the agent's `toolTimeoutMs`.
    */
   readonly timeoutMs?: number;
+  /**
+   * Whether a call has to be approved by a person before it begins. A function judges the input that the schema returned, and
+   * is not asked again once the request for approval is recorded. A rejected call is an error result for the model, and
+   * ToolRejectedError for node code. Needs the feature Persistence. Default: false.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((input: Input, options: ToolApprovalOptions) => ApprovalVerdict | PromiseLike<ApprovalVerdict>);
   /** Its errors are reported to the model, or thrown as ToolFailedError to the node code that called. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
@@ -98,6 +125,7 @@ const shape = {
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
   timeoutMs: numberFrom(0).optional(),
+  needsApproval: z.union([z.boolean(), functionSchema()]).optional(),
   execute: functionSchema(),
   probe: functionSchema().optional(),
 };
@@ -117,6 +145,10 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly externalApi?: boolean | undefined;
   readonly modifiesFiles?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly needsApproval?:
+    | boolean
+    | ((input: z.output<Schema>, options: ToolApprovalOptions) => ApprovalVerdict | PromiseLike<ApprovalVerdict>)
+    | undefined;
   readonly execute: (input: z.output<Schema>, options: ToolCallOptions) => Output | PromiseLike<Output>;
   readonly probe?:
     | ((
@@ -131,8 +163,10 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
 }
 
 /** Whether an error is the outcome of a tool call: node code may catch it, and the model gets its `reason`. */
-export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError {
-  return error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError;
+export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError {
+  return (
+    error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError || error instanceof ToolRejectedError
+  );
 }
 
 /** The names of tools. @throws UnknownToolError for a tool that a resumed run would not find: the agent does not have it. */

@@ -2,11 +2,13 @@ import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
-import { askedQuestion, questionDigest } from "../context/askedQuestion.ts";
+import { approvalDigest, askedQuestion, questionDigest } from "../context/askedQuestion.ts";
 import { checkedKey } from "../context/StorageKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
-import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
+import type { InputRequestEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
+import { approvalRequest } from "../tool/approvalRequest.ts";
+import type { ApprovalVerdict } from "../tool/Tool.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
@@ -98,6 +100,31 @@ export class NodeContext implements AgentContext {
       .finally(() => this.#visit.allowUnanswered());
     // The schema of the request returned it.
     return answer as Answer;
+  }
+
+  /**
+   * Waits until a tool call is approved, if it needs to be. The context is that of the call.
+   *
+   * @throws ToolRejectedError
+   */
+  async requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void> {
+    const { nodeId, run, at } = this.#open;
+    const { tool, input } = call;
+    if (!run.pipeline.claims("requestInput")) {
+      if ((await judge()) === false) return;
+      throw new FeatureNotInstalledError("Persistence", `A call of tool "${tool.name}", which needs an approval,`);
+    }
+    const question = approvalDigest(tool.name, input, run.sha256);
+    const ordinal = this.#scope.nextOrdinalOf(question);
+    const requestId = this.#scope.requestIdAt({ question, ordinal });
+    const request = approvalRequest(tool.name);
+    const approval = { call, judge };
+    const event = { requestId, nodeId, request, question, ordinal, approval, context: this, visit: at };
+    await this.#scope
+      .start(requestId, (signal) =>
+        run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
+      )
+      .finally(() => this.#visit.allowUnanswered());
   }
 
   get #open(): NodeExecution {

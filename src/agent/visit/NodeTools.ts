@@ -5,12 +5,13 @@ import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import { type AnyTool, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
+import { type AnyTool, type ApprovalVerdict, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { executeInTime } from "./executeInTime.ts";
@@ -27,13 +28,24 @@ const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
     `expected a tool, received ${kindOf(input)}${typeof input === "string" ? ` ${JSON.stringify(input)}` : ""}; pass the tool itself`,
 });
 
+const verdictSchema = z.union([
+  z.boolean(),
+  strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() }),
+]);
+
+/** The context of a tool call. */
+interface CallContext extends AgentContext {
+  /** Waits until the call is approved, if it needs to be. @throws ToolRejectedError */
+  requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void>;
+}
+
 /** The tool calls of one context. */
 export class NodeTools implements AgentTools {
   readonly #scope: CallScope;
-  readonly #contextFor: (call: ScopeCall) => AgentContext;
+  readonly #contextFor: (call: ScopeCall) => CallContext;
 
   /** @param contextFor makes the context that a tool gets. */
-  constructor(scope: CallScope, contextFor: (call: ScopeCall) => AgentContext) {
+  constructor(scope: CallScope, contextFor: (call: ScopeCall) => CallContext) {
     this.#scope = scope;
     this.#contextFor = contextFor;
   }
@@ -87,8 +99,25 @@ export class NodeTools implements AgentTools {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
       if (parsed instanceof InvalidInputError) return { refused: parsed };
+      await this.#approve(planned, parsed.input, signal);
       return { output: await this.#perform(planned, parsed.input, signal) };
     });
+  }
+
+  async #approve(planned: PlannedCall, input: unknown, signal: AbortSignal): Promise<void> {
+    const { tool, toolCallId } = planned;
+    const { visit, context } = this.#scope;
+    const { needsApproval = false } = tool;
+    if (needsApproval === false) return;
+    const judge = async () => {
+      if (needsApproval === true) return true;
+      // The tool's own schema has just returned this input.
+      const verdict = await needsApproval(input as never, { toolCallId, abortSignal: signal });
+      checkSchema(verdictSchema, verdict, `result of needsApproval of tool "${tool.name}"`);
+      return verdict;
+    };
+    const call = { ...planned, context, visit: visit.at };
+    await this.#contextFor({ toolCallId, signal }).requestApproval(call, judge);
   }
 
   async #perform(planned: PlannedCall, parsed: unknown, signal: AbortSignal): Promise<unknown> {

@@ -87,7 +87,7 @@ const slotsByKind: {
   rollback_end: ({ report }) => [report],
   settings: ({ parameters }) => [parameters],
   structure: ({ structure }) => [structure],
-  request: ({ prompt, schema }) => [prompt, schema],
+  request: ({ prompt, schema, approval }) => [prompt, schema, approval?.input],
   reply: ({ answer }) => [answer],
   snapshot: ({ checkpoint, run, history, storage, settings, structure }) => [
     ...slotsOf(checkpoint),

@@ -18,6 +18,15 @@ export interface RequestRecord {
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
+  /** When it was asked, in milliseconds since 1970; the first time, if it was asked again. Absent: an earlier version wrote it. */
+  readonly at?: number;
+  /** The tool call that needs an approval. Absent: input is asked for. */
+  readonly approval?: {
+    readonly call: string;
+    readonly tool: string;
+    /** As it was written. */
+    readonly input: StoredValue;
+  };
   readonly prompt: StoredValue;
   /** JSON Schema of the answer. */
   readonly schema: StoredValue;
@@ -36,4 +45,8 @@ export interface ReplyRecord {
   readonly at: number;
   readonly answer?: StoredValue;
   readonly expired?: true;
+  /** It was rejected, and why. */
+  readonly rejected?: string;
+  /** Who answered or rejected it, as the caller said. Not trusted. Absent: nobody said. */
+  readonly by?: string;
 }

@@ -29,7 +29,7 @@ function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: num
       .flatMap(({ intent, outcome }) => [intent?.input, outcome?.input, outcome?.output]),
     ...[...requests.values()]
       .filter(({ record }) => isOfVisit(record))
-      .flatMap(({ record, reply }) => [record.prompt, record.schema, reply?.answer]),
+      .flatMap(({ record, reply }) => [record.prompt, record.schema, record.approval?.input, reply?.answer]),
     ...notes.filter(({ call = "" }) => calls.get(call)?.visit[0] === base).map(({ value }) => value),
   ];
 }

@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { PendingInput } from "../../agent/feature/RunResult.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
@@ -8,7 +8,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 export class RunRecorders {
   readonly #byStart = new WeakMap<RunStart, RunRecorder>();
   /** What the run of a journal waits for, once it has ended as waiting. */
-  readonly waitsFor = new WeakMap<Journal, readonly PendingInput[]>();
+  readonly waitsFor = new WeakMap<Journal, readonly PendingRequest[]>();
 
   add(recorder: RunRecorder): void {
     this.#byStart.set(recorder.start, recorder);

@@ -1,5 +1,6 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
 import { questionDigest } from "../../agent/context/askedQuestion.ts";
+import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -9,18 +10,21 @@ import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** How a request ended: with an answer, or because its time passed. */
+/** How a request ended: with an answer, with a rejection, or because its time passed. */
 export type Reply =
   | {
       readonly answer: unknown;
       /** True when no checkpoint has followed the answer yet. */
       readonly isNew: boolean;
     }
+  | { readonly rejected: string; readonly by?: string }
   | { readonly expiredAt: string };
 
 /** A request that the node made before. */
-interface AskedBefore extends Pick<RequestRecord, "id" | "within" | "problems"> {
+interface AskedBefore extends Pick<RequestRecord, "id" | "within" | "problems" | "at"> {
   readonly question: string;
+  /** Of an approval: the prompt, and when it expires. Absent: input is asked for. */
+  readonly shown?: Exclude<ApprovalVerdict, boolean>;
   /** Absent: it has none. */
   readonly reply?: Reply;
 }
@@ -46,13 +50,14 @@ export class RecordedAnswers {
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;
-      const { visit, id, within, problems } = record;
+      const { visit, id, within, problems, at } = record;
       const question = record.question ?? questionOf(record, reader, sha256);
       const ordinal = record.question === undefined ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
       if (reply && "expiredAt" in reply && !keepExpired) continue;
       const place = placeOf(visit, { id, within, question, ordinal });
-      this.#byPlace.set(place, withoutUndefined({ id, within, problems, question, reply }));
+      const shown = record.approval && shownIn(record, reader);
+      this.#byPlace.set(place, withoutUndefined({ id, within, problems, at, question, shown, reply }));
     }
   }
 
@@ -62,6 +67,18 @@ export class RecordedAnswers {
     if (asked?.question !== event.question) return undefined;
     this.#used.add(asked);
     return asked.reply;
+  }
+
+  /** When a request that has no answer yet was first asked; `undefined`: it is new. */
+  askedAt(event: InputRequestEvent): number | undefined {
+    const asked = this.#askedBefore(event);
+    return asked?.question === event.question ? asked.at : undefined;
+  }
+
+  /** What an approval that was asked for before shows; `undefined`: it was not. */
+  shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {
+    const asked = this.#askedBefore(event);
+    return asked?.question === event.question ? asked.shown : undefined;
   }
 
   /**
@@ -99,10 +116,21 @@ function isAgain(visit: Visit, from: Visit): boolean {
   return visit[0] === from[0] && visit[1] >= from[1];
 }
 
-function replyOf({ record, reply, repliedAt = 0 }: RecordedRequest, reader: ValueReader, savedAt: number) {
+function replyOf(
+  { record, reply, repliedAt = 0 }: RecordedRequest,
+  reader: ValueReader,
+  savedAt: number,
+): Reply | undefined {
   if (!reply) return undefined;
-  if (reply.expired) return { expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
+  const { expired, rejected, by } = reply;
+  if (expired) return { expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
+  if (rejected !== undefined) return withoutUndefined({ rejected, by });
   return { answer: reader.read(reply.answer), isNew: repliedAt > savedAt };
+}
+
+function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exclude<ApprovalVerdict, boolean> {
+  const expires = expiresAt === undefined ? undefined : new Date(expiresAt);
+  return withoutUndefined({ prompt: String(reader.read(prompt)), expiresAt: expires });
 }
 
 /** The question of a record that an earlier version wrote. */

@@ -33,7 +33,7 @@ import { assertStrategyFits } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
-import { pendingInputs } from "../waiting/pendingInputs.ts";
+import { pendingRequests } from "../waiting/pendingRequests.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
@@ -136,7 +136,7 @@ async function resume(call: DurableCall, stored: StoredState | undefined): Promi
 
 function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
   const usage = stored?.log.index.usageOf(runId);
-  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingInputs(stored) : [] };
+  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingRequests(stored) : [] };
 }
 
 function abandon(journal: Journal, stored: StoredState | undefined): void {
@@ -165,7 +165,8 @@ function assertStatus({ request: { options, agentId }, journal }: DurableCall): 
 async function settleRequests({ setup, journal, request: { options } }: DurableCall): Promise<void> {
   const answers = "answers" in options ? options.answers : undefined;
   if (answers) {
-    await answerRequests(setup, journal, storedState(journal), answers);
+    const given = Object.entries(answers).map(([requestId, answer]) => [requestId, { answer }] as const);
+    await answerRequests(setup, journal, storedState(journal), new Map(given));
     await journal.readHead();
   }
   const stored = storedState(journal);

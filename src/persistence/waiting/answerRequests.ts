@@ -1,4 +1,4 @@
-import type { PendingInput } from "../../agent/feature/RunResult.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -6,6 +6,8 @@ import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { ApprovalChangedError } from "../../errors/request/ApprovalChangedError.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
@@ -13,36 +15,62 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
-import { pendingInputs } from "./pendingInputs.ts";
+import { pendingRequests } from "./pendingRequests.ts";
 import { waitingStatus } from "./waitForInput.ts";
 import { fromJSONSchema, type z } from "zod";
 
+/** What somebody says to a request. */
+export type GivenReply =
+  | {
+      readonly answer: unknown;
+      readonly by?: string | undefined;
+      /** The digest of the call that was approved. Absent: it is not compared. */
+      readonly digest?: string | undefined;
+    }
+  | { readonly rejected: string; readonly by?: string | undefined };
+
 /**
- * Gives answers to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
+ * Gives replies to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
  * the last open request the run waits no more: it is in progress and can be resumed. Durable when it resolves.
  *
- * @throws RequestNotOpenError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
+ * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
 export async function answerRequests(
   setup: PersistenceSetup,
   journal: Journal,
   stored: StoredState | undefined,
-  answers: Readonly<Record<string, unknown>>,
+  given: ReadonlyMap<string, GivenReply>,
 ): Promise<void> {
-  const pending = stored ? pendingInputs(stored) : [];
-  for (const requestId of Object.keys(answers)) assertOpen(journal, stored, requestId, pending);
+  const pending = stored ? pendingRequests(stored) : [];
+  for (const requestId of given.keys()) assertOpen(journal, stored, requestId, pending);
   // Each was found open, so there is a state.
-  if (!stored || Object.keys(answers).length === 0) return;
+  if (!stored || given.size === 0) return;
   const replies: ReplyRecord[] = [];
   const { uploads } = journal.writer;
-  for (const request of pending.filter(({ requestId }) => Object.hasOwn(answers, requestId))) {
-    const answer = frozenCopy(answers[request.requestId]);
-    await checkSchemaAsync(schemaOf(setup, journal.agentId, request), answer, answerSubject(request.requestId));
-    const slot = journal.writer.value(answer, `the ${answerSubject(request.requestId)}`);
-    replies.push(reply(stored, journal, request.requestId, { answer: slot }));
+  for (const request of pending) {
+    const said = given.get(request.requestId);
+    if (said) replies.push(reply(stored, journal, request.requestId, await endOf(setup, journal, request, said)));
   }
   assertAnswersFit(journal, pending, replies, uploads);
   await append(journal, stored, replies);
+}
+
+type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
+
+async function endOf(
+  setup: PersistenceSetup,
+  { agentId, writer }: Journal,
+  request: PendingRequest,
+  given: GivenReply,
+): Promise<ReplyEnd> {
+  const { requestId } = request;
+  if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
+  const waiting = request.kind === "approval" ? request.digest : undefined;
+  if (given.digest !== undefined && given.digest !== waiting)
+    throw new ApprovalChangedError(agentId, requestId, waiting);
+  const answer = frozenCopy(given.answer);
+  await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
+  return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
 }
 
 /**
@@ -53,7 +81,7 @@ export async function answerRequests(
  */
 function assertAnswersFit(
   { agentId, maxCheckpointBytes, writer }: Journal,
-  pending: readonly PendingInput[],
+  pending: readonly PendingRequest[],
   replies: readonly ReplyRecord[],
   uploads: number,
 ): void {
@@ -83,7 +111,7 @@ function assertOpen(
   { agentId, clock }: Journal,
   stored: StoredState | undefined,
   requestId: string,
-  pending: readonly PendingInput[],
+  pending: readonly PendingRequest[],
 ): void {
   const judged = stored && requestState(stored.log.index, stored.state, requestId, clock.now());
   if (judged?.kind === "open") return;
@@ -95,23 +123,18 @@ function assertOpen(
 }
 
 /** The node's own schema where a node of this process asked, else what is stored of it. */
-function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingInput): z.ZodType {
+function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.ZodType {
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
-function reply(
-  { state }: StoredState,
-  { clock }: Journal,
-  request: string,
-  end: Pick<ReplyRecord, "answer" | "expired">,
-): ReplyRecord {
+function reply({ state }: StoredState, { clock }: Journal, request: string, end: ReplyEnd): ReplyRecord {
   return { kind: "reply", lane: state.lane, request, at: clock.now(), ...end };
 }
 
 async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {
   const at = journal.clock.now();
   const replied = new Set(replies.map(({ request }) => request));
-  const left = pendingInputs(stored).filter(({ requestId }) => !replied.has(requestId));
+  const left = pendingRequests(stored).filter(({ requestId }) => !replied.has(requestId));
   const status: Parameters<typeof statusRecords>[1] =
     left.length > 0 ? { ...waitingStatus(left, at), answered: true } : { status: "in_progress", at };
   journal.append([...replies, ...statusRecords(journal.statusState, status)]);

@@ -1,8 +1,10 @@
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { RequestRejectedError } from "../../errors/request/RequestRejectedError.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
-import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
+import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+import { journalApproval } from "./journalApproval.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
@@ -15,9 +17,10 @@ export async function journalInputRequest(
   event: InputRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
+  if (event.approval) return journalApproval(recorder, { ...event, approval: event.approval }, next);
   const { agentId } = recorder.journal;
   const { requestId, nodeId, request } = event;
-  if (recorder.setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(agentId, nodeId);
+  assertKeepsRequests(recorder, event);
   const reply = recorder.replies?.of(event);
   if (!reply) {
     const { expiresAt } = request;
@@ -25,6 +28,7 @@ export async function journalInputRequest(
       throw new RequestNotOpenError("request_expired", agentId, requestId, expiresAt.toISOString());
     return next(event);
   }
+  if ("rejected" in reply) throw new RequestRejectedError(agentId, requestId, reply.rejected, reply.by);
   if ("expiredAt" in reply) throw new RequestNotOpenError("request_expired", agentId, requestId, reply.expiredAt);
   let answer: unknown;
   try {

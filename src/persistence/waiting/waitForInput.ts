@@ -1,5 +1,7 @@
-import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { type PendingInput, pendingRequest } from "../../agent/feature/RunResult.ts";
+import { askedQuestion } from "../../agent/context/askedQuestion.ts";
+import type { ApprovalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResult.ts";
+import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
@@ -15,15 +17,19 @@ import { requestPlace } from "../replay/RecordedAnswers.ts";
 export async function waitForInput(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],
-): Promise<readonly PendingInput[]> {
+): Promise<readonly PendingRequest[]> {
   const { journal } = recorder;
   const suspended = recorder.suspendOpenCalls();
-  const asked = events.map((event) => withProblems(recorder, event));
-  const requests = asked.map((event) => requestRecord(recorder, event));
+  const now = journal.clock.now();
+  const asked = events.map((event) => ({
+    event: withProblems(recorder, event),
+    at: recorder.replies?.askedAt(event) ?? now,
+  }));
+  const requests = asked.map(({ event, at }) => requestRecord(recorder, event, at));
   for (const { requestId, request } of events)
     recorder.setup.askedSchemas.add(journal.agentId, requestId, request.schema);
-  const pending = asked.map(pendingRequest);
-  const status = waitingStatus(pending, journal.clock.now());
+  const pending = asked.map(({ event, at }) => pendingRequest(event, at));
+  const status = waitingStatus(pending, now);
   journal.append([...suspended, ...requests, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
   journal.running = false;
@@ -34,9 +40,13 @@ function withProblems({ replies }: RunRecorder, event: InputRequestEvent): Input
   return withoutUndefined({ ...event, problems: event.problems ?? replies?.problemsOf(event) });
 }
 
-function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputRequestEvent): RequestRecord {
-  const { nodeId, visit, problems, request, question } = event;
-  const { prompt, schema, waitingFor, requestId } = pendingRequest(event);
+function requestRecord(
+  { journal: { writer }, lane }: RunRecorder,
+  event: InputRequestEvent,
+  at: number,
+): RequestRecord {
+  const { nodeId, visit, problems, request, question, requestId, approval } = event;
+  const { prompt, schema, waitingFor } = askedQuestion(request);
   const { id, ordinal, within } = requestPlace(event);
   return {
     kind: "request",
@@ -44,7 +54,9 @@ function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputR
     visit: [visit.base, visit.ordinal],
     request: requestId,
     node: nodeId,
+    at,
     question,
+    ...(approval && { approval: approvalIn(approval, writer) }),
     ...(id !== undefined && { id }),
     ...(ordinal !== undefined && { ordinal }),
     ...(within !== undefined && { within }),
@@ -56,8 +68,12 @@ function requestRecord({ journal: { writer }, lane }: RunRecorder, event: InputR
   };
 }
 
+function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, writer: ValueWriter) {
+  return { call, tool: tool.name, input: writer.value(input, `the input of tool "${tool.name}"`) };
+}
+
 /** The status of a run that waits. It shows the first request, and falls due when the first of them expires. */
-export function waitingStatus(requests: readonly PendingInput[], at: number): Omit<StatusRecord, "kind" | "run"> {
+export function waitingStatus(requests: readonly PendingRequest[], at: number): Omit<StatusRecord, "kind" | "run"> {
   const [first] = requests;
   const until = Math.min(
     ...requests.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)])),

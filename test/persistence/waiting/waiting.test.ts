@@ -64,6 +64,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
         prompt: "rate?",
         schema: z.toJSONSchema(z.string()),
         waitingFor: "external_api",
+        askedAt: "2026-01-01T00:00:00.000Z",
         expiresAt: "2026-03-01T00:00:00.000Z",
       },
     ]);

@@ -1,0 +1,17 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** An answer names another tool call than the one that waits for approval. Nothing has changed. */
+export class ApprovalChangedError extends AgentPersistenceError {
+  override readonly code = "approval_changed";
+
+  constructor(
+    readonly agentId: string,
+    readonly requestId: string,
+    /** The digest of the call that waits; absent: the request asks for input, not for an approval. */
+    readonly digest: string | undefined,
+  ) {
+    super(
+      `The answer to request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} is for another tool call than the one that waits${digest === undefined ? ", which is a request for input" : ` (${digest})`}. Show the person what getRequests() lists now, and answer with its digest.`,
+    );
+  }
+}

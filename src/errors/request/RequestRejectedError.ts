@@ -1,0 +1,16 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** Somebody rejected a request for input. The node may catch this. */
+export class RequestRejectedError extends AgentPersistenceError {
+  override readonly code = "request_rejected";
+
+  constructor(
+    readonly agentId: string,
+    readonly requestId: string,
+    readonly reason: string,
+    /** Who rejected it, as the caller of `reject` said; absent: nobody said. */
+    readonly by?: string,
+  ) {
+    super(`Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} was rejected: ${reason}`);
+  }
+}

@@ -1,0 +1,56 @@
+import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import { callOf } from "../../agent/feature/ContextBinding.ts";
+import { approvalRequest, approvalSchema } from "../../agent/tool/approvalRequest.ts";
+import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { saveIfDue } from "../record/saveIfDue.ts";
+import type { Reply } from "../replay/RecordedAnswers.ts";
+import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+
+/**
+ * The approval of a tool call of a durable run. A call that has begun, and one whose tool does not ask for it, need none.
+ * The tool is not asked again once its request is recorded.
+ *
+ * @throws ToolRejectedError
+ */
+export async function journalApproval(
+  recorder: RunRecorder,
+  event: InputRequestEvent & { readonly approval: ApprovalEvent },
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<void> {
+  const { approval, nodeId, requestId, context } = event;
+  const { call, judge } = approval;
+  const reply = recorder.replies?.of(event);
+  if (hasBegun(recorder, call)) return;
+  if (reply) {
+    assertApproved(reply, call);
+    if ("answer" in reply && reply.isNew)
+      await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
+    return;
+  }
+  const verdict = recorder.replies?.shownFor(event) ?? (await judge?.()) ?? true;
+  if (verdict === false) return;
+  assertKeepsRequests(recorder, event);
+  const request = approvalRequest(call.tool.name, verdict);
+  if (request.expiresAt && request.expiresAt.getTime() <= recorder.setup.clock.now())
+    assertApproved({ expiredAt: request.expiresAt.toISOString() }, call);
+  await next({ ...event, request, approval: { call } });
+}
+
+/** Whether this very call is recorded: it was approved, or needed no approval. */
+function hasBegun({ recording }: RunRecorder, { origin, toolCallId, context, visit, tool, input }: ToolCallEvent) {
+  const within = callOf(context)?.toolCallId;
+  const recorded =
+    origin.kind === "model"
+      ? recording?.recordedCall(toolCallId)
+      : recording?.recordedCallAt([visit.base, visit.ordinal], origin.ordinal, within);
+  return recorded !== undefined && recording?.isSame(recorded, tool.name, input) === true;
+}
+
+function assertApproved(reply: Reply, { tool: { name }, toolCallId }: ToolCallEvent): void {
+  if ("expiredAt" in reply)
+    throw new ToolRejectedError(name, toolCallId, `nobody approved it before ${reply.expiredAt}`);
+  if ("rejected" in reply) throw new ToolRejectedError(name, toolCallId, reply.rejected, reply.by);
+  const { approved, reason = "it was not approved" } = approvalSchema.parse(reply.answer);
+  if (!approved) throw new ToolRejectedError(name, toolCallId, reason);
+}

@@ -1,0 +1,171 @@
+import {
+  persistence,
+  strategy,
+  tool,
+  type AgentContext,
+  type RunResult,
+  type ToolRejectedError,
+} from "agent-persistence";
+import { SimulatedClock } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { idOf, requestsOf } from "../support/asking.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { recordsOf } from "../support/stored.ts";
+import { logStorages } from "../support/storages.ts";
+
+const amount = z.object({ cents: z.int() });
+
+/** A tool that moves money, and asks first where it is much. */
+function bank() {
+  const paid: string[] = [];
+  const judged: number[] = [];
+  const refund = tool({
+    name: "refund",
+    description: "",
+    inputSchema: amount,
+    effect: "irreversible",
+    needsApproval: ({ cents }) => {
+      judged.push(cents);
+      return cents > 1_000 && { prompt: `Refund ${cents} cents?` };
+    },
+    execute: ({ cents }, { toolCallId }) => {
+      paid.push(`${cents} ${toolCallId}`);
+      return `refunded ${cents}`;
+    },
+  });
+  return { refund, paid, judged };
+}
+
+const one = (body: (input: string, context: AgentContext) => Promise<string>) =>
+  strategy<string, string>("one", (graph) => {
+    const node = graph.node("node", body);
+    graph.edge(graph.start, node);
+    graph.edge(node, graph.finish);
+  });
+
+const approvalOf = (result: RunResult<unknown>) => {
+  const [request] = requestsOf(result);
+  if (request?.kind !== "approval") throw new Error("The run waits for no approval.");
+  return request;
+};
+
+describe.each(logStorages)("approvals, $name", ({ open }) => {
+  it("a call that needs an approval is made once it is approved; others of the message go on", async () => {
+    const opened = await open();
+    const { refund, paid, judged } = bank();
+    const turns = [{ toolCalls: [5_000, 10].map((cents) => ({ toolName: "refund", input: { cents } })) }, "done"];
+    const graph = one(async (input, context) => {
+      context.llm.append({ role: "user", content: input });
+      const answer = await context.llm.request();
+      const results = await context.tools.execute(answer);
+      return JSON.stringify(results.content.map((part) => part.type === "tool-result" && part.output));
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [refund], turns });
+    const asked = approvalOf(await agent().run("go"));
+    expect(asked).toMatchObject({
+      prompt: "Refund 5000 cents?",
+      toolName: "refund",
+      input: { cents: 5_000 },
+      waitingFor: "human_approval",
+      digest: expect.stringMatching(/^[\w-]{43}$/) as string,
+    });
+    expect(paid).toHaveLength(1);
+    expect(await persistence(agent()).agent().getRequests()).toEqual([asked]);
+    expect(approvalOf(await agent().resume())).toEqual(asked);
+    const durable = persistence(agent()).agent();
+    await expect(durable.answer(asked.requestId, { approved: true }, { digest: "other" })).rejects.toMatchObject({
+      code: "approval_changed",
+      digest: asked.digest,
+    });
+    await expect(durable.answer(asked.requestId, "yes")).rejects.toMatchObject({ code: "invalid_input" });
+    await durable.answer(asked.requestId, { approved: true }, { digest: asked.digest, by: "ann" });
+    expect((await recordsOf(opened())).findLast(({ kind }) => kind === "reply")).toMatchObject({ by: "ann" });
+    expect(await agent().resume()).toMatchObject({ output: '["refunded 5000","refunded 10"]' });
+    expect(paid).toHaveLength(2);
+    // The call that waits was judged once, the other one when it was made.
+    expect(judged.toSorted((a, b) => a - b)).toEqual([10, 5_000]);
+  });
+
+  it.each<
+    [string, (durable: ReturnType<ReturnType<typeof persistence>["agent"]>, id: string) => Promise<void>, string]
+  >([
+    ["rejected", (durable, id) => durable.reject(id, "too much", { by: "bob" }), "too much"],
+    ["answered with no", (durable, id) => durable.answer(id, { approved: false, reason: "no" }), "no"],
+    [
+      "answered with no, without a reason",
+      (durable, id) => durable.answer(id, { approved: false }),
+      "it was not approved",
+    ],
+  ])("a call that is %s is not made, and the node may catch it, the same each time", async (_name, settle, reason) => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const seen: string[] = [];
+    const graph = one(async (_input, context) => {
+      const error = await context.tools
+        .call(refund, { cents: 5_000 })
+        .catch((each: unknown) => each as ToolRejectedError);
+      if (typeof error === "string") return error;
+      seen.push(`${error.code}: ${error.reason}`);
+      await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+      return "done";
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    await settle(persistence(agent()).agent(), idOf(await agent().run("go")));
+    const next = await agent().resume();
+    expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
+    expect(requestsOf(next)[0]).not.toHaveProperty("problems");
+    expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
+    const said = `tool_rejected: The call was rejected: ${reason}`;
+    expect([seen, paid]).toEqual([[said, said], []]);
+  });
+
+  it("a call that changes after it was approved is asked about anew, and nothing is done", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    let cents = 2_000;
+    const graph = one((_input, context) => context.tools.call(refund, { cents }));
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    const first = approvalOf(await agent().run("go"));
+    await persistence(agent()).agent().answer(first.requestId, { approved: true });
+    cents = 9_000;
+    const again = approvalOf(await agent().resume());
+    expect(again).toMatchObject({ prompt: "Refund 9000 cents?", problems: [{ path: "" }] });
+    expect([again.digest === first.digest, paid]).toEqual([false, []]);
+  });
+
+  it("an approval that nobody gives in time is a rejection", async () => {
+    const opened = await open();
+    const wipe = tool({
+      name: "wipe",
+      description: "",
+      inputSchema: z.object({}),
+      needsApproval: () => ({ expiresAt: new Date("2026-01-01T00:00:10Z") }),
+      execute: () => "wiped",
+    });
+    const graph = one((_input, context) =>
+      context.tools.call(wipe, {}).catch((error: unknown) => (error as ToolRejectedError).reason),
+    );
+    const clock = new SimulatedClock(Date.parse("2026-01-01T00:00:00Z"));
+    const agent = () => durableAgent(graph, opened(), { tools: [wipe], clock });
+    expect(approvalOf(await agent().run("go"))).toMatchObject({ prompt: 'Approve the call of tool "wipe"?' });
+    await clock.advance(20_000);
+    expect(await agent().resume()).toMatchObject({
+      output: expect.stringContaining("nobody approved it before") as string,
+    });
+  });
+
+  it("a rejected request for input is an error in its node", async () => {
+    const opened = await open();
+    const graph = one((_input, context) =>
+      context
+        .requestInput({ prompt: "which?", schema: z.string() })
+        .catch((error: unknown) => `${(error as { code: string }).code} by ${(error as { by: string }).by}`),
+    );
+    const agent = () => durableAgent(graph, opened());
+    await persistence(agent())
+      .agent()
+      .reject(idOf(await agent().run("go")), "not ours to say", { by: "ann" });
+    expect(await agent().resume()).toMatchObject({ output: "request_rejected by ann" });
+  });
+});
