@@ -9,12 +9,19 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import { functionSchema, abortSignalSchema } from "../internal/options/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
-import { DurableAgent } from "./DurableAgent.ts";
+import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import type { EventBody } from "../events/PersistenceEvent.ts";
 import { makingRoom } from "./retention/makingRoom.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
+import {
+  agentOfRequest,
+  type AgentRequest,
+  listRequests,
+  type RequestFilter,
+  requestFilterSchema,
+} from "./waiting/listRequests.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
 /** An unfinished run that no process is running, or an agent that cannot be read and may have one. */
@@ -135,6 +142,34 @@ export class PersistenceFeature {
       const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
       if (run) yield run;
     }
+  }
+
+  /**
+   * Lists the open requests of every agent that waits, also of other definitions in the same storage. A three-method provider
+   * keeps no requests, so it yields nothing.
+   */
+  async *listRequests(filter: RequestFilter = {}): AsyncGenerator<AgentRequest> {
+    checkSchema(requestFilterSchema, filter, "filter of listRequests()");
+    yield* listRequests(this.#setup.log, filter);
+  }
+
+  /**
+   * Answers a request of any agent, as {@link DurableAgent.answer} does: the id alone says which.
+   *
+   * @throws as `DurableAgent.answer`; nothing has changed then.
+   */
+  async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
+    await (await this.#waitingFor(requestId)).answer(requestId, answer, options);
+  }
+
+  /** Rejects a request of any agent, as {@link DurableAgent.reject} does. @throws as `DurableAgent.reject` */
+  async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
+    await (await this.#waitingFor(requestId)).reject(requestId, reason, options);
+  }
+
+  async #waitingFor(requestId: string): Promise<DurableAgent> {
+    checkSchema(z.string(), requestId, "request id");
+    return new DurableAgent(await agentOfRequest(this.#setup.log, requestId), this.#setup);
   }
 
   async #unfinishedRun(summary: AgentSummary): Promise<UnfinishedRun | undefined> {

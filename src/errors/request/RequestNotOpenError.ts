@@ -8,15 +8,16 @@ import { quotedList } from "../quotedList.ts";
 export class RequestNotOpenError extends AgentPersistenceError {
   constructor(
     override readonly code: "request_answered" | "request_expired" | "request_not_found",
-    readonly agentId: string,
+    /** Absent: the request was looked for among all agents. */
+    readonly agentId: string | undefined,
     readonly requestId: string,
     /** When the request expired, in ISO 8601; absent unless it has expired. */
     readonly expiredAt?: string,
     /** The ids of the requests that the agent is waiting for; absent unless the request was not found. */
     readonly openRequests?: readonly string[],
   ) {
-    const request = `Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)}`;
-    super(messages[code](request, expiredAt, openRequests));
+    const owner = agentId === undefined ? "" : ` of agent ${JSON.stringify(agentId)}`;
+    super(messages[code](`Request ${JSON.stringify(requestId)}${owner}`, expiredAt, openRequests));
   }
 }
 
@@ -26,6 +27,6 @@ const messages: Readonly<
   request_answered: (request) => `${request} is already answered; the first answer counts. Resume the agent to use it.`,
   request_expired: (request, expiredAt) =>
     `${request} expired at ${expiredAt} without an answer. Resume the agent: the node that asked gets this error and may catch it; a run that failed with it asks anew.`,
-  request_not_found: (request, _expiredAt, open = []) =>
-    `${request} is not waiting for an answer; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}. A rollback, a new execution point and a new run drop earlier requests: getRequests() lists the open ones.`,
+  request_not_found: (request, _expiredAt, open) =>
+    `${request} is not waiting for an answer${open ? `; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}` : ""}. A rollback, a new execution point and a new run drop earlier requests: ${open ? "getRequests" : "listRequests"}() lists the open ones.`,
 };

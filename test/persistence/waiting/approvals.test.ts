@@ -1,4 +1,7 @@
 import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  NoPersistenceStorageProvider,
   persistence,
   strategy,
   tool,
@@ -6,7 +9,7 @@ import {
   type RunResult,
   type ToolRejectedError,
 } from "agent-persistence";
-import { SimulatedClock } from "agent-persistence/testing";
+import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { idOf, requestsOf } from "../support/asking.ts";
@@ -167,5 +170,103 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       .agent()
       .reject(idOf(await agent().run("go")), "not ours to say", { by: "ann" });
     expect(await agent().resume()).toMatchObject({ output: "request_rejected by ann" });
+  });
+
+  it("requests of all agents are listed, and answered or rejected by their id alone", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const graph = one(async (input, context) => {
+      if (input === "ask") return context.requestInput({ prompt: "which?", schema: z.string() });
+      return context.tools.call(refund, { cents: Number(input) }).catch((error: unknown) => (error as Error).message);
+    });
+    const agent = durableAgent(graph, opened(), { tools: [refund] });
+    for (const [agentId, input] of Object.entries({ x: "5000", y: "6000", z: "ask", done: "1" }))
+      await agent.run(input, { agentId });
+    const feature = persistence(agent);
+    const listed: { agentId: string; kind: string; requestId: string; askedAt: string }[] = [];
+    for await (const { agentId, kind, requestId, askedAt } of feature.listRequests())
+      listed.push({ agentId, kind, requestId, askedAt });
+    expect(listed.map(({ agentId, kind }) => `${agentId} ${kind}`).toSorted()).toEqual([
+      "x approval",
+      "y approval",
+      "z input",
+    ]);
+    const approvals: string[] = [];
+    for await (const { agentId } of feature.listRequests({ waitingFor: "human_approval" })) approvals.push(agentId);
+    expect(approvals.toSorted()).toEqual(["x", "y"]);
+    const idOfAgent = (name: string) => listed.find(({ agentId }) => agentId === name)?.requestId ?? "";
+    await feature.answer(idOfAgent("x"), { approved: true });
+    await feature.reject(idOfAgent("y"), "too much");
+    await expect(feature.answer("3fa9c2d17b40", { approved: true })).rejects.toMatchObject({
+      code: "request_not_found",
+      message: expect.stringContaining("listRequests()") as string,
+    });
+    expect(await agent.resume({ agentId: "x" })).toMatchObject({ output: "refunded 5000" });
+    expect(await agent.resume({ agentId: "y" })).toMatchObject({
+      output: expect.stringContaining("too much") as string,
+    });
+    expect(paid).toHaveLength(2);
+  });
+
+  it("a call that was approved is made once, however often its process ends", async () => {
+    for (let saves = 0; saves < 6; saves++) {
+      const opened = await open();
+      const { refund, paid } = bank();
+      const graph = one(async (_input, context) => {
+        const said = await context.tools.call(refund, { cents: 5_000 });
+        await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+        return said;
+      });
+      const agent = () => durableAgent(graph, opened(), { tools: [refund], onToolCallInDoubt: "retry" });
+      await persistence(agent())
+        .agent()
+        .answer(idOf(await agent().run("go")), { approved: true });
+      const crashing = durableAgent(graph, crashAfter(opened(), saves), { tools: [refund] });
+      await crashing.resume().catch(() => undefined);
+      const asked = requestsOf(await agent().resume());
+      expect(asked).toMatchObject([{ kind: "input", prompt: "go on?" }]);
+      expect(new Set(paid).size).toBe(1);
+    }
+  });
+});
+
+describe("an approval that cannot be asked for", () => {
+  const graph = (refund: ReturnType<typeof bank>["refund"]) =>
+    one((input, context) => context.tools.call(refund, { cents: Number(input) }));
+
+  it("fails a run without Persistence, if the call needs it", async () => {
+    const { refund, paid } = bank();
+    const agent = new AIAgent({
+      llmModel: "m",
+      promptExecutor: scriptedModel([]),
+      tools: [refund],
+      strategy: graph(refund),
+    });
+    expect(await agent.run("10")).toMatchObject({ output: "refunded 10" });
+    await expect(agent.run("5000")).rejects.toMatchObject({ code: "feature_not_installed" });
+    expect(paid).toHaveLength(1);
+  });
+
+  it("fails a run on a storage that keeps no requests", async () => {
+    const { refund, paid } = bank();
+    const agent = durableAgent(graph(refund), new NoPersistenceStorageProvider(), { tools: [refund] });
+    await expect(agent.run("5000")).rejects.toMatchObject({ code: "waiting_not_supported" });
+    expect(paid).toEqual([]);
+  });
+
+  it("is refused where its verdict is none", async () => {
+    const odd = tool({
+      name: "odd",
+      description: "",
+      inputSchema: amount,
+      needsApproval: (() => "yes") as never,
+      execute: () => "done",
+    });
+    const agent = durableAgent(
+      one((_input, context) => context.tools.call(odd, { cents: 1 })),
+      new InMemoryPersistenceStorageProvider(),
+      { tools: [odd] },
+    );
+    await expect(agent.run("go")).rejects.toMatchObject({ code: "invalid_input" });
   });
 });

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { abortSignalSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { listSummaries } from "../../storage/listSummaries.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { readHead } from "../../storage/readHead.ts";
+import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
+import { pendingRequests } from "./pendingRequests.ts";
+
+/** Which open requests to list. */
+export interface RequestFilter {
+  /** Only requests that wait for this. Default: all. */
+  readonly waitingFor?: WaitingFor | undefined;
+  /** Aborting it ends the listing with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An open request, with its agent. */
+export type AgentRequest = PendingRequest & { readonly agentId: string };
+
+export const requestFilterSchema: z.ZodType = strictOptions({
+  waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
+  signal: abortSignalSchema.optional(),
+});
+
+/** The open requests of every agent that waits. An agent that cannot be read is passed over: `unfinished()` lists it. */
+export async function* listRequests(
+  log: RecordLog,
+  { waitingFor, signal }: RequestFilter,
+): AsyncGenerator<AgentRequest> {
+  for await (const { agentId } of listSummaries(log, { status: "waiting" })) {
+    signal?.throwIfAborted();
+    for (const request of await requestsOf(log, agentId))
+      if (waitingFor === undefined || request.waitingFor === waitingFor) yield { ...request, agentId };
+  }
+}
+
+async function requestsOf(log: RecordLog, agentId: string): Promise<readonly PendingRequest[]> {
+  try {
+    const head = await readHead(log, agentId);
+    return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return [];
+  }
+}
+
+/** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
+export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
+  const found: string[] = [];
+  for await (const { agentId, requestIds } of listSummaries(log, { status: "waiting" }))
+    if (requestIds.includes(requestId)) found.push(agentId);
+  const [agentId, ...others] = found;
+  if (agentId === undefined) throw new RequestNotOpenError("request_not_found", undefined, requestId);
+  if (others.length > 0)
+    throw new InvalidInputError("request id", [
+      {
+        path: "",
+        expected: `expected the id of one request, found it with agents ${JSON.stringify(found)}; name the agent`,
+      },
+    ]);
+  return agentId;
+}
