@@ -1,5 +1,6 @@
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import { callOf } from "../../agent/feature/ContextBinding.ts";
+import type { InputRequest } from "../../agent/context/InputRequest.ts";
 import { approvalRequest, approvalSchema } from "../../agent/tool/approvalRequest.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -15,26 +16,38 @@ import { assertKeepsRequests } from "./assertKeepsRequests.ts";
  */
 export async function journalApproval(
   recorder: RunRecorder,
-  event: InputRequestEvent & { readonly approval: ApprovalEvent },
+  event: ApprovalRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<void> {
-  const { approval, nodeId, requestId, context } = event;
-  const { call, judge } = approval;
+  const { call } = event.approval;
   const reply = recorder.replies?.of(event);
   if (hasBegun(recorder, call)) return;
-  if (reply) {
-    assertApproved(reply, call);
-    if ("answer" in reply && reply.isNew)
-      await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
-    return;
-  }
-  const verdict = recorder.replies?.shownFor(event) ?? (await judge?.()) ?? true;
-  if (verdict === false) return;
+  if (reply) return accept(recorder, event, reply);
+  const request = await requestFor(recorder, event);
+  if (!request) return;
   assertKeepsRequests(recorder, event);
-  const request = approvalRequest(call.tool.name, verdict);
   if (request.expiresAt && request.expiresAt.getTime() <= recorder.setup.clock.now())
     assertApproved({ expiredAt: request.expiresAt.toISOString() }, call);
   await next({ ...event, request, approval: { call } });
+}
+
+type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
+
+/** The request as it was recorded, or as the tool wants it now; `undefined`: the call needs no approval. */
+async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {
+  const { call, judge } = event.approval;
+  const verdict = replies?.shownFor(event) ?? (await judge?.()) ?? true;
+  return verdict === false ? undefined : approvalRequest(call.tool.name, verdict);
+}
+
+async function accept(
+  recorder: RunRecorder,
+  { approval, context, nodeId, requestId }: ApprovalRequestEvent,
+  reply: Reply,
+): Promise<void> {
+  assertApproved(reply, approval.call);
+  if ("answer" in reply && reply.isNew)
+    await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
 }
 
 /** Whether this very call is recorded: it was approved, or needed no approval. */

@@ -152,7 +152,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     const clock = new SimulatedClock(Date.parse("2026-01-01T00:00:00Z"));
     const agent = () => durableAgent(graph, opened(), { tools: [wipe], clock });
     expect(approvalOf(await agent().run("go"))).toMatchObject({ prompt: 'Approve the call of tool "wipe"?' });
-    await clock.advance(20_000);
+    clock.advance(20_000);
     expect(await agent().resume()).toMatchObject({
       output: expect.stringContaining("nobody approved it before") as string,
     });
