@@ -1,4 +1,5 @@
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { WaitingFor } from "../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
 /** What an event shows of a checkpoint. */
@@ -48,6 +49,8 @@ interface RunEvents {
     /** The data of the new status, as summaries show it. */
     readonly data: unknown;
   };
+  /** A request for input or for an approval is durable, and waits for an answer. Not emitted when it is asked again. */
+  readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
   /**
    * An answer of the model is durable; never emitted for an answer that is replayed. `usage`: the tokens of this request,
    * absent if unknown. `finishReason`: why the model stopped, absent if unknown.

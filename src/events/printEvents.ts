@@ -30,6 +30,8 @@ function textOf(event: PersistenceEvent): string {
       return `recovered ${event.task}, next ${placeOf(event)}`;
     case "history_trimmed":
       return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
+    case "request_opened":
+      return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
     default:
       return modelText(event);
   }

@@ -69,6 +69,11 @@ export class RecordedAnswers {
     return asked.reply;
   }
 
+  /** Whether this question was asked before. */
+  wasAsked(event: InputRequestEvent): boolean {
+    return this.#askedBefore(event)?.question === event.question;
+  }
+
   /** When a request that has no answer yet was first asked; `undefined`: it is new. */
   askedAt(event: InputRequestEvent): number | undefined {
     const asked = this.#askedBefore(event);

@@ -24,6 +24,7 @@ export async function waitForInput(
   const asked = events.map((event) => ({
     event: withProblems(recorder, event),
     at: recorder.replies?.askedAt(event) ?? now,
+    isNew: !recorder.replies?.wasAsked(event),
   }));
   const requests = asked.map(({ event, at }) => requestRecord(recorder, event, at));
   for (const { requestId, request } of events)
@@ -33,7 +34,13 @@ export async function waitForInput(
   journal.append([...suspended, ...requests, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
   journal.running = false;
+  for (const { event, isNew } of asked) if (isNew) tellOpened(recorder, event);
   return pending;
+}
+
+function tellOpened({ setup, journal, run }: RunRecorder, { nodeId, requestId, request }: InputRequestEvent): void {
+  const { waitingFor } = askedQuestion(request);
+  setup.tell({ kind: "request_opened", agentId: journal.agentId, runId: run.run, nodeId, requestId, waitingFor });
 }
 
 function withProblems({ replies }: RunRecorder, event: InputRequestEvent): InputRequestEvent {

@@ -6,6 +6,7 @@ import {
   strategy,
   tool,
   type AgentContext,
+  type PersistenceEvent,
   type RunResult,
   type ToolRejectedError,
 } from "agent-persistence";
@@ -64,7 +65,11 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       const results = await context.tools.execute(answer);
       return JSON.stringify(results.content.map((part) => part.type === "tool-result" && part.output));
     });
-    const agent = () => durableAgent(graph, opened(), { tools: [refund], turns });
+    const opens: string[] = [];
+    const onEvent = (event: PersistenceEvent) => {
+      if (event.kind === "request_opened") opens.push(`${event.requestId} ${event.waitingFor}`);
+    };
+    const agent = () => durableAgent(graph, opened(), { tools: [refund], turns, onEvent });
     const asked = approvalOf(await agent().run("go"));
     expect(asked).toMatchObject({
       prompt: "Refund 5000 cents?",
@@ -86,6 +91,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect((await recordsOf(opened())).findLast(({ kind }) => kind === "reply")).toMatchObject({ by: "ann" });
     expect(await agent().resume()).toMatchObject({ output: '["refunded 5000","refunded 10"]' });
     expect(paid).toHaveLength(2);
+    expect(opens).toEqual([`${asked.requestId} human_approval`]);
     // The call that waits was judged once, the other one when it was made.
     expect(judged.toSorted((a, b) => a - b)).toEqual([10, 5_000]);
   });
