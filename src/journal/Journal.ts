@@ -9,6 +9,7 @@ import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecor
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { invalidField } from "../checkpoint/format/validateRecord.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
+import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
@@ -55,7 +56,8 @@ export class Journal implements AsyncDisposable {
   pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
-  nextNumber: number;
+  /** Of the messages of all lines. */
+  readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
   /** What an open has to read of this log: the newest snapshot and what was appended since, estimated in bytes. */
   unreadBytes: number;
@@ -95,7 +97,7 @@ export class Journal implements AsyncDisposable {
     this.nextVersion = index.nextVersion;
     // After a deletion positions continue to count: lanes continue too, so that no id of a call comes a second time.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
-    this.nextNumber = index.nextNumber;
+    this.numbers = { next: index.nextNumber };
     this.unreadBytes = index.bytes;
     this.snapshotDue = head.snapshotDue;
     const contents = index.contents.keys();

@@ -91,7 +91,7 @@ describe("run storage", () => {
 describe("run state", () => {
   it("the state of a run begins with the system prompt when its history is fresh", () => {
     const defaults = { settings, systemPrompt: "be brief" };
-    const fresh = new RunState({ nextMessage: 7 }, defaults);
+    const fresh = new RunState({ numbers: { next: 7 } }, defaults);
     expect(fresh.history.takeChanges()).toEqual([
       { kind: "append", messages: [{ number: 7, message: { role: "system", content: "be brief" } }] },
     ]);
@@ -102,7 +102,7 @@ describe("run state", () => {
     const state = new RunState(
       {
         messages: [{ number: 3, message: { role: "user", content: "x" } }],
-        nextMessage: 9,
+        numbers: { next: 9 },
         storage: new Map([["cart", ["a"]]]),
         settings: { model: "other", tools: [] },
         iteration: 4,
@@ -122,7 +122,7 @@ describe("run state", () => {
     });
     expect(state.settings).toEqual({ model: "other", tools: [] });
     expect(state.history.messages).toEqual([{ role: "user", content: "x" }]);
-    expect(state.history.next).toBe(9);
+    expect(state.history.numbers.next).toBe(9);
     expect(state.takeDecisions()).toEqual([]);
     expect(state.storage.takeChanges().size).toBe(0);
   });

@@ -183,7 +183,7 @@ describe("ids of tool calls", () => {
     const [results, messages] = await inNode(
       async (context) =>
         [await context.tools.execute(context.llm.messages[0] as AssistantMessage), context.llm.messages] as const,
-      { start: startAt({ state: { messages: [{ number: 1, message: foreign }], nextMessage: 2 } }) },
+      { start: startAt({ state: { messages: [{ number: 1, message: foreign }], numbers: { next: 2 } } }) },
     );
     const shown = callParts(messages[0] as AssistantMessage);
     expect(shown.map(({ toolCallId }) => toolCallId)).toEqual(resultParts(results).map(({ toolCallId }) => toolCallId));

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { MessageHistory, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
+import { MessageHistory, type MessageNumbers, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
 import { TypedStorage } from "./TypedStorage.ts";
@@ -33,7 +34,7 @@ export class RunState {
 
   /** @param defaults from the agent's configuration, for members that the seed leaves out. */
   constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
-    this.history = new MessageHistory(seed.messages, seed.nextMessage);
+    this.history = new MessageHistory(seed.messages, seed.numbers);
     if (!seed.messages && defaults.systemPrompt !== undefined)
       this.history.append({ role: "system", content: defaults.systemPrompt });
     this.history.append(...(seed.added ?? []));
@@ -64,6 +65,22 @@ export class RunState {
   }
   get decisions(): readonly Decision[] {
     return this.#decisions;
+  }
+
+  /** What makes another state equal to this one, beside what is new in it. */
+  get seed(): RunStateSeed {
+    const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = this;
+    return withoutUndefined({
+      messages: history.entries,
+      numbers: history.numbers,
+      storage: storage.values,
+      settings,
+      iteration,
+      progress,
+      progressSummary,
+      decisions,
+      requirements,
+    });
   }
 
   configure(change: Partial<RunSettings>): void {
@@ -119,8 +136,8 @@ export interface RunStateSeed {
   readonly messages?: readonly NumberedMessage[];
   /** Messages after `messages` that no log has yet. Absent: none. */
   readonly added?: readonly Message[];
-  /** The first free message number in the agent's log. Default: 1. */
-  readonly nextMessage?: number;
+  /** Numbers the messages, for all lines of the agent's log. Default: from 1, for this line alone. */
+  readonly numbers?: MessageNumbers;
   /** Stored values by key, each validated when it is first read. Absent: none. */
   readonly storage?: ReadonlyMap<string, unknown>;
   /** Absent: those of the agent's configuration. */

@@ -102,7 +102,7 @@ class CheckpointImport {
     const { history: before = [], decisions: known = [] } = this.#state ?? {};
     const { messageHistory, decisions } = this.#data;
     const entries = before.map(({ number, message }) => ({ number, message: this.#reader.message(message) }));
-    const history = new MessageHistory(entries, this.#index.nextNumber);
+    const history = new MessageHistory(entries, { next: this.#index.nextNumber });
     history.rewrite(() => messageHistory);
     return [
       ...historyRecords(history.takeChanges(), this.#lane, this.#writer),

@@ -8,6 +8,12 @@ export interface NumberedMessage {
   readonly message: Message;
 }
 
+/** Counts the messages of a log: the histories of its lines take their numbers from one counter. */
+export interface MessageNumbers {
+  /** The first number that is free. */
+  next: number;
+}
+
 /** What happened to a history since it was last saved. */
 export type HistoryChange =
   | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
@@ -22,7 +28,7 @@ type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 export class MessageHistory {
   #entries: NumberedMessage[];
   #numbers: Map<unknown, number>;
-  #next: number;
+  readonly #free: MessageNumbers;
   #changes: HistoryChange[] = [];
   #saved: number;
   #view: readonly Message[] | undefined;
@@ -31,11 +37,11 @@ export class MessageHistory {
     next: 1,
   };
 
-  /** @param entries what is already in the log. @param next the first number that is free in the agent's log. */
-  constructor(entries: readonly NumberedMessage[] = [], next = 1) {
+  /** @param entries what is already in the log. @param numbers of the agent's log. Default: its own. */
+  constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
     this.#numbers = numbersOf(this.#entries);
-    this.#next = next;
+    this.#free = numbers;
     this.#saved = this.#entries.length;
   }
 
@@ -54,9 +60,9 @@ export class MessageHistory {
     return this.#entries;
   }
 
-  /** The first number that no message has. */
-  get next(): number {
-    return this.#next;
+  /** What numbers its messages. */
+  get numbers(): MessageNumbers {
+    return this.#free;
   }
 
   /** The number of a message of this history, by identity; `undefined` when it is not in it. */
@@ -103,7 +109,7 @@ export class MessageHistory {
 
   /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
   mark(): void {
-    this.#mark = { length: this.#entries.length, next: this.#next };
+    this.#mark = { length: this.#entries.length, next: this.#free.next };
   }
 
   /** The messages at the last mark. */
@@ -138,7 +144,7 @@ export class MessageHistory {
   }
 
   #number(message: Message): NumberedMessage {
-    return { number: this.#next++, message: frozenCopy(message) };
+    return { number: this.#free.next++, message: frozenCopy(message) };
   }
 
   #noteAppended(): void {

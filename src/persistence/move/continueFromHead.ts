@@ -37,7 +37,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const reader = log.reader(state);
   const history = new MessageHistory(
     state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),
-    journal.nextNumber,
+    journal.numbers,
   );
   const { messageHistory } = point;
   if (messageHistory) history.rewrite(() => messageHistory);

@@ -1,6 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { assertMessage } from "../../agent/model/assertMessage.ts";
-import type { RunState, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -8,7 +7,6 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { checkpointAt } from "../../journal/checkpointAt.ts";
@@ -75,7 +73,6 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   const structure = structureRecord(setup.graph, lane, journal);
   const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);
-  journal.nextNumber = Math.max(journal.nextNumber, state.history.next);
   const { iteration, progress, progressSummary: summary } = state;
   const left = standing.length > 0 ? standing : undefined;
   const checkpoint = checkpointAt(journal, lane, { node, input, iteration, progress, summary, move, standing: left });
@@ -89,7 +86,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   const start = {
     nodeId: node,
     input: options.input,
-    state: seedFrom(state),
+    state: state.seed,
     line: { agentId: journal.agentId, runId, lane },
     generation: journal.generation,
     visitBase: version,
@@ -117,21 +114,6 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
   const after = head ? (index.checkpoints.get(head.version)?.order ?? -1) : -1;
   const since = loggedCalls(index, blobs).filter((call) => call.lane === lane && call.order > after);
   return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
-}
-
-function seedFrom(state: RunState): RunStateSeed {
-  const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = state;
-  return withoutUndefined({
-    messages: history.entries,
-    nextMessage: history.next,
-    storage: storage.values,
-    settings,
-    iteration,
-    progress,
-    progressSummary,
-    decisions,
-    requirements,
-  });
 }
 
 /**

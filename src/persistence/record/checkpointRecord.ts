@@ -10,13 +10,12 @@ import type { Journal } from "../../journal/Journal.ts";
 
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
-  { state: { history, iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
+  { state: { iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
   { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
   { journal, lane, run: { run: runId, digest }, input }: Recording,
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
   journal.nextVersion = version + 1;
-  journal.nextNumber = Math.max(journal.nextNumber, history.next);
   // The position of an append is known once it is made; it is the next.
   if (id !== undefined) journal.named.set(id, [version, journal.position + 1]);
   if (status) journal.runs.set(runId, [version, journal.position + 1]);

@@ -58,7 +58,7 @@ export function snapshotOf(
     run: source.run,
     createdAt: status.createdAt ?? source.run.at,
     ...(life && { life }),
-    nextNumber: state.history.next,
+    nextNumber: journal.numbers.next,
     nextLane: journal.nextLane,
     history: state.history.entries.map(({ number, message }) => ({
       number,

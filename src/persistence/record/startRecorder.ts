@@ -2,6 +2,7 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { MessageNumbers } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LaneRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
@@ -58,7 +59,7 @@ export function newRun(
   const start: RunStart = {
     nodeId: "start",
     input,
-    state: { ...kept, nextMessage: journal.nextNumber },
+    state: { ...kept, numbers: journal.numbers },
     ...placeOf(journal, run, lane, firstVisitOf(lane)),
   };
   const records = [...opening, laneRecord, structureReference(structure, journal)];
@@ -92,7 +93,7 @@ export function restoredRun(
     nodeId: node,
     input: reader.read(input),
     ...(unresolved && { unresolved: true }),
-    state: seedOf(state, reader, Math.max(journal.nextNumber, index.nextNumber)),
+    state: seedOf(state, reader, journal.numbers),
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
@@ -126,14 +127,14 @@ function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages"
   return { messages, ...(closing && { added: [closing] }) };
 }
 
-function seedOf(state: AgentState, reader: ValueReader, nextMessage: number): RunStateSeed {
+function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {
   const { checkpoint, settings, requirements, decisions } = state;
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
   const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
   return {
     // Without a checkpoint the run begins, with a fresh history unless it continues another's.
     ...((checkpoint || messages.length > 0) && { messages }),
-    nextMessage,
+    numbers,
     storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
     ...(settings && { settings: freezeInPlace(settingsOf(settings, reader)) }),
     iteration,
