@@ -98,6 +98,7 @@ export { StorageError, type StorageFailure } from "./errors/storage/StorageError
 export { StorageNotListableError } from "./errors/storage/StorageNotListableError.ts";
 export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
 export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
+export { UnsupportedRecordError } from "./errors/storage/UnsupportedRecordError.ts";
 export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
 export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
 export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";

@@ -1,4 +1,4 @@
-import { type NextNumbers, numbersAfter, validateRecord } from "../checkpoint/format/validateRecord.ts";
+import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -9,6 +9,7 @@ import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
 import { Pace } from "../internal/Pace.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
@@ -98,7 +99,7 @@ function asDamage(error: unknown): unknown {
   return new UnreadableValueError("the records of the log do not fit together", { cause: error });
 }
 
-/** @throws UnreadableValueError for records that no version of this library writes in this order. */
+/** @throws UnreadableValueError for records that no version of this library writes in this order; UnsupportedRecordError for unknown ones. */
 export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
   const pace = new Pace();
   let next: NextNumbers = { nextVersion: 1, nextLane: 1 };
@@ -123,6 +124,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
 }
 
 function assertSound(entry: Entry, next?: NextNumbers): void {
+  const unknown = unknownKind(entry);
+  if (unknown !== undefined) throw new UnsupportedRecordError(unknown, entry.position);
   const defect = validateRecord(entry, next);
   if (defect !== undefined) throw new UnreadableValueError(defect);
 }

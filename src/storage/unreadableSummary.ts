@@ -2,6 +2,7 @@ import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { StorageError } from "../errors/storage/StorageError.ts";
 import { UnsupportedFormatError } from "../errors/storage/UnsupportedFormatError.ts";
+import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
 import type { AgentSummary } from "./RecordLog.ts";
 
 /** The status of an agent whose own cannot be read. */
@@ -25,5 +26,5 @@ export function unreadableSummary(agentId: string, { code, message }: AgentPersi
 /** Whether an error is about one agent, and not about the storage of all of them. */
 export function isAboutOneAgent(error: unknown): error is AgentPersistenceError {
   if (error instanceof StorageError) return error.reason === "permission" || error.reason === "io";
-  return error instanceof CorruptLogError || error instanceof UnsupportedFormatError;
+  return [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError].some((kind) => error instanceof kind);
 }

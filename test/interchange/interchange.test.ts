@@ -43,20 +43,22 @@ const before = contentOfLogs();
 it.each(names)(
   "%s: logs of 0.1.0 are read as 0.1.0 read them, with every checkpoint, message, request, summary and task",
   async (name) => {
-    expect(await readBack(name, copyOf(name))).toEqual(expectedOf(name).read);
+    expect(asBefore(await readBack(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).read));
   },
 );
 
 it.each(names)(
   "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
   async (name) => {
-    expect(withoutRequestIds(await goOn(name, copyOf(name)))).toEqual(withoutRequestIds(expectedOf(name).wentOn));
+    expect(asBefore(await goOn(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).wentOn));
   },
 );
 
-/** The id of a request that is asked anew contains its question now. */
-function withoutRequestIds(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (key === "requestId" ? undefined : field)));
+/** What a later version shows otherwise: the id of a request that is asked anew, when it was asked, and the format. */
+const shownOtherwise: readonly string[] = ["requestId", "askedAt", "formatVersion"];
+
+function asBefore(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (shownOtherwise.includes(key) ? undefined : field)));
 }
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */

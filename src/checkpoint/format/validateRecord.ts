@@ -42,6 +42,11 @@ const like = (shape: Shape): Test => {
   return (value) => object(value) && firstInvalid(value as object, fields) === undefined;
 };
 
+const isTrue: Test = (value) => value === true;
+const branchPlace = like({ parent: count, fork: count, branch: text });
+const callPlace = like({ parent: count, call: text });
+const place: Test = (value) => branchPlace(value) || callPlace(value);
+
 const lane = { lane: count };
 const usage = optional(object);
 const run = { run: text, at: time, digest: optional(text) };
@@ -68,6 +73,8 @@ const checkpoint = {
   status: optional(oneOf("completed", "cancelled")),
   digest: optional(text),
   standing: optional(listOf(text)),
+  ended: optional(isTrue),
+  joined: optional(count),
 };
 const call = { visit: pair, call: text };
 const failedRequest = like({ asked: text, error: like({ name: text, message: text, code: optional(text) }) });
@@ -80,7 +87,7 @@ const restated = like({ position: count, generation: count, checksum: text, reco
 const shapes = {
   task: { name: text },
   run,
-  lane: { from: optional(count), keep: oneOf("all", "history", "nothing"), ...lane },
+  lane: { from: optional(count), keep: oneOf("all", "history", "state", "nothing"), place: optional(place), ...lane },
   message: { number: count, ...lane },
   edit: { remove: listOf(pair), insert: numbered, before: optional(count), ...lane },
   storage: { key: text, ...lane },
@@ -141,7 +148,7 @@ const shapes = {
     checkpointId: text,
     parent: optional(count),
     parentId: optional(text),
-    first: optional((value) => value === true),
+    first: optional(isTrue),
     run: like(run),
     createdAt: time,
     nextNumber: count,
@@ -160,7 +167,6 @@ const shapes = {
   },
 } satisfies Record<AgentRecord["kind"], Shape>;
 
-/** The same by kind, for a kind that a newer version may have written. */
 const fieldsOf: ReadonlyMap<string, Fields> = new Map(
   Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<Test>(shape)]),
 );
@@ -172,11 +178,10 @@ export interface NextNumbers {
 }
 
 /**
- * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content. Unknown
- * kinds are ignored.
+ * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content.
  *
- * @param next versions and lanes only grow, and no lane begins above the next version: this keeps lanes from forming a
- * circle. Absent: the entries before this one were not read, so this is not checked.
+ * @param next versions and lanes only grow, and no lane begins above the next version or is nested in a later lane: this keeps
+ * lanes from forming a circle. Absent: the entries before this one were not read, so this is not checked.
  * @returns the first defect; `undefined` when the records are valid.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
@@ -197,18 +202,39 @@ export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: Age
   };
 }
 
+/** The first kind of record that this version does not know; `undefined` when it knows all. */
+export function unknownKind({ records }: Pick<Entry, "records">): string | undefined {
+  return records.find(({ kind }) => !fieldsOf.has(kind))?.kind;
+}
+
 /** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */
 export function invalidField(record: LogRecord): string | undefined {
   const fields = fieldsOf.get(record.kind);
-  return fields && firstInvalid(record, fields);
+  if (fields === undefined) return "kind";
+  const field = firstInvalid(record, fields);
+  const { ended, status } = record as CheckpointRecord;
+  return field ?? (record.kind === "checkpoint" && ended && status !== undefined ? "ended" : undefined);
 }
 
-function unorderedField(record: LogRecord, { nextVersion, nextLane }: NextNumbers): string | undefined {
-  if (hasVersion(record) && record.version < nextVersion) return "version";
-  if (record.kind !== "lane") return undefined;
-  const { lane, from = -1 } = record as LaneRecord;
+function unorderedField(record: LogRecord, next: NextNumbers): string | undefined {
+  if (hasVersion(record) && record.version < next.nextVersion) return "version";
+  if (record.kind === "checkpoint") return unorderedJoin(record as CheckpointRecord);
+  return record.kind === "lane" ? unorderedLaneField(record as LaneRecord, next) : undefined;
+}
+
+function unorderedJoin({ joined, version }: CheckpointRecord): string | undefined {
+  return joined !== undefined && joined >= version ? "joined" : undefined;
+}
+
+function unorderedLaneField(
+  { lane, from = -1, place }: LaneRecord,
+  { nextVersion, nextLane }: NextNumbers,
+): string | undefined {
   if (lane < nextLane) return "lane";
-  return from >= nextVersion ? "from" : undefined;
+  if (from >= nextVersion) return "from";
+  if (place === undefined) return undefined;
+  const isNestedInLater = place.parent >= lane || ("fork" in place && place.fork >= nextVersion);
+  return isNestedInLater ? "place" : undefined;
 }
 
 /** Whether it is a checkpoint, or what is left of one. */

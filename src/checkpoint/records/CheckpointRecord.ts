@@ -38,13 +38,8 @@ export interface CheckpointRecord {
   readonly trigger?: string;
   /** For an execution point: the calls whose effects it left standing. */
   readonly standing?: readonly string[];
-  /** Open parallel branches, one node and input each. */
-  readonly branches?: readonly {
-    readonly path: string;
-    readonly node: string;
-    readonly input: StoredValue;
-    readonly lane: number;
-    readonly status: string;
-    readonly output?: StoredValue;
-  }[];
+  /** The end of a nested line: `input` is its output. The end of a run has `status` instead. */
+  readonly ended?: true;
+  /** The version of the checkpoint whose branches were joined: `node` is the same again, and merges their outputs next. */
+  readonly joined?: number;
 }

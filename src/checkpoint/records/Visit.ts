@@ -4,8 +4,8 @@ import type { AnswerReference } from "../values/valueCodec.ts";
 export type Visit = readonly [base: number, ordinal: number];
 
 /** The key of an answer in a state: the visit, which request of it, and the tool call that asked, if any. */
-export function answerKey(visit: Visit, ordinal: number, within = ""): string {
-  return `${visit[0]}.${visit[1]}.${ordinal}${within === "" ? "" : `.${within}`}`;
+export function answerKey(visit: Visit, ordinal: number, within?: string | null): string {
+  return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;
 }
 
 /** The key of the answer that a stored value refers to. */

@@ -75,12 +75,7 @@ const slotsByKind: {
   ended: ({ output }) => [output],
   intent: ({ input }) => [input],
   outcome: ({ input, output }) => [input, output],
-  checkpoint: ({ input, files, verification = [], branches = [] }) => [
-    input,
-    files,
-    ...verification,
-    ...branches.flatMap((branch) => [branch.input, branch.output]),
-  ],
+  checkpoint: ({ input, files, verification = [] }) => [input, files, ...verification],
   edit: ({ insert }) => insert.map(({ message }) => message),
   rollback: ({ participants = [] }) => participants.map(({ steps }) => steps),
   rollback_step: ({ outcome }) => [outcome],
@@ -99,7 +94,6 @@ const slotsByKind: {
   ],
 };
 
-/** The same by kind, for a kind that a newer version may have written. */
 const slotsOfKind = new Map(Object.entries(slotsByKind)) as ReadonlyMap<
   string,
   (record: AgentRecord) => readonly StoredValue[]

@@ -1,15 +1,28 @@
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
- * A lane begins, with the state at checkpoint `from`: all of it, only its messages, or nothing of it.
- * `from` is the parent of the lane's first checkpoint; absent for the first lane of a log.
+ * A lane begins, with the state at checkpoint `from`: all of it, only its messages, all but its messages and what they came
+ * of (`state`), or nothing of it. `from` is the parent of the lane's first checkpoint; absent for the first lane of a log and
+ * for the first lane of a place. The first lane of a branch begins with the state at its fork.
  */
 export interface LaneRecord {
   readonly kind: "lane";
   readonly lane: number;
   readonly from?: number;
-  readonly keep: "all" | "history" | "nothing";
+  readonly keep: "all" | "history" | "state" | "nothing";
+  /** Which nested line the lane belongs to. Absent: the main line. */
+  readonly place?: LanePlace;
 }
+
+/**
+ * The place of a nested line. `parent` is the lane of the line that it is nested in.
+ *
+ * - A branch: `fork` is the version of the checkpoint on that lane that names the parallel node, `branch` the branch's key.
+ * - A sub-agent: `call` is the tool call that it runs for.
+ */
+export type LanePlace =
+  | { readonly parent: number; readonly fork: number; readonly branch: string }
+  | { readonly parent: number; readonly call: string };
 
 export interface MessageRecord {
   readonly kind: "message";

@@ -76,7 +76,6 @@ const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
   outcome: addCall,
 };
 
-/** The same by kind, for a kind that a newer version may have written. */
 const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
 
 /** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */

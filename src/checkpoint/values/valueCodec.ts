@@ -8,8 +8,20 @@ import { richFromJson, richToJson } from "./richValue.ts";
 /** A value in its stored form: plain JSON. JSON values are stored unchanged; any other value is an envelope with one `$` key. */
 export type StoredValue = unknown;
 
-/** The content of `$answer`: the visit and the ordinal of the answer, and the tool call in which the model was asked. */
-export type AnswerReference = readonly [base: number, ordinal: number, request: number, within?: string];
+/**
+ * The content of `$answer`: the visit and the ordinal of the answer, and the tool call in which the model was asked. `lane`
+ * names the lane of a joined branch that the answer is on. Absent: it is on the own.
+ */
+export type AnswerReference = readonly [
+  base: number,
+  ordinal: number,
+  request: number,
+  within?: string | null,
+  lane?: number,
+];
+
+/** The content of `$message`: a message of the own history, or of that of a joined branch, by its lane. */
+export type MessageReference = number | readonly [number: number, lane: number];
 
 /** An item of `$outcomes`: one result of a tool message. Absent `output`: it is in the outcome of the call. */
 export interface StoredResult {

@@ -91,9 +91,9 @@ export function branchFrom(
   journal: Journal,
 ): Branch {
   const lane = journal.nextLane++;
-  const { node, input, inputType, unresolved, iteration, progress, summary, branches } = target.record;
+  const { node, input, inputType, unresolved, iteration, progress, summary } = target.record;
   const visit = visitAt(target);
-  const point = { node, input, inputType, unresolved, visit, iteration, progress, summary, branches, move };
+  const point = { node, input, inputType, unresolved, visit, iteration, progress, summary, move };
   const checkpoint = checkpointAt(journal, lane, point);
   const { version } = checkpoint;
   return {

@@ -5,6 +5,7 @@ import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
@@ -232,7 +233,13 @@ async function readStored(
 
 /** Whether an error is about the stored data, not the storage. Errors of other classes come from wrong shapes. */
 function isDamage(error: unknown): boolean {
-  const kinds = [CorruptLogError, CorruptBlobError, UnreadableValueError, UnsupportedFormatError];
+  const kinds = [
+    CorruptLogError,
+    CorruptBlobError,
+    UnreadableValueError,
+    UnsupportedFormatError,
+    UnsupportedRecordError,
+  ];
   return !AgentPersistenceError.isInstance(error) || kinds.some((kind) => error instanceof kind);
 }
 

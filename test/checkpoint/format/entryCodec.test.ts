@@ -45,7 +45,7 @@ describe("the stored form of an append", () => {
       records: [{ kind: "message", text: "hi" } as never],
       prev: "",
     });
-    expect(formatVersion).toBe(1);
+    expect(formatVersion).toBe(2);
     expect(line).toBe(golden);
   });
 

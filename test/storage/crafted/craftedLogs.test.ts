@@ -38,6 +38,38 @@ const logs: Readonly<Record<string, Crafted>> = {
     { kind: "lane", lane: 3, from: version, keep: "all" },
     checkpoint(version + 1, { lane: 3 }),
   ],
+  "a line that is nested in itself": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 2, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2 }),
+  ],
+  "a branch of a fork on another line": (version) => [
+    { kind: "lane", lane: 2, keep: "nothing", place: { parent: 1, call: "c" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "lane", lane: 3, keep: "all", place: { parent: 1, fork: version, branch: "a" } },
+    checkpoint(version + 1, { lane: 3, ended: true }),
+  ],
+  "a later lane of a place that begins on another line": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "lane", lane: 3, from: version - 1, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version + 1, { lane: 3 }),
+  ],
+  "lines nested in lanes that are not there": (version) => [
+    { kind: "lane", lane: 20, keep: "state", place: { parent: 19, fork: 1, branch: "a" } },
+    checkpoint(version, { lane: 20 }),
+    { kind: "lane", lane: 21, keep: "all", place: { parent: 20, fork: 0, branch: "a" } },
+    checkpoint(version + 1, { lane: 21, joined: 0 }),
+  ],
+  "a line that ended before the head": (version) => [
+    { kind: "lane", lane: 2, keep: "nothing", place: { parent: 1, call: "c" } },
+    checkpoint(version, { lane: 2, ended: true }),
+    checkpoint(version + 1),
+  ],
+  "references to lanes that are not there": (version) => [
+    { kind: "message", lane: 1, number: 3, message: { $message: [1, 77] } },
+    { kind: "message", lane: 1, number: 4, message: { $answer: [1, 0, 0, null, 77] } },
+    checkpoint(version, { input: { $answer: [1, 0, 0, null, -4] }, joined: 1 }),
+  ],
   "a message that is itself": (version) => [circle(1), circle(2), checkpoint(version, { input: { $message: 1 } })],
   "messages that are each other": (version) => [
     { ...circle(8), message: { $message: 9 } },
@@ -143,6 +175,16 @@ describe.each(Object.entries(logs))("a log with right checksums and %s", (_name,
     }
     expect(began).toEqual([]);
   });
+});
+
+it("a log with a record of a newer version is refused by name, and nothing of it is passed over", async () => {
+  const { agent, durable } = await craftLog((version) => [{ kind: "hologram" }, checkpoint(version)]);
+  const refused = { code: "unsupported_record", recordKind: "hologram" };
+  await expect(durable().getCheckpoints()).rejects.toMatchObject(refused);
+  await expect(agent().resume()).rejects.toMatchObject(refused);
+  expect(await durable().validateCheckpoint()).toMatchObject({ valid: false });
+  const report = await persistence(agent()).prune({ agentId: "a", policy: { maxCheckpoints: 2 } });
+  expect(report.failed).toMatchObject([{ error: refused }]);
 });
 
 const odd: readonly unknown[] = [

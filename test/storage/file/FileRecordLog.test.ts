@@ -392,9 +392,9 @@ describe("what a crash may leave of a log in files", () => {
     const log = testLog(directory);
     await (await log.open("a", nextOwner())).release();
     const [segment = ""] = await segmentPaths(directory, "a");
-    await writeFile(segment, (await readFile(segment, "utf8")).replace('"format":1', '"format":2'));
+    await writeFile(segment, (await readFile(segment, "utf8")).replace('"format":2', '"format":3'));
     await expect(collect(log.read("a"))).rejects.toBeInstanceOf(UnsupportedFormatError);
-    await expect(log.open("a", nextOwner())).rejects.toMatchObject({ found: 2, supported: 1 });
+    await expect(log.open("a", nextOwner())).rejects.toMatchObject({ found: 3, supported: 2 });
   });
 });
 

@@ -119,7 +119,7 @@ const damages: readonly (readonly [string, string, (segment: string) => Promise<
     "unsupported_format",
     async (segment) => {
       const text = await readFile(segment, "utf8");
-      await writeFile(segment, text.replace('"format":1', '"format":2'));
+      await writeFile(segment, text.replace('"format":2', '"format":3'));
     },
   ],
   [
