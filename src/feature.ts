@@ -21,7 +21,13 @@ export type {
 } from "./agent/feature/PipelineEvents.ts";
 export type { RunRequest, RunStart } from "./agent/feature/RunRequest.ts";
 export type { RecordedRequirements, RunSettings, RunState, RunStateSeed } from "./agent/state/RunState.ts";
-export type { EdgeStructure, GraphStructure, NodeStructure } from "./agent/strategy/GraphStructure.ts";
+export type {
+  BranchesStructure,
+  EdgeStructure,
+  GraphStructure,
+  NodeStructure,
+  ParallelStructure,
+} from "./agent/strategy/GraphStructure.ts";
 export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";

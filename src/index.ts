@@ -8,6 +8,7 @@ export type {
   Requirements,
 } from "./agent/context/AgentContext.ts";
 export type { InputRequest } from "./agent/context/InputRequest.ts";
+export type { BranchOf, MergeContext } from "./agent/context/MergeContext.ts";
 export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
@@ -25,7 +26,16 @@ export type { ModelRetry } from "./agent/model/ModelRetry.ts";
 export type { ModelDelta, PromptAnswer, PromptExecutor, PromptRequest } from "./agent/model/PromptExecutor.ts";
 export { callModel, callTools, hasToolCalls, textOf } from "./agent/model/nodes.ts";
 export { strategy } from "./agent/strategy/Strategy.ts";
-export type { InputOf, Node, OutputOf, Graph, NodeOptions, Strategy } from "./agent/strategy/Strategy.ts";
+export type {
+  EachOptions,
+  Graph,
+  InputOf,
+  Node,
+  NodeOptions,
+  OutputOf,
+  ParallelOptions,
+  Strategy,
+} from "./agent/strategy/Strategy.ts";
 export {
   type AnyTool,
   type ApprovalVerdict,

@@ -155,7 +155,7 @@ export class BoundPersistence implements RunPersistence {
     // The checked value is not kept: a schema that changes it does so once, when the node runs.
     const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
-    await checkSchemaAsync(run.graph.leaf(node).input, input, `input of node "${node}"`);
+    await checkSchemaAsync(run.graph.inputSchemaOf(node), input, `input of node "${node}"`);
     return { node, input };
   }
 

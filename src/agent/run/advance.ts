@@ -32,7 +32,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown): Ne
     value = edge.map ? edge.map(value) : value;
     const path = [...within, edge.to].join("/");
     const target = plan.nodes.get(edge.to);
-    if (target?.kind === "leaf") return stepTo(path, value, crossings);
+    if (target && target.kind !== "subgraph") return stepTo(path, value, crossings);
     if (target) {
       value = checkSchema(target.graph.input, value, `input of subgraph "${path}"`);
       crossings.push({ kind: "entered", path, value: frozenCopy(value) });

@@ -6,16 +6,43 @@ import { quotedList } from "../../errors/quotedList.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { zodSchema } from "../../internal/options/optionSchemas.ts";
-import { type EdgePlan, type GraphPlan, isStrategy, type LeafPlan, type NodePlan, planOf } from "./GraphPlan.ts";
+import { functionSchema, integerFrom, plainObject, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { branchNodes, branchProblem } from "./branchProblem.ts";
+import {
+  type BranchFailure,
+  type BranchHistory,
+  type EachBranchesPlan,
+  type EdgePlan,
+  type GraphPlan,
+  isStrategy,
+  type LeafPlan,
+  type NodePlan,
+  type ParallelPlan,
+  planOf,
+} from "./GraphPlan.ts";
 
 type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;
 type EdgeOptions = Omit<EdgePlan, "to">;
+type Merge = ParallelPlan["merge"];
+type ParallelOptions = { readonly history?: BranchHistory; readonly onFailure?: BranchFailure };
+type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "concurrency">>;
+/** The last arguments of `parallel` and `each`. */
+type Rest<Options> = readonly [merge: Merge] | readonly [options: Options, merge: Merge];
 
 // The graph checks the values, so that its errors name the node or the edge.
 const schemasSchema = strictOptions({ input: z.unknown().optional(), output: z.unknown().optional() });
 const edgeSchema = strictOptions({ when: z.unknown().optional(), map: z.unknown().optional() });
+const parallelShape = {
+  history: z.enum(["fork", "fresh"]).optional(),
+  onFailure: z.enum(["finish", "stop"]).optional(),
+};
+const parallelSchema = strictOptions(parallelShape);
+const eachSchema = strictOptions({
+  ...parallelShape,
+  key: functionSchema().optional(),
+  concurrency: integerFrom(1).optional(),
+});
 
 /** Implements `Graph`: the same methods without their types. */
 export class GraphBuilder {
@@ -24,6 +51,8 @@ export class GraphBuilder {
   readonly #graph: string;
   readonly #nodes = new Map<string, NodePlan>();
   readonly #edges = new Map<string, EdgePlan[]>();
+  /** By the name of a node that is a branch: the name of its parallel node. */
+  readonly #branchOf = new Map<string, string>();
   readonly #names = new Map<object, string>([
     [this.start, "start"],
     [this.finish, "finish"],
@@ -55,8 +84,27 @@ export class GraphBuilder {
     }));
   }
 
+  parallel(name: string, branches: Readonly<Record<string, object>>, ...rest: Rest<ParallelOptions>): object {
+    const [options, merge] = this.#joining(name, parallelSchema, rest);
+    return this.#add(name, (handle) => {
+      const nodes = this.#namedBranches(name, branches);
+      return { kind: "parallel", handle, branches: { kind: "named", nodes }, ...joinedAs(options), merge };
+    });
+  }
+
+  each(name: string, node: object, ...rest: Rest<EachOptions>): object {
+    const [options, merge] = this.#joining(name, eachSchema, rest);
+    const { key, concurrency = Infinity } = options;
+    return this.#add(name, (handle) => {
+      const branch = this.#branch(node, name, `"${name}"`);
+      const branches = withoutUndefined({ kind: "each" as const, node: branch, key, concurrency });
+      return { kind: "parallel", handle, branches, ...joinedAs(options), merge };
+    });
+  }
+
   edge(from: object, to: object, options: EdgeOptions = {}): void {
-    const [source, target] = [this.#nameOf(from), this.#nameOf(to)];
+    if (this.#built) this.#refuse("an edge was added after the graph was built.");
+    const [source, target] = [this.#nameOf(from, edgeUse), this.#nameOf(to, edgeUse)];
     checkSchema(edgeSchema, options, `options of the edge from "${source}" to "${target}"`);
     if (source === "finish") this.#refuse('an edge leaves "finish". No edge can leave the end of the graph.');
     if (target === "start") this.#refuse('an edge leads to "start". No edge can lead to the beginning of the graph.');
@@ -88,6 +136,8 @@ export class GraphBuilder {
 
   #plan(schemas: Schemas): GraphPlan {
     this.#built = true;
+    const problem = branchProblem({ nodes: this.#nodes, edges: this.#edges });
+    if (problem !== undefined) this.#refuse(problem);
     const reached = this.#reached();
     if (!reached.has("finish")) this.#refuse('"finish" cannot be reached from "start". Add the edges that lead there.');
     const unreached = [...this.#nodes.keys()].filter((name) => !reached.has(name));
@@ -115,21 +165,61 @@ export class GraphBuilder {
     return handle;
   }
 
-  #nameOf(node: object): string {
-    if (this.#built) this.#refuse("an edge was added after the graph was built.");
-    const name = this.#names.get(node);
-    if (name !== undefined) return name;
-    if (typeof node !== "object" || node === null) return this.#refuse(noNode(node));
-    const stranger = String((node as { readonly name?: unknown }).name);
-    return this.#refuse(
-      `an edge names the node "${stranger}" of another graph. An edge connects two nodes of one graph.`,
+  /** The options and the `merge` of a parallel node. */
+  #joining<Options extends ParallelOptions>(name: string, schema: z.ZodType, rest: Rest<Options>): [Options, Merge] {
+    const [options, merge] = rest.length === 1 ? [{} as Options, rest[0]] : rest;
+    checkSchema(schema, options, `options of parallel node "${name}"`);
+    if (typeof merge !== "function")
+      this.#refuse(`parallel node "${name}" has no function \`merge\` that joins its branches.`);
+    return [options, merge];
+  }
+
+  #namedBranches(parallel: string, branches: Readonly<Record<string, object>>): ReadonlyMap<string, string> {
+    if (!plainObject.safeParse(branches).success || Object.keys(branches).length === 0)
+      this.#refuse(`parallel node "${parallel}" has no branches. Give it at least one node by name: { first: node }.`);
+    return new Map(
+      Object.entries(branches).map(([branch, node]) => {
+        if (branch === "" || /[/#]/.test(branch))
+          this.#refuse(
+            `"${branch}" of "${parallel}" is not a branch name. Use a non-empty name without "/" and "#", which separate the names of a path.`,
+          );
+        return [branch, this.#branch(node, parallel, `branch "${branch}" of "${parallel}"`)];
+      }),
     );
   }
 
-  /** The names of what edges lead to from the start. */
+  /** Takes a node as a branch of a parallel node, and returns its name. */
+  #branch(node: object, parallel: string, place: string): string {
+    const name = this.#nameOf(node, { user: place, rule: "A branch is a node of the same graph." });
+    if (node === this.start || node === this.finish)
+      this.#refuse(
+        `${place} is graph.${name}, which is no node. Pass what graph.node(…) or graph.subgraph(…) returned.`,
+      );
+    const owner = this.#branchOf.get(name);
+    if (owner !== undefined)
+      this.#refuse(
+        `${place} is "${name}", which is a branch of "${owner}" already. Add another node for it: a node is one branch.`,
+      );
+    this.#branchOf.set(name, parallel);
+    return name;
+  }
+
+  #nameOf(node: object, { user, rule }: Use): string {
+    const name = this.#names.get(node);
+    if (name !== undefined) return name;
+    if (typeof node !== "object" || node === null) return this.#refuse(noNode(node, user));
+    const stranger = String((node as { readonly name?: unknown }).name);
+    return this.#refuse(`${user} names the node "${stranger}" of another graph. ${rule}`);
+  }
+
+  /** The names of what edges lead to from the start, with the branches of the parallel nodes among them. */
   #reached(): ReadonlySet<string> {
     const seen = new Set(["start"]);
-    for (const name of seen) for (const { to } of this.#edges.get(name) ?? []) seen.add(to);
+    for (const name of seen) {
+      for (const { to } of this.#edges.get(name) ?? []) seen.add(to);
+      const node = this.#nodes.get(name);
+      if (node?.kind === "parallel") for (const branch of branchNodes(node)) seen.add(branch);
+    }
     return seen;
   }
 
@@ -145,11 +235,26 @@ export class GraphBuilder {
   }
 }
 
-function noNode(given: unknown): string {
+/** Who names a node, and what holds for the node. */
+interface Use {
+  readonly user: string;
+  readonly rule: string;
+}
+
+const edgeUse: Use = { user: "an edge", rule: "An edge connects two nodes of one graph." };
+
+function noNode(given: unknown, user: string): string {
   const own = given === "start" || given === "finish" ? `graph.${given}` : "what graph.node(…) returned";
-  return `an edge is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;
+  return `${user} is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;
 }
 
 function schemasOf({ input, output }: Schemas): Schemas {
   return withoutUndefined({ input, output });
+}
+
+function joinedAs({
+  history = "fork",
+  onFailure = "finish",
+}: ParallelOptions): Pick<ParallelPlan, "history" | "onFailure"> {
+  return { history, onFailure };
 }

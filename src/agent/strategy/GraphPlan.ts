@@ -10,7 +10,7 @@ export interface GraphPlan {
   readonly output?: z.ZodType;
 }
 
-export type NodePlan = LeafPlan | SubgraphPlan;
+export type NodePlan = LeafPlan | SubgraphPlan | ParallelPlan;
 
 /** A node with a body. */
 export interface LeafPlan extends Pick<GraphPlan, "input" | "output"> {
@@ -26,6 +26,43 @@ export interface SubgraphPlan {
   /** What `graph.subgraph` returned. */
   readonly handle: object;
   readonly graph: GraphPlan;
+}
+
+/** A node that runs other nodes of its graph side by side, each as a branch, and joins them. */
+export interface ParallelPlan {
+  readonly kind: "parallel";
+  /** What `graph.parallel` or `graph.each` returned. */
+  readonly handle: object;
+  readonly branches: BranchesPlan;
+  readonly history: BranchHistory;
+  readonly onFailure: BranchFailure;
+  /** Gets the outputs by branch name, or in the order of the items. */
+  readonly merge: (results: unknown, context: AgentContext) => unknown;
+}
+
+/** What a branch begins with: the history of the fork, or of its messages only the system prompt. */
+export type BranchHistory = "fork" | "fresh";
+
+/** What the other branches do after one has failed: they run to their end, or to their next checkpoint. */
+export type BranchFailure = "finish" | "stop";
+
+export type BranchesPlan = NamedBranchesPlan | EachBranchesPlan;
+
+export interface NamedBranchesPlan {
+  readonly kind: "named";
+  /** Names of nodes of the same graph by branch name, in the order of declaration. Never empty. */
+  readonly nodes: ReadonlyMap<string, string>;
+}
+
+/** One branch for each item of the input. */
+export interface EachBranchesPlan {
+  readonly kind: "each";
+  /** The name of a node of the same graph. */
+  readonly node: string;
+  /** Absent: the index is the key. */
+  readonly key?: (item: unknown, index: number) => string;
+  /** How many branches run at a time. `Infinity`: all. */
+  readonly concurrency: number;
 }
 
 export interface EdgePlan {

@@ -1,4 +1,4 @@
-import type { GraphPlan } from "./GraphPlan.ts";
+import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
 /** The shape of a graph as plain JSON. Its fingerprint is a digest of it, and two versions are compared by it. */
 export interface GraphStructure {
@@ -8,12 +8,28 @@ export interface GraphStructure {
   readonly edges: readonly EdgeStructure[];
 }
 
-/** A node, or a subgraph with its content. */
+/** A node, a subgraph with its content, or a parallel node with its branches. */
 export interface NodeStructure {
   readonly name: string;
   /** Absent: the node is not a subgraph. */
   readonly graph?: GraphStructure;
+  /** Absent: the node is not parallel. */
+  readonly parallel?: ParallelStructure;
 }
+
+/** How a parallel node runs its branches. What joins them is a function, which is not compared. */
+export interface ParallelStructure {
+  readonly branches: BranchesStructure;
+  readonly history: BranchHistory;
+  readonly onFailure: BranchFailure;
+}
+
+/** The branches of a parallel node. */
+export type BranchesStructure =
+  /** The node of each branch, sorted by the name of the branch. */
+  | { readonly kind: "named"; readonly nodes: readonly { readonly branch: string; readonly node: string }[] }
+  /** The node that runs for each item, and whether the branches have a `key`. */
+  | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
 
 /** An edge. Its condition and mapping are functions, which are not compared. */
 export interface EdgeStructure {
@@ -29,9 +45,7 @@ export interface EdgeStructure {
 
 /** Describes a plan. The order of declaration shows only among the edges of a node, where it matters. */
 export function structureOf(plan: GraphPlan): GraphStructure {
-  const nodes = [...plan.nodes]
-    .sort(([a], [b]) => compare(a, b))
-    .map(([name, node]) => ({ name, ...(node.kind === "subgraph" && { graph: structureOf(node.graph) }) }));
+  const nodes = [...plan.nodes].sort(([a], [b]) => compare(a, b)).map(([name, node]) => ({ name, ...contentOf(node) }));
   const edges = [...plan.edges]
     .sort(([a], [b]) => compare(a, b))
     .flatMap(([from, list]) =>
@@ -44,6 +58,20 @@ export function structureOf(plan: GraphPlan): GraphStructure {
       })),
     );
   return { nodes, edges };
+}
+
+function contentOf(node: NodePlan): Omit<NodeStructure, "name"> {
+  if (node.kind === "leaf") return {};
+  if (node.kind === "subgraph") return { graph: structureOf(node.graph) };
+  const { history, onFailure } = node;
+  return { parallel: { branches: branchesStructure(node.branches), history, onFailure } };
+}
+
+function branchesStructure(branches: BranchesPlan): BranchesStructure {
+  const { kind } = branches;
+  if (kind === "each") return { kind, node: branches.node, keyed: branches.key !== undefined };
+  const sorted = [...branches.nodes].sort(([a], [b]) => compare(a, b));
+  return { kind, nodes: sorted.map(([branch, node]) => ({ branch, node })) };
 }
 
 /** By code unit, which does not depend on the locale. */

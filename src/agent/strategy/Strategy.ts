@@ -1,8 +1,9 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { BranchOf, MergeContext } from "../context/MergeContext.ts";
 import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
-import { registerPlan } from "./GraphPlan.ts";
+import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 
 /** A complete graph, which an agent runs or another graph contains. */
@@ -67,6 +68,48 @@ export interface Graph<Input, Output> {
   subgraph<In, Out>(name: string, strategy: Strategy<In, Out>): Node<In, Out>;
 
   /**
+   * Adds a node that runs other nodes of this graph side by side and joins their outputs. Its input is the input of each
+   * branch. A branch is a node or a subgraph without edges, and a branch of this node only. It begins with the history,
+   * settings and storage of the fork, changes its own copy of them, and goes on at its own pace. When all branches have
+   * ended, `merge` gets their outputs by name; what it returns is the output of this node. After the join, the history and
+   * settings are those of the fork, unless `merge` changes them.
+   *
+   * @param branches at least one node of this graph by branch name. Branch names are not empty and contain no "/" and "#".
+   * @throws DuplicateNameError for a name that is taken; InvalidStrategyError for a branch that cannot be one;
+   * InvalidInputError for a wrong or unknown option.
+   */
+  parallel<Branches extends Readonly<Record<string, Node>>, Returned>(
+    name: string,
+    branches: Branches,
+    merge: (results: BranchOutputs<Branches>, context: MergeContext<NamedBranches<Branches>>) => Returned,
+  ): Node<InputOf<Branches[keyof Branches]>, NodeOutput<Returned>>;
+  parallel<Branches extends Readonly<Record<string, Node>>, Returned>(
+    name: string,
+    branches: Branches,
+    options: ParallelOptions,
+    merge: (results: BranchOutputs<Branches>, context: MergeContext<NamedBranches<Branches>>) => Returned,
+  ): Node<InputOf<Branches[keyof Branches]>, NodeOutput<Returned>>;
+
+  /**
+   * Adds a node that runs another node of this graph once for each item of its input, each time as a branch, as
+   * {@link parallel} does. `merge` gets the outputs in the order of the items. Without items, it runs at once.
+   *
+   * @throws DuplicateNameError for a name that is taken; InvalidStrategyError for a node that cannot be a branch;
+   * InvalidInputError for a wrong or unknown option.
+   */
+  each<In, Out, Returned>(
+    name: string,
+    node: Node<In, Out>,
+    merge: (results: readonly Out[], context: MergeContext<EachBranches<Out>>) => Returned,
+  ): Node<readonly In[], NodeOutput<Returned>>;
+  each<In, Out, Returned>(
+    name: string,
+    node: Node<In, Out>,
+    options: EachOptions<NoInfer<In>>,
+    merge: (results: readonly Out[], context: MergeContext<EachBranches<Out>>) => Returned,
+  ): Node<readonly In[], NodeOutput<Returned>>;
+
+  /**
    * Adds an edge. The edges of a node are tried in the order they were added. `to` gets the output of `from`, narrowed by
    * the type guard `when` and changed by `map` …
    */
@@ -102,6 +145,27 @@ export interface NodeOptions<In, Out> {
   readonly output?: z.ZodType<Out> | undefined;
 }
 
+/** How the branches of a parallel node run. */
+export interface ParallelOptions {
+  /**
+   * The messages that each branch begins with: those of the fork, or with `"fresh"` only the system prompt. Default `"fork"`.
+   */
+  readonly history?: BranchHistory | undefined;
+  /**
+   * What the other branches do after one has failed: they run to their end, or with `"stop"` to their next checkpoint.
+   * Then the run rejects with the error. Default `"finish"`.
+   */
+  readonly onFailure?: BranchFailure | undefined;
+}
+
+/** How the branches of `graph.each` run. */
+export interface EachOptions<Item> extends ParallelOptions {
+  /** The key of the branch of an item. No two items of one input may have the same key. Default: the index of the item. */
+  readonly key?: ((item: Item, index: number) => string) | undefined;
+  /** How many branches run at a time: a whole number from 1 on. Default: all. */
+  readonly concurrency?: number | undefined;
+}
+
 /** Phantom keys of nodes and strategies: they exist only for the compiler. */
 export declare const inputOf: unique symbol;
 export declare const outputOf: unique symbol;
@@ -120,3 +184,9 @@ export type InputOf<N> = [N] extends [Node<infer In, unknown>] ? In : never;
 export type OutputOf<N> = N extends Node<never, infer Out> ? Out : never;
 /** The output of a node whose body returns `Returned`: the result of a move is no output. */
 export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;
+/** The outputs of named branches. */
+export type BranchOutputs<Branches> = { readonly [Name in keyof Branches]: OutputOf<Branches[Name]> };
+/** The branches of `graph.parallel`, as its `merge` sees them. */
+export type NamedBranches<Branches> = { readonly [Name in keyof Branches]: BranchOf<OutputOf<Branches[Name]>> };
+/** The branches of `graph.each`, as its `merge` sees them. */
+export type EachBranches<Output> = readonly (BranchOf<Output> & { readonly key: string })[];

@@ -1,6 +1,8 @@
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
-import { type GraphPlan, type LeafPlan, planOf } from "./GraphPlan.ts";
+import type { z } from "zod";
+import { type BranchesPlan, type GraphPlan, type LeafPlan, type ParallelPlan, planOf } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";
+import { inputSchema } from "./inputSchema.ts";
 import type { Node, Strategy } from "./Strategy.ts";
 
 /** A compiled strategy: its nodes by path. Immutable and shared by all runs. */
@@ -8,28 +10,29 @@ export class StrategyGraph {
   /** The name of the strategy, for people. */
   readonly name: string;
   readonly root: GraphPlan;
-  /** The paths of all nodes with a body, such as "facts/count", sorted. */
+  /** The paths of all nodes that a run stops at, such as "facts/count", sorted: all but subgraphs. */
   readonly nodePaths: readonly string[];
   readonly structure: GraphStructure;
-  readonly #leaves: ReadonlyMap<string, LeafPlan>;
+  readonly #nodes: ReadonlyMap<string, LeafPlan | ParallelPlan>;
 
   constructor(strategy: Strategy) {
     this.name = strategy.name;
     this.root = planOf(strategy);
-    this.#leaves = new Map(leavesOf(this.root, ""));
-    this.nodePaths = Object.freeze([...this.#leaves.keys()].sort());
+    this.#nodes = new Map(nodesOf(this.root, ""));
+    this.nodePaths = Object.freeze([...this.#nodes.keys()].sort());
     this.structure = structureOf(this.root);
   }
 
   /**
-   * The path of a node, which is given as its path, as a name that only one node has, or as the result of `graph.node`.
+   * The path of a node, which is given as its path, as a name that only one node has, or as the result of `graph.node`,
+   * `graph.parallel` or `graph.each`.
    *
    * @throws UnknownNodeError if no node matches, or more than one.
    */
   resolve(node: string | Node): string {
-    if (typeof node === "string" && this.#leaves.has(node)) return node;
+    if (typeof node === "string" && this.#nodes.has(node)) return node;
     const found = this.nodePaths.filter((path) =>
-      typeof node === "string" ? path.split("/").at(-1) === node : this.#leaves.get(path)?.handle === node,
+      typeof node === "string" ? path.split("/").at(-1) === node : this.#nodes.get(path)?.handle === node,
     );
     const [only, ...others] = found;
     const asked = typeof node === "string" ? node : String(Object(node).name);
@@ -39,10 +42,37 @@ export class StrategyGraph {
   }
 
   /** The node with this path. @throws UnknownNodeError */
+  node(path: string): LeafPlan | ParallelPlan {
+    const node = this.#nodes.get(path);
+    if (!node) throw new UnknownNodeError(path, this.nodePaths);
+    return node;
+  }
+
+  /** The node with this path and a body. @throws UnknownNodeError, also for a parallel node. */
   leaf(path: string): LeafPlan {
-    const leaf = this.#leaves.get(path);
-    if (!leaf) throw new UnknownNodeError(path, this.nodePaths);
-    return leaf;
+    const node = this.node(path);
+    if (node.kind !== "leaf") throw new UnknownNodeError(path, this.nodePaths);
+    return node;
+  }
+
+  /** What the node with this path accepts; `undefined` if anything. It checks a value. @throws UnknownNodeError */
+  inputSchemaOf(path: string): z.ZodType | undefined {
+    return inputSchema(this.#graphAround(path), this.node(path));
+  }
+
+  /**
+   * The branches of the parallel node with this path, with the paths of their nodes in place of the names. The path of a
+   * branch may be that of a subgraph.
+   *
+   * @throws UnknownNodeError, also for a node that is not parallel.
+   */
+  branchesOf(path: string): BranchesPlan {
+    const node = this.node(path);
+    if (node.kind !== "parallel") throw new UnknownNodeError(path, this.nodePaths);
+    const prefix = path.slice(0, path.lastIndexOf("/") + 1);
+    const { branches } = node;
+    if (branches.kind === "each") return { ...branches, node: prefix + branches.node };
+    return { kind: "named", nodes: new Map([...branches.nodes].map(([branch, name]) => [branch, prefix + name])) };
   }
 
   /** The graph of a subgraph by the names of its path. No names: the root. */
@@ -55,11 +85,15 @@ export class StrategyGraph {
     }
     return graph;
   }
+
+  #graphAround(path: string): GraphPlan {
+    return this.graphAt(path.split("/").slice(0, -1));
+  }
 }
 
-function* leavesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan]> {
+function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan | ParallelPlan]> {
   for (const [name, node] of graph.nodes) {
-    if (node.kind === "leaf") yield [prefix + name, node];
-    else yield* leavesOf(node.graph, `${prefix}${name}/`);
+    if (node.kind === "subgraph") yield* nodesOf(node.graph, `${prefix}${name}/`);
+    else yield [prefix + name, node];
   }
 }

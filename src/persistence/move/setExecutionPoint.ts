@@ -43,7 +43,7 @@ export async function executionPointOf(
   const { nodeId, messageHistory } = options;
   const node = graph.resolve(nodeId);
   const input = frozenCopy(options.input);
-  await checkSchemaAsync(graph.leaf(node).input, input, `input of node "${node}"`);
+  await checkSchemaAsync(graph.inputSchemaOf(node), input, `input of node "${node}"`);
   encodeValue(input, `the input of node "${node}"`);
   for (const message of messageHistory ?? []) {
     assertMessage(message, "message of the new history");

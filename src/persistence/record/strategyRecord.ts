@@ -1,4 +1,4 @@
-import type { GraphStructure } from "../../agent/strategy/GraphStructure.ts";
+import type { GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -78,9 +78,9 @@ export function strategyDifferences(stored: GraphStructure, current: GraphStruct
 
 function describe(structure: GraphStructure, prefix: string): Set<string> {
   const lines = new Set<string>();
-  for (const { name, graph } of structure.nodes) {
-    lines.add(`node "${prefix}${name}"`);
-    if (graph) for (const line of describe(graph, `${prefix}${name}/`)) lines.add(line);
+  for (const node of structure.nodes) {
+    lines.add(`node "${prefix}${node.name}"`);
+    for (const line of describeContent(node, prefix)) lines.add(line);
   }
   for (const { from, to, ordinal, conditional, mapped } of structure.edges) {
     const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""]
@@ -89,4 +89,16 @@ function describe(structure: GraphStructure, prefix: string): Set<string> {
     lines.add(`edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${traits === "" ? "" : ` ${traits}`}`);
   }
   return lines;
+}
+
+function describeContent({ name, graph, parallel }: NodeStructure, prefix: string): Iterable<string> {
+  if (graph) return describe(graph, `${prefix}${name}/`);
+  if (!parallel) return [];
+  const path = `"${prefix}${name}"`;
+  const { branches, history, onFailure } = parallel;
+  const lines =
+    branches.kind === "each"
+      ? [`a branch of ${path} for each item: node "${prefix}${branches.node}"${branches.keyed ? " with a key" : ""}`]
+      : branches.nodes.map(({ branch, node }) => `branch "${branch}" of ${path}: node "${prefix}${node}"`);
+  return [...lines, `history "${history}" of ${path}`, `onFailure "${onFailure}" of ${path}`];
 }

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { branchNodes } from "./branchProblem.ts";
+import type { GraphPlan, NodePlan } from "./GraphPlan.ts";
+
+/**
+ * What a node of a graph accepts as its input: of a parallel node, what all its branches accept. It checks a value; a
+ * schema that changes the value does so when its node runs.
+ *
+ * @returns `undefined` if any value is accepted.
+ */
+export function inputSchema(graph: GraphPlan, node: NodePlan): z.ZodType | undefined {
+  if (node.kind === "leaf") return node.input;
+  if (node.kind === "subgraph") return node.graph.input;
+  const schemas = branchNodes(node).flatMap((name) => {
+    const branch = graph.nodes.get(name);
+    return (branch && inputSchema(graph, branch)) ?? [];
+  });
+  if (node.branches.kind === "each") return z.array(schemas[0] ?? z.unknown());
+  return schemas.length === 0 ? undefined : acceptedByAll(schemas);
+}
+
+/** An intersection of schemas would merge what they return, which fails for schemas that change the value. */
+function acceptedByAll(schemas: readonly z.ZodType[]): z.ZodType {
+  return z.unknown().superRefine(async (value, refused) => {
+    for (const schema of schemas) {
+      const { error } = await schema.safeParseAsync(value);
+      for (const { path, message } of error?.issues ?? []) refused.addIssue({ code: "custom", path, message });
+    }
+  });
+}
