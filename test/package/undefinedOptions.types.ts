@@ -31,6 +31,8 @@ noneIsExact<root.InputRequest>();
 noneIsExact<root.Decision>();
 noneIsExact<root.Requirements>();
 noneIsExact<root.NodeOptions<string, string>>();
+noneIsExact<root.ParallelOptions>();
+noneIsExact<root.EachOptions<string>>();
 noneIsExact<root.PersistenceConfig>();
 noneIsExact<root.TrimmingPolicy>();
 noneIsExact<root.InverseRetry>();

@@ -172,7 +172,7 @@ export declare const outputOf: unique symbol;
 
 /** A node of a strategy, as edges refer to it. */
 export interface Node<in Input = never, out Output = unknown> {
-  /** Unique in its graph; contains no "/". */
+  /** Unique in its graph; contains no "/", and in a graph that has parallel nodes no "#". */
   readonly name: string;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;

@@ -19,7 +19,7 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
       const branch = [from, to].find((name) => owners.has(name));
       if (branch === undefined) continue;
       const owner = owners.get(branch) ?? "";
-      return `an edge leads from "${from}" to "${to}", but "${branch}" is a branch of "${owner}", and a branch has no edges. Let the edge lead ${branch === from ? "from" : "to"} "${owner}", or make what follows in the branch part of a subgraph.`;
+      return `an edge leads from "${from}" to "${to}", but "${branch}" is a branch of "${owner}", and a branch has no edges. Let the edge lead ${branch === from ? "from" : "to"} "${owner}". If the branch needs several nodes, make it a subgraph.`;
     }
   }
   return undefined;
