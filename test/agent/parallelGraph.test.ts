@@ -167,6 +167,11 @@ describe("building a parallel node", () => {
       /branch "a" of "both" is given "a" in place of a node/,
       (g) => g.parallel("both", { a: "a" as never }, first),
     ],
+    [
+      "the name of the start",
+      /"all" is given "start" in place of a node\. Pass what graph\.node\(…\) returned/,
+      (g) => g.each("all", "start" as never, String),
+    ],
     ["nothing in place of a node", /"all" is given undefined/, (g) => g.each("all", undefined as never, String)],
     [
       "a node twice",

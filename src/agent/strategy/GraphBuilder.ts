@@ -204,12 +204,12 @@ export class GraphBuilder {
     return name;
   }
 
-  #nameOf(node: object, { user, rule }: Use): string {
+  #nameOf(node: object, use: Use): string {
     const name = this.#names.get(node);
     if (name !== undefined) return name;
-    if (typeof node !== "object" || node === null) return this.#refuse(noNode(node, user));
+    if (typeof node !== "object" || node === null) return this.#refuse(noNode(node, use));
     const stranger = String((node as { readonly name?: unknown }).name);
-    return this.#refuse(`${user} names the node "${stranger}" of another graph. ${rule}`);
+    return this.#refuse(`${use.user} names the node "${stranger}" of another graph. ${use.rule}`);
   }
 
   /** The names of what edges lead to from the start, with the branches of the parallel nodes among them. */
@@ -243,9 +243,10 @@ interface Use {
 
 const edgeUse: Use = { user: "an edge", rule: "An edge connects two nodes of one graph." };
 
-function noNode(given: unknown, user: string): string {
-  const own = given === "start" || given === "finish" ? `graph.${given}` : "what graph.node(…) returned";
-  return `${user} is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;
+function noNode(given: unknown, use: Use): string {
+  const isEnd = use === edgeUse && (given === "start" || given === "finish");
+  const own = isEnd ? `graph.${given}` : "what graph.node(…) returned";
+  return `${use.user} is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;
 }
 
 function schemasOf({ input, output }: Schemas): Schemas {

@@ -131,6 +131,34 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
       { code: "not_serializable" },
     ]);
   });
+
+  it("setExecutionPoint and createCheckpoint refuse an input that the branches of a parallel node do not accept", async () => {
+    const opened = await storage.open();
+    const refusals: unknown[] = [];
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", async (_input: string, context: AgentContext) => {
+        const p = persistence(context);
+        const refusal = (error: unknown) => void refusals.push(error);
+        await p.setExecutionPoint({ nodeId: "all", input: [1, "x"] }).catch(refusal);
+        await p.createCheckpoint({ nodeId: "both", lastInput: "x" }).catch(refusal);
+        const { nodeId, lastInput } = await p.createCheckpoint({ nodeId: "all", lastInput: [1, 2] });
+        return [nodeId, lastInput].join();
+      });
+      const typed = (name: string) => g.node(name, { input: z.number() }, (added: number) => added);
+      const all = g.each("all", typed("item"), String);
+      const both = g.parallel("both", { branch: typed("other") }, ({ branch }) => [branch]);
+      g.edge(g.start, first);
+      g.edge(first, g.finish, { when: () => true });
+      g.edge(first, both, { map: Number });
+      g.edge(both, all);
+      g.edge(all, g.finish);
+    });
+    expect(await durableAgent(graph, opened()).run("go")).toMatchObject({ output: "all,1,2" });
+    expect(refusals).toMatchObject([
+      { code: "invalid_input", subject: 'input of node "all"', problems: [{ path: "1" }] },
+      { code: "invalid_input", subject: 'input of node "both"', problems: [{ path: "" }] },
+    ]);
+  });
 });
 
 describe.each(logStorages)("$name: what an execution point leaves standing", (storage) => {
