@@ -1,7 +1,7 @@
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
-import { placesBelow, placesUpTo } from "../checkpoint/state/lineage.ts";
+import { placesBelow, placesUpTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";

@@ -1,6 +1,6 @@
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { placesBelow } from "../checkpoint/state/lineage.ts";
+import { placesBelow } from "../checkpoint/lines/lineage.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 

@@ -24,6 +24,11 @@ export type LanePlace =
   | { readonly parent: number; readonly fork: number; readonly branch: string }
   | { readonly parent: number; readonly call: string };
 
+/** The checkpoint that a lane begins from, by its version; `undefined` where it begins with nothing. */
+export function originOf({ from, place }: LaneRecord): number | undefined {
+  return from ?? (place && "fork" in place ? place.fork : undefined);
+}
+
 export interface MessageRecord {
   readonly kind: "message";
   readonly lane: number;

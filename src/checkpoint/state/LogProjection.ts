@@ -6,13 +6,14 @@ import { entryBytes } from "./entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
 import { stateOfSnapshot } from "./stateOfSnapshot.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import { Lines } from "../lines/Lines.ts";
 import { LogFacts } from "./LogFacts.ts";
-import { placesBelow } from "./lineage.ts";
+import { placesBelow } from "../lines/lineage.ts";
 import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
-import type { EditRecord, LaneRecord, MessageRecord } from "../records/lineRecords.ts";
+import { type EditRecord, type LaneRecord, type MessageRecord, originOf } from "../records/lineRecords.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -49,14 +50,17 @@ export interface ProjectionBase {
 export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
+  /** The lines of the log; the head is the set of those that are open. */
+  readonly lines = new Lines();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();
-  /** The calls that a rollback reverted, by the version of the checkpoint that ended it. */
+  /** The calls that a rollback reverted, by the version of the checkpoint that it ended with. */
   readonly closedBy = new Map<number, readonly string[]>();
   /** The state at which reading began; `undefined` when it began at the start of the log. */
   base: ProjectionBase | undefined;
   /** The task, the last run and its status. */
   statusState: StatusState = initialStatus;
+  /** The newest checkpoint of the main line. */
   latest: CheckpointPoint | undefined;
   /** The rollback that ended last, while nothing has happened since. */
   lastRollback: RollbackEndRecord | undefined;
@@ -94,7 +98,7 @@ export class LogProjection extends LogFacts {
     const parentId = state.checkpoint && this.parentIdOf(state.checkpoint);
     next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false };
     const start = this.lanes.get(state.lane);
-    if (start) next.lanes.set(state.lane, start);
+    if (start) next.#addLane(start, next.base.order);
     for (const run of [state.run, this.run]) if (run) next.runRecords.set(run.run, run);
     for (const point of this.checkpoints.values())
       if (point.runId === this.latest?.runId && point.record.trigger === "asked_for") next.#addPoint(point);
@@ -174,6 +178,11 @@ export class LogProjection extends LogFacts {
     return [...this.checkpoints.values()].findLast(({ runId }) => runId === run)?.record.usage;
   }
 
+  /** The newest checkpoint of a lane; `undefined` while it has none. */
+  latestOf(lane: number): CheckpointPoint | undefined {
+    return this.checkpoints.get(this.#lastOfLane.get(lane) ?? -1);
+  }
+
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
@@ -194,8 +203,7 @@ export class LogProjection extends LogFacts {
         this.runRecords.set(record.run, record);
         return;
       case "lane":
-        this.lanes.set(record.lane, { record, runId: this.run?.run ?? "" });
-        return;
+        return this.#addLane({ record, runId: this.run?.run ?? "" }, order);
       case "message":
       case "edit":
       case "pruned":
@@ -280,6 +288,11 @@ export class LogProjection extends LogFacts {
       if (keys.has(note.record.key) && isBelow(note.record.lane, note.order)) this.revertedNotes.add(note);
   }
 
+  #addLane(start: LaneStart, order: number): void {
+    this.lanes.set(start.record.lane, start);
+    this.lines.addLane(start.record, order);
+  }
+
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
     const records = this.laneRecords.get(record.lane);
     if (records) records.push({ record, position, order });
@@ -291,15 +304,21 @@ export class LogProjection extends LogFacts {
     const { lane, version, id: given } = record;
     const { generation, position } = entry;
     const start = this.lanes.get(lane);
-    const parent = this.#lastOfLane.get(lane) ?? start?.record.from;
+    const parent = this.#lastOfLane.get(lane) ?? (start && originOf(start.record));
     const runId = start?.runId ?? this.run?.run ?? "";
     const id = given ?? `${generation}-${version}`;
     this.#takeId(id);
     this.#addPoint({ id, generation, version, position, runId, parent, record, order });
     if (given !== undefined) this.named.set(given, [version, position]);
     this.#endRun(record, runId, position);
-    const reverted = this.rollback?.calls.filter((call) => this.reverted.has(call));
-    if (reverted) this.closedBy.set(version, reverted);
+    this.#endRollback(version, parent);
+  }
+
+  /** While a rollback is open, other lines go on: the checkpoint that it ends with follows its target. */
+  #endRollback(version: number, parent = 0): void {
+    if (this.rollback?.target !== parent) return;
+    const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));
+    this.closedBy.set(version, reverted);
   }
 
   #endRun({ status, version }: Pick<CheckpointRecord, "status" | "version">, runId: string, position: number): void {
@@ -312,7 +331,8 @@ export class LogProjection extends LogFacts {
     this.checkpoints.set(version, point);
     this.#ids.set(id, point);
     this.#lastOfLane.set(record.lane, version);
-    this.latest = point;
+    this.lines.addCheckpoint(record, point.order);
+    if (!this.lines.nestedLine(record.lane)) this.latest = point;
     this.nextVersion = version + 1;
   }
 
@@ -338,7 +358,7 @@ export class LogProjection extends LogFacts {
     this.statusState = statusAtSnapshot(record);
     this.#usage = checkpoint.usage;
     this.runRecords.set(runId, run);
-    this.lanes.set(lane, { record: { kind: "lane", lane, keep: "all" }, runId });
+    this.#addLane({ record: { kind: "lane", lane, keep: "all" }, runId }, order);
     for (const [ended, place] of Object.entries(record.runs)) this.runs.set(ended, place);
     for (const ended of record.cancelled) this.cancelled.add(ended);
     for (const [name, place] of Object.entries(record.named)) this.named.set(name, place);

@@ -32,9 +32,13 @@ export class StateFold {
   /** A lane begins with what it keeps of the one before. */
   beginLane(keep: LaneRecord["keep"]): void {
     if (keep === "all") return;
-    const { answers, calls } = this.#rest;
-    this.#rest = { ...copyOf(emptyState), ...(keep === "history" && { answers, calls }) };
-    if (keep === "nothing") this.#history = new HistoryFold();
+    const { answers, calls, storage, settings, requirements, structure } = this.#rest;
+    this.#rest = {
+      ...copyOf(emptyState),
+      ...(keep !== "nothing" && { answers, calls }),
+      ...(keep === "state" && { storage, settings, requirements, structure }),
+    };
+    if (keep !== "history") this.#history = new HistoryFold();
   }
 
   add(record: AgentRecord, order: number): void {

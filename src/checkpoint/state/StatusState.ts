@@ -29,8 +29,10 @@ export interface StatusState {
   readonly retries: number;
   /** How often the task was begun or continued since it last got further; 0 for a task that was not, and for no task. */
   readonly attempts: number;
-  /** The newest checkpoint. */
+  /** The newest checkpoint of the main line. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
+  /** The lanes of nested lines. What one state learns of them, those before it know, too. Absent: there were none. */
+  readonly nestedLanes?: ReadonlySet<number>;
 }
 
 /** The status of an agent without records. */
@@ -43,10 +45,12 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
       return { ...state, task: record };
     case "run":
       return begun(state, record);
+    case "lane":
+      return record.place ? withNestedLane(state, record.lane) : state;
     case "status":
       return moved(state, record);
     case "checkpoint":
-      return further(atCheckpoint(state, record, generation));
+      return further(state.nestedLanes?.has(record.lane) ? state : atCheckpoint(state, record, generation));
     case "answer":
     case "outcome":
       return further(state);
@@ -85,6 +89,12 @@ function begun(state: StatusState, run: RunRecord): StatusState {
   const { at } = run;
   const current = { status: "in_progress", at } as const;
   return { ...state, run, current, createdAt: state.createdAt ?? at, startedAt: at, retries: 0, attempts: 0 };
+}
+
+/** A copy for each of many lanes would take too long. */
+function withNestedLane(state: StatusState, lane: number): StatusState {
+  const known = state.nestedLanes as Set<number> | undefined;
+  return known?.add(lane) ? state : { ...state, nestedLanes: new Set([lane]) };
 }
 
 /** What the current attempt has recorded is not done again by the next. */

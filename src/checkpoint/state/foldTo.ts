@@ -1,33 +1,43 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import { originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
 import type { LaneStart, LogProjection } from "./LogProjection.ts";
 
-/**
- * The state at a checkpoint, or at the head if none is given: the newest lane with all its records.
- *
- * @param options.originals gives the history without any trimming; the index must then begin at the start of the log.
- * @returns `undefined` when the lane begins before the index does: read the log from its start.
- */
-export function foldTo(
-  index: LogProjection,
-  point?: CheckpointPoint,
-  { originals = false }: { readonly originals?: boolean } = {},
-): AgentState | undefined {
-  const { record, order } = point ?? { record: { lane: index.nextLane - 1 }, order: Infinity };
-  const { lane } = record;
-  const parts = partsTo(index, lane, order);
-  if (parts === undefined) return undefined;
-  const fold = new StateFold();
-  for (const part of parts) addPart(fold, part, index, originals);
-  const checkpoint = point ?? latestOn(index, lane);
-  const runId = checkpoint?.runId ?? index.run?.run ?? "";
-  return { ...fold.state, lane, runId, run: index.runRecords.get(runId), checkpoint };
+export interface FoldOptions {
+  /** Gives the history without any trimming; the index must then begin at the start of the log. */
+  readonly originals?: boolean;
 }
 
-function latestOn({ latest }: LogProjection, lane: number): CheckpointPoint | undefined {
-  return latest?.record.lane === lane ? latest : undefined;
+/**
+ * The state at a checkpoint, or at the head of the main line if none is given: its newest lane with all its records.
+ *
+ * @returns `undefined` when the lane begins before the index does: read the log from its start.
+ */
+export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
+  return fold(index, point?.record.lane ?? index.lines.mainLane, point, options);
+}
+
+/** The state at the head of a line: its lane with all its records. As {@link foldTo}. */
+export function foldLine(index: LogProjection, lane: number, options?: FoldOptions): AgentState | undefined {
+  return fold(index, lane, undefined, options);
+}
+
+function fold(
+  index: LogProjection,
+  lane: number,
+  point: CheckpointPoint | undefined,
+  { originals = false }: FoldOptions = {},
+): AgentState | undefined {
+  const { order } = point ?? { order: Infinity };
+  const parts = partsTo(index, lane, order);
+  if (parts === undefined) return undefined;
+  const folded = new StateFold();
+  for (const part of parts) addPart(folded, part, index, originals);
+  const checkpoint = point ?? index.latestOf(lane);
+  const runId = checkpoint?.runId ?? index.run?.run ?? "";
+  return { ...folded.state, lane, runId, run: index.runRecords.get(runId), checkpoint };
 }
 
 /** The records of one lane up to a point. */
@@ -41,16 +51,17 @@ interface LanePart {
 
 /** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
-  if (lane === 0 && upTo === Infinity && !index.lanes.has(lane)) return [];
+  if (lane === 0 && upTo === Infinity && index.nextLane === 1) return [];
   const parts: LanePart[] = [];
   for (let at: CheckpointPoint | undefined, end = { lane, upTo }; ; end = { lane: at.record.lane, upTo: at.order }) {
     const part = partAt(index, end);
     // A lane follows each other once, unless a forged log makes a circle of them.
     if (part === undefined || parts.length > index.lanes.size) return undefined;
     parts.push(part);
-    const { from, keep } = part.start.record;
-    if (part.base || from === undefined || keep === "nothing") return parts.reverse();
-    at = index.checkpoints.get(from);
+    const { keep } = part.start.record;
+    const origin = originOf(part.start.record);
+    if (part.base || origin === undefined || keep === "nothing") return parts.reverse();
+    at = index.checkpoints.get(origin);
     if (at === undefined) return undefined;
   }
 }

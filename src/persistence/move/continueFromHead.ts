@@ -91,9 +91,9 @@ export function branchFrom(
   journal: Journal,
 ): Branch {
   const lane = journal.nextLane++;
-  const { node, input, inputType, unresolved, iteration, progress, summary } = target.record;
+  const { node, input, inputType, unresolved, iteration, progress, summary, joined } = target.record;
   const visit = visitAt(target);
-  const point = { node, input, inputType, unresolved, visit, iteration, progress, summary, move };
+  const point = { node, input, inputType, unresolved, visit, iteration, progress, summary, joined, move };
   const checkpoint = checkpointAt(journal, lane, point);
   const { version } = checkpoint;
   return {

@@ -3,7 +3,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { placesUpTo } from "../../checkpoint/state/lineage.ts";
+import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";

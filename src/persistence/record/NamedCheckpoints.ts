@@ -1,4 +1,4 @@
-import { placesUpTo } from "../../checkpoint/state/lineage.ts";
+import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

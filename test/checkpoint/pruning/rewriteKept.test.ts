@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkpointData } from "../../../src/checkpoint/data/checkpointData.ts";
 import type { RestatedEntry } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
-import { placesUpTo } from "../../../src/checkpoint/state/lineage.ts";
+import { placesUpTo } from "../../../src/checkpoint/lines/lineage.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
 import { Pace } from "../../../src/internal/Pace.ts";
