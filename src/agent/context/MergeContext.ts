@@ -2,9 +2,9 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext, AgentStorage } from "./AgentContext.ts";
 
 /**
- * The context of `merge`, which joins the branches of a parallel node. Its history, settings and storage are those that the
- * branches began with, and in the storage also each change that no two branches made differently. If two branches set one key
- * to different values, or one deleted it, `merge` sets or deletes the key, or the run fails.
+ * The context of `merge`, which joins the branches of a parallel node. Its history and settings are those that the branches
+ * began with. Its storage has what the branches changed, too. If two branches changed a key differently, `merge` sets or
+ * deletes the key, or the run fails.
  */
 export interface MergeContext<Branches> extends AgentContext {
   /** What each branch did: by its name, or for `graph.each` in the order of the items. */
