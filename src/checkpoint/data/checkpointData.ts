@@ -1,3 +1,4 @@
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { foldTo } from "../state/foldTo.ts";
@@ -53,7 +54,7 @@ export function checkpointData(
   const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
   return lazily(data, {
     ...(run && !run.assumed && { runInput: () => opened().reader.read(run.input) }),
-    lastInput: () => opened().reader.read(record.input),
+    lastInput: () => opened().reader.read(opened().state.checkpoint?.record.input),
     messageHistory: () => Object.freeze(opened().state.history.map(({ message }) => opened().reader.message(message))),
     storage: () =>
       Object.freeze(
@@ -85,7 +86,7 @@ interface Opened {
 
 function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): Opened {
   const state = foldTo(index, point);
-  if (!state) throw new RangeError(`Checkpoint ${point.id} begins before what was read.`);
+  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
   return { state, reader: new ValueReader(state, blobs) };
 }
 

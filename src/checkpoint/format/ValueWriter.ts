@@ -22,6 +22,20 @@ interface WaitingUpload extends BlobUpload {
   readonly hash?: string;
 }
 
+/** An answer that is in the log. */
+interface NotedAnswer {
+  readonly visit: Visit;
+  readonly request: number;
+  readonly within: string | undefined;
+  readonly lane: number;
+}
+
+/** Outputs of the calls of a lane's latest visit and of the one before; older ones are written again if they come up. */
+interface VisitOutputs {
+  readonly latest: Map<string, unknown>;
+  readonly older: ReadonlyMap<string, unknown>;
+}
+
 /** Values up to this many bytes of UTF-8 JSON stay in the log. */
 export const defaultInlineThresholdBytes = 10 * 1024;
 
@@ -36,10 +50,12 @@ export class ValueWriter {
   readonly #blobs: Map<string, BlobCell>;
   /** Hashes of the contents that packs of the log have already. */
   readonly #contents: Set<string>;
-  #answers = new WeakMap<object, AnswerReference>();
-  /** Outputs of the calls of this visit and of the one before; older ones are written again if they come up. */
-  #outputs = new Map<string, unknown>();
-  #olderOutputs = new Map<string, unknown>();
+  #answers = new WeakMap<object, NotedAnswer>();
+  /** Messages that joined branches have added. */
+  #joined = new WeakMap<object, readonly [number: number, lane: number]>();
+  #joinedLanes = new Set<number>();
+  /** By lane. */
+  #outputs = new Map<number, VisitOutputs>();
   #uploads: WaitingUpload[] = [];
 
   constructor(options: {
@@ -60,11 +76,11 @@ export class ValueWriter {
     return this.#externalise(encodeValue(value, subject));
   }
 
-  /** @throws NotSerializableError */
-  message(message: Message, subject = "a message"): StoredValue {
-    const answer = this.#answers.get(message);
-    if (answer) return { $answer: answer };
-    const results = message.role === "tool" ? this.#results(message, subject) : undefined;
+  /** @param lane the lane of the record that contains it. @throws NotSerializableError */
+  message(message: Message, subject: string, lane: number): StoredValue {
+    const reference = this.#referenceTo(message, lane);
+    if (reference) return reference;
+    const results = message.role === "tool" ? this.#results(message, subject, lane) : undefined;
     return results ? { $outcomes: results } : this.byValue(message, subject);
   }
 
@@ -85,14 +101,23 @@ export class ValueWriter {
     };
   }
 
-  /** An input, output or other value that may be a message of the history. @throws NotSerializableError */
-  input(value: unknown, subject: string, numberOf: (message: unknown) => number | undefined): StoredValue {
+  /**
+   * An input, output or other value that may be a message of the history.
+   *
+   * @param lane the lane of the record that contains it.
+   * @throws NotSerializableError
+   */
+  input(
+    value: unknown,
+    subject: string,
+    lane: number,
+    numberOf: (message: unknown) => number | undefined,
+  ): StoredValue {
     if (typeof value !== "object" || value === null) return this.value(value, subject);
     const number = numberOf(value);
     if (number !== undefined) return { $message: number };
-    return isToolMessage(value) || this.#answers.has(value)
-      ? this.message(value as Message, subject)
-      : this.value(value, subject);
+    const isMessage = isToolMessage(value) || this.#answers.has(value) || this.#joined.has(value);
+    return isMessage ? this.message(value as Message, subject, lane) : this.value(value, subject);
   }
 
   /** Packs of those contents, by their SHA-256 in hex, that the log does not have yet. */
@@ -118,26 +143,48 @@ export class ValueWriter {
     return this.#answers.has(message);
   }
 
-  noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined): void {
-    const [base, ordinal] = visit;
-    this.#answers.set(message, within === undefined ? [base, ordinal, request] : [base, ordinal, request, within]);
+  noteAnswer(message: Message, visit: Visit, request: number, within: string | undefined, lane: number): void {
+    this.#answers.set(message, { visit, request, within, lane });
   }
 
-  noteOutcome(call: string, output: unknown): void {
-    this.#outputs.set(call, output);
+  noteOutcome(call: string, output: unknown, lane: number): void {
+    const outputs = this.#outputs.get(lane);
+    if (outputs) outputs.latest.set(call, output);
+    else this.#outputs.set(lane, { latest: new Map([[call, output]]), older: new Map() });
   }
 
-  /** A node visit has ended. */
-  nextVisit(): void {
-    this.#olderOutputs = this.#outputs;
-    this.#outputs = new Map();
+  /** A node visit has ended on a lane. */
+  nextVisit(lane: number): void {
+    const { latest } = this.#outputs.get(lane) ?? {};
+    if (latest?.size === 0) this.#outputs.delete(lane);
+    else if (latest) this.#outputs.set(lane, { latest: new Map(), older: latest });
+  }
+
+  /**
+   * A branch was joined: records of its parent's line may refer to what is on it.
+   *
+   * @param lanes the lanes of the branch.
+   * @param messages what it has added to its history, with its number there; each is the object that is written later.
+   */
+  noteJoined(
+    lanes: readonly number[],
+    messages: readonly { readonly number: number; readonly message: Message }[],
+  ): void {
+    const lane = lanes.at(-1);
+    if (lane === undefined) return;
+    for (const each of lanes) {
+      this.#joinedLanes.add(each);
+      this.#outputs.delete(each);
+    }
+    for (const { number, message } of messages) this.#joined.set(message, [number, lane]);
   }
 
   /** Reading may begin after here: nothing from before is referred to any more. */
   forget(): void {
     this.#answers = new WeakMap();
+    this.#joined = new WeakMap();
+    this.#joinedLanes = new Set();
     this.#outputs = new Map();
-    this.#olderOutputs = new Map();
   }
 
   /** Values were written that are not going to be stored after all. @param first how many uploads there were before them. */
@@ -172,12 +219,28 @@ export class ValueWriter {
     return taken;
   }
 
-  #results(message: Message & { readonly role: "tool" }, subject: string): StoredResult[] | undefined {
+  /** What is on the own lane, or on that of a joined branch, is referred to; what another line has is written again. */
+  #referenceTo(message: Message, lane: number): object | undefined {
+    const joined = this.#joined.get(message);
+    if (joined && joined[1] !== lane) return { $message: joined };
+    const answer = this.#answers.get(message);
+    if (!answer) return undefined;
+    const { visit, request, within } = answer;
+    const own: AnswerReference = within === undefined ? [...visit, request] : [...visit, request, within];
+    if (answer.lane === lane) return { $answer: own };
+    return this.#joinedLanes.has(answer.lane)
+      ? { $answer: [...visit, request, within ?? null, answer.lane] satisfies AnswerReference }
+      : undefined;
+  }
+
+  #results(message: Message & { readonly role: "tool" }, subject: string, lane: number): StoredResult[] | undefined {
+    const outputs = this.#outputs.get(lane);
+    if (!outputs) return undefined;
     let refers = false;
     const results = message.content.map((content): StoredResult => {
       if (content.type !== "tool-result") return { part: {}, output: null };
       const { output, ...part } = content;
-      const known = this.#outputs.has(content.toolCallId) ? this.#outputs : this.#olderOutputs;
+      const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const stored = known.has(content.toolCallId) && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
       const encoded = encodeValue(part, subject) as StoredResult["part"];

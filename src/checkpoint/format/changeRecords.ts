@@ -7,7 +7,7 @@ import type { ValueWriter } from "./ValueWriter.ts";
 export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: ValueWriter): AgentRecord[] {
   return changes.flatMap((change): AgentRecord[] => {
     const written = (messages: readonly NumberedMessage[]) =>
-      messages.map(({ number, message }) => ({ number, message: writer.message(message, `message ${number}`) }));
+      messages.map(({ number, message }) => ({ number, message: writer.message(message, `message ${number}`, lane) }));
     if (change.kind === "append")
       return written(change.messages).map((fields) => ({ kind: "message", lane, ...fields }));
     const { remove, insert, before, trim } = change;

@@ -1,9 +1,11 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { StoredMessage } from "../messages/storedHistory.ts";
 import { originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
-import type { LaneStart, LogProjection } from "./LogProjection.ts";
+import { lineValue, refersToLane } from "./lineValue.ts";
+import type { LaneStart, LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {
   /** Gives the history without any trimming; the index must then begin at the start of the log. */
@@ -37,7 +39,23 @@ function fold(
   for (const part of parts) addPart(folded, part, index, originals);
   const checkpoint = point ?? index.latestOf(lane);
   const runId = checkpoint?.runId ?? index.run?.run ?? "";
-  return { ...folded.state, lane, runId, run: index.runRecords.get(runId), checkpoint };
+  const run = index.runRecords.get(runId);
+  return { ...folded.state, lane, runId, run, checkpoint: checkpoint && withInputByValue(index, checkpoint) };
+}
+
+/** After a join, records refer to the lanes of the joined branches: what these contain comes in their place. */
+function withInputByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
+  const { lane, input } = point.record;
+  if (!refersToLane(input)) return point;
+  return { ...point, record: { ...point.record, input: lineValue(index, lane, input, point.order) } };
+}
+
+function byValue(index: LogProjection, { record, order }: OrderedRecord): AgentRecord {
+  const valueOf = <Entry extends StoredMessage>(entry: Entry, lane: number): Entry =>
+    refersToLane(entry.message) ? { ...entry, message: lineValue(index, lane, entry.message, order) } : entry;
+  if (record.kind === "message") return valueOf(record, record.lane);
+  if (record.kind !== "edit" || !record.insert.some(({ message }) => refersToLane(message))) return record;
+  return { ...record, insert: record.insert.map((entry) => valueOf(entry, record.lane)) };
 }
 
 /** The records of one lane up to a point. */
@@ -76,9 +94,10 @@ function partAt({ lanes, base }: LogProjection, end: Pick<LanePart, "lane" | "up
 function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: LogProjection, originals: boolean) {
   if (base) fold.restore(base);
   else fold.beginLane(start.record.keep);
-  for (const { record, order } of index.laneRecords.get(lane) ?? []) {
+  for (const ordered of index.laneRecords.get(lane) ?? []) {
+    const { record, order } = ordered;
     if (order > upTo) return;
-    if (!originals || record.kind !== "edit" || !record.trim) fold.add(record, order);
+    if (!originals || record.kind !== "edit" || !record.trim) fold.add(byValue(index, ordered), order);
   }
 }
 

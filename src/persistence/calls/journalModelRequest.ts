@@ -48,7 +48,7 @@ function replayed(recorder: RunRecorder, { event, visit, within, asked }: Placed
   if (!recorded) return undefined;
   if (recorded.asked === undefined || recorded.asked === asked) {
     const { answer } = recorded;
-    recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within);
+    recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within, recorder.lane);
     return answer;
   }
   const failure = recorded.failed.find((failed) => failed.asked === asked);
@@ -98,7 +98,7 @@ function record(
       ...(failed.length > 0 && { failed }),
     },
   ]);
-  journal.writer.noteAnswer(message, visit, ordinal, within);
+  journal.writer.noteAnswer(message, visit, ordinal, within, recorder.lane);
   recorder.answersDurable = journal.durable();
   recorder.answersDurable.catch(() => {});
 }

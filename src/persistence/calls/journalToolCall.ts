@@ -164,7 +164,7 @@ function recordOutcome(
     const output = frozenCopy(given.output);
     const slot = writer.value(output, subject);
     recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
-    writer.noteOutcome(facts.call, output);
+    writer.noteOutcome(facts.call, output, recorder.lane);
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
@@ -231,7 +231,7 @@ function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEn
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
-  recorder.journal.writer.noteOutcome(call, output);
+  recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;
 }
 

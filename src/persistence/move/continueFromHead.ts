@@ -44,10 +44,12 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const lane = journal.nextLane++;
   const { iteration, progress, summary, inputType, unresolved } = head.record;
   const moves = "node" in point;
-  const { node, input } = moves ? point : { node: head.record.node, input: reader.read(head.record.input) };
+  const { node, input } = moves
+    ? point
+    : { node: head.record.node, input: reader.read(state.checkpoint?.record.input) };
   const checkpoint = checkpointAt(journal, lane, {
     node,
-    input: journal.writer.input(input, `the input of node "${node}"`, (message) => history.numberOf(message)),
+    input: journal.writer.input(input, `the input of node "${node}"`, lane, (message) => history.numberOf(message)),
     inputType: moves ? undefined : inputType,
     unresolved: moves ? undefined : unresolved,
     iteration,

@@ -66,10 +66,10 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   const { journal, setup } = recorder;
   const { state } = run;
   if (messageHistory) state.history.rewrite(() => messageHistory);
-  const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, (message) =>
+  const lane = journal.nextLane++;
+  const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, lane, (message) =>
     state.history.numberOf(message),
   );
-  const lane = journal.nextLane++;
   const structure = structureRecord(setup.graph, lane, journal);
   const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);

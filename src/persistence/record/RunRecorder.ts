@@ -134,7 +134,7 @@ export class RunRecorder {
     if (due) await this.#saveAfter(run, next, due);
     else if (this.#foreseen && this.isForeseen(next)) run.visitBase = this.#foreseen.version;
     else this.saved = { ...this.saved, left: true };
-    this.journal.writer.nextVisit();
+    this.journal.writer.nextVisit(this.lane);
   }
 
   async #saveAfter(run: AgentRun, next: NextStep, { name, priority }: CheckpointTrigger): Promise<void> {
@@ -208,7 +208,7 @@ export class RunRecorder {
     // The output of a run is read without its history, by lists and by other tools.
     const input = plan.status
       ? writer.value(plan.input, subjectOf(plan))
-      : writer.input(plan.input, subjectOf(plan), (message) => run.state.history.numberOf(message));
+      : writer.input(plan.input, subjectOf(plan), this.lane, (message) => run.state.history.numberOf(message));
     const check = (fresh: readonly AgentRecord[]) =>
       assertCheckpointFits(this.journal, plan, input, [...this.#unsaved, ...fresh], uploads);
     this.#pending.push(...this.#writer.take(run.state, this.#node, check));
@@ -229,7 +229,7 @@ export class RunRecorder {
     const { history } = run.state;
     const { writer } = this.journal;
     const uploads = writer.uploads;
-    const input = writer.input(plan.input, subjectOf(plan), (message) => history.numberAtMark(message));
+    const input = writer.input(plan.input, subjectOf(plan), this.lane, (message) => history.numberAtMark(message));
     assertCheckpointFits(this.journal, plan, input, this.#unsaved, uploads);
     const record = { ...this.#record(run, plan, input), visit };
     this.#append([...this.#drainUnsaved(), record], {}, run.state);

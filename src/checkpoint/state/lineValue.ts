@@ -1,0 +1,106 @@
+import { originOf } from "../records/lineRecords.ts";
+import { answerKeyOf } from "../records/Visit.ts";
+import {
+  type AnswerReference,
+  envelopeKeyOf,
+  type MessageReference,
+  type StoredResult,
+  type StoredValue,
+} from "../values/valueCodec.ts";
+import type { AgentState } from "./AgentState.ts";
+import { type ContentKey, contentsOn } from "./LaneContents.ts";
+import type { LogProjection } from "./LogProjection.ts";
+
+/** A place of a line: a lane, up to an order. */
+interface LinePlace {
+  readonly lane: number;
+  readonly upTo: number;
+}
+
+interface Found extends LinePlace {
+  readonly value: StoredValue;
+}
+
+/** More references than any log has from one to the next: a forged one may refer to itself. */
+const mostReferences = 1_000;
+
+/** Whether a value refers to a lane other than the one it is on. */
+export function refersToLane(slot: StoredValue): boolean {
+  const key = envelopeKeyOf(slot);
+  if (key === "$answer") return (slot as { readonly $answer: AnswerReference }).$answer[4] !== undefined;
+  return key === "$message" && Array.isArray((slot as { readonly $message: MessageReference }).$message);
+}
+
+/**
+ * A value of a line, without any reference but to blobs. It is found by the records of the lanes that lead there, without
+ * computing the state. A reference to what is not there stays: whoever reads the value is told.
+ */
+export function lineValue(index: LogProjection, lane: number, slot: StoredValue, upTo = Infinity): StoredValue {
+  return resolved(index, { value: slot, lane, upTo }, mostReferences);
+}
+
+function resolved(index: LogProjection, { value, ...at }: Found, left: number): StoredValue {
+  if (envelopeKeyOf(value) === "$outcomes") return withOutputs(index, value, at);
+  const reference = referenceIn(value, at.lane);
+  if (!reference) return value;
+  const found = find(index, reference, reference.lane === at.lane ? at : { lane: reference.lane, upTo: Infinity });
+  return found && left > 0 ? resolved(index, found, left - 1) : value;
+}
+
+function referenceIn(slot: StoredValue, own: number): (ContentKey & { readonly lane: number }) | undefined {
+  const key = envelopeKeyOf(slot);
+  if (key === "$answer") {
+    const reference = (slot as { readonly $answer: AnswerReference }).$answer;
+    return { kind: "answer", key: answerKeyOf(reference), lane: reference[4] ?? own };
+  }
+  if (key !== "$message") return undefined;
+  const { $message: reference } = slot as { readonly $message: MessageReference };
+  const [number, lane] = typeof reference === "number" ? [reference, own] : reference;
+  return { kind: "message", key: number, lane };
+}
+
+function withOutputs(index: LogProjection, slot: StoredValue, at: LinePlace): StoredValue {
+  const results = resultsOf(slot);
+  if (results.every((result) => "output" in result)) return slot;
+  return { $outcomes: results.map((result) => withOutput(index, result, at)) };
+}
+
+function withOutput(index: LogProjection, result: StoredResult, at: LinePlace): StoredResult {
+  if ("output" in result) return result;
+  const { part } = result;
+  const found = find(index, { kind: "outcome", key: String(part["toolCallId"]) }, at);
+  return found ? { part, output: found.value } : result;
+}
+
+/** Looks on a lane, then on those that lead to it. */
+function find(index: LogProjection, key: ContentKey, from: LinePlace): Found | undefined {
+  let at: LinePlace | undefined = from;
+  for (let left = index.lanes.size; at !== undefined && left >= 0; left--) {
+    const content = contentsOn(index, at.lane)?.find(key, at.upTo);
+    if (content) return { value: content.value, lane: at.lane, upTo: content.order };
+    if (index.base?.state.lane === at.lane) return inState(index.base.state, key, at);
+    at = placeBefore(index, at.lane);
+  }
+  return undefined;
+}
+
+function placeBefore({ lanes, checkpoints }: LogProjection, lane: number): LinePlace | undefined {
+  const start = lanes.get(lane)?.record;
+  const origin = start && originOf(start);
+  const point = origin === undefined ? undefined : checkpoints.get(origin);
+  return point && { lane: point.record.lane, upTo: point.order };
+}
+
+function inState({ history, answers, calls }: AgentState, { kind, key }: ContentKey, at: LinePlace): Found | undefined {
+  if (kind === "message") {
+    const entry = history.find(({ number }) => number === key);
+    return entry && { ...at, value: entry.message };
+  }
+  const record = kind === "answer" ? answers.get(String(key)) : calls.get(String(key))?.outcome;
+  if (!record) return undefined;
+  return { ...at, value: record.kind === "answer" ? record.message : record.output };
+}
+
+function resultsOf(slot: StoredValue): readonly StoredResult[] {
+  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
+}
