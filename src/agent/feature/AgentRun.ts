@@ -5,10 +5,16 @@ import type { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/** A run in progress, as features see and steer it. */
+/** A run in progress, or a branch of it, as features see and steer it: each is a line that visits one node after another. */
 export interface AgentRun {
   readonly agentId: string;
   readonly runId: string;
+  /** The line that this one is nested in. `undefined`: it is the main line. */
+  readonly parent: AgentRun | undefined;
+  /** The branch of a parallel node that it is, such as "both#facts". `undefined`: it is none. */
+  readonly branch: string | undefined;
+  /** The names of the tools by which agents called each other down to this line's. Empty for the agent that was run. */
+  readonly agentPath: readonly string[];
   readonly graph: StrategyGraph;
   /** The tools of the agent by name. */
   readonly tools: ReadonlyMap<string, AnyTool>;
@@ -39,6 +45,8 @@ export interface AgentRun {
    * node's body ends first. If `prepare` rejects, so do this promise and the run.
    */
   move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
+  /** Lets a line go on that waits for an answer: its node runs again, from `start`. Returns whether it waited. */
+  goOn(start: RunStart): boolean;
 }
 
 /** How to interrupt a visit. */

@@ -3,6 +3,8 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type {
+  BranchBeginning,
+  BranchEvent,
   InputRequestEvent,
   ModelRequestEvent,
   NodeEvent,
@@ -25,6 +27,8 @@ export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "r
 export interface PipelineInterceptors {
   /** May set where the run begins, return a recorded result, or end the run as waiting. */
   run: [event: RunRequest, result: RunResult<unknown>];
+  /** A branch of a parallel node is about to run. May set where it begins, or return what it left when it ended. */
+  branch: [event: BranchEvent, result: BranchBeginning];
   /** The result is the output of the node, before its schema. */
   node: [event: NodeEvent, result: unknown];
   /** The message of the result carries the library's tool-call ids. */

@@ -29,6 +29,13 @@ export class Pipeline {
     agentCompleted: [],
     agentFailed: [],
     agentWaiting: [],
+    lineWaiting: [],
+    lineContinued: [],
+    forkStarting: [],
+    branchStarting: [],
+    branchCompleted: [],
+    branchFailed: [],
+    branchesJoined: [],
     strategyStarting: [],
     strategyCompleted: [],
     strategyFailed: [],
@@ -49,6 +56,7 @@ export class Pipeline {
   };
   readonly #wrappers: { readonly [Name in keyof PipelineInterceptors]: Around<EventOf<Name>, ResultOf<Name>>[] } = {
     run: [],
+    branch: [],
     node: [],
     modelRequest: [],
     toolCall: [],

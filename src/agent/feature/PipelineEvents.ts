@@ -6,6 +6,8 @@ import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
+import type { BranchResult } from "./BranchResult.ts";
+import type { RunStart } from "./RunRequest.ts";
 
 /** The event of `aroundNode`. */
 export interface NodeEvent {
@@ -39,6 +41,21 @@ export interface ToolCallEvent {
   readonly visit: NodeVisit;
   readonly origin: CallOrigin;
 }
+
+/** The event of `aroundBranch`. */
+export interface BranchEvent {
+  /** The line that visits the parallel node. */
+  readonly run: AgentRun;
+  /** The path of the parallel node. */
+  readonly nodeId: string;
+  /** The name of the branch, or for `graph.each` the key of its item. */
+  readonly key: string;
+  /** Where the branch begins. */
+  readonly start: RunStart;
+}
+
+/** Where a branch begins, or what it left when it ended. */
+export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
 /** The event of `aroundInputRequest`. */
 export interface InputRequestEvent {
@@ -93,7 +110,21 @@ export interface PipelineEvents {
   agentCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** The run rejects with this error; also when it was aborted. */
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** The run ends as `waiting`: only these requests are pending. Their node runs again when the run is resumed. */
+  /** A line waits: only these requests are pending in its node. The run goes on with its other lines, if there are any. */
+  lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
+  /** A line that waited has an answer, and `next` runs again. */
+  lineContinued: { readonly run: AgentRun; readonly next: NextStep };
+  /** A parallel node begins, before its branches. */
+  forkStarting: { readonly run: AgentRun; readonly nodeId: string; readonly input: unknown };
+  /** A branch begins or is resumed: `run` is its line. */
+  branchStarting: { readonly run: AgentRun; readonly next: NextStep };
+  /** A branch has its output. */
+  branchCompleted: { readonly run: AgentRun; readonly output: unknown };
+  /** A branch failed with this error. */
+  branchFailed: { readonly run: AgentRun; readonly error: unknown };
+  /** All branches of a parallel node have ended, and its `merge` has not begun. */
+  branchesJoined: { readonly run: AgentRun; readonly nodeId: string; readonly input: unknown };
+  /** The run ends as `waiting`: no line can go on without an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** The first node is known and has not run. Also emitted when the run begins elsewhere than at the start. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };

@@ -3,6 +3,7 @@ import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { BranchResult } from "./BranchResult.ts";
 import type { OnDelta } from "./RunDelta.ts";
 import type { RunStateSeed } from "../state/RunState.ts";
 import { z } from "zod";
@@ -111,6 +112,8 @@ export interface RunStart {
   /** `input` is the output of `nodeId`: its edges are evaluated, and the node does not run again. */
   readonly unresolved?: true;
   readonly state: RunStateSeed;
+  /** `nodeId` is a parallel node whose branches have ended: what they left, in their order. Absent: they have to run. */
+  readonly joined?: ReadonlyMap<string, BranchResult>;
   /** Ids of tool calls are derived from it. */
   readonly line: RunLine;
   /** The owner's fencing token, passed to tools. */

@@ -12,16 +12,18 @@ const maxCrossings = 1_000;
  * The next step of a run: follows the first edge whose condition holds, out of subgraphs that end and into subgraphs that
  * begin, up to the next node with a body or the end of the strategy.
  *
- * @param from a node path, or "start".
+ * @param from a node path, or "start", or the path of a subgraph with "/start".
+ * @param root the node or subgraph that the line visits: its output ends the line. Default: the whole strategy.
  * @throws NoMatchingEdgeError if no edge accepts the output.
  * @throws InvalidInputError if a schema of the strategy refuses the output.
  */
-export function advance(graph: StrategyGraph, from: string, output: unknown): NextStep {
+export function advance(graph: StrategyGraph, from: string, output: unknown, root = ""): NextStep {
   const within = from.split("/");
   let at = within.pop() ?? "start";
   let value = output;
   const crossings: Crossing[] = [];
   while (crossings.length < maxCrossings) {
+    if ([...within, at].join("/") === root) return stepTo("finish", value, crossings);
     const plan = graph.graphAt(within);
     const edge = plan.edges.get(at)?.find(({ when }) => when === undefined || when(value));
     if (!edge)

@@ -11,6 +11,7 @@ export class TypedStorage implements AgentStorage {
   readonly #values: Map<string, unknown>;
   readonly #checkedBy = new Map<string, unknown>();
   #changed = new Set<string>();
+  #watched = new Set<string>();
   #atMark: ReadonlyMap<string, unknown> | undefined;
 
   /** @param values frozen copies, such as freshly decoded values; each is validated when it is first read. */
@@ -44,14 +45,46 @@ export class TypedStorage implements AgentStorage {
     this.#atMark ??= new Map(this.#values);
     this.#check(key, value, "value");
     this.#changed.add(key.name);
+    this.#watched.add(key.name);
   }
 
   delete(key: Pick<StorageKey<unknown>, "name">): void {
+    this.#watched.add(key.name);
     if (!this.#values.has(key.name)) return;
     this.#atMark ??= new Map(this.#values);
     this.#values.delete(key.name);
     this.#checkedBy.delete(key.name);
     this.#changed.add(key.name);
+  }
+
+  /** Makes changes that another storage tracked. Each value is validated when it is first read. */
+  replace(changes: ReadonlyMap<string, { readonly value: unknown } | undefined>): void {
+    if (changes.size > 0) this.#atMark ??= new Map(this.#values);
+    for (const [name, change] of changes) {
+      if (change) this.#values.set(name, change.value);
+      else this.#values.delete(name);
+      this.#checkedBy.delete(name);
+      this.#changed.add(name);
+      this.#watched.add(name);
+    }
+  }
+
+  /** Makes the values equal to those of another storage. */
+  become(values: ReadonlyMap<string, unknown>): void {
+    const gone = [...this.#values.keys()].filter((name) => !values.has(name));
+    const changed = [...values].filter(([name, value]) => !Object.is(this.#values.get(name), value));
+    for (const name of values.keys()) this.#watched.add(name);
+    this.replace(
+      new Map([
+        ...gone.map((name) => [name, undefined] as const),
+        ...changed.map(([name, value]) => [name, { value }] as const),
+      ]),
+    );
+  }
+
+  /** The names of the keys that are set or deleted from now on, until the next call. */
+  watch(): ReadonlySet<string> {
+    return (this.#watched = new Set());
   }
 
   /** The changes since the last call: the new value of each key, or `undefined` for a deleted one. */

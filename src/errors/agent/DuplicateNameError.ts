@@ -3,10 +3,15 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 /** A key, name or id that must be unique is used twice. */
 export class DuplicateNameError extends AgentPersistenceError {
   constructor(
-    override readonly code: "duplicate_feature" | "duplicate_node" | "duplicate_request" | "duplicate_tool",
-    /** The key of the feature, the name of the node or tool, or the id of the request. */
+    override readonly code:
+      | "duplicate_branch"
+      | "duplicate_feature"
+      | "duplicate_node"
+      | "duplicate_request"
+      | "duplicate_tool",
+    /** The key of the feature or branch, the name of the node or tool, or the id of the request. */
     readonly duplicateName: string,
-    /** The graph that has two such nodes, or the path of the node that asked twice; absent for a feature or a tool. */
+    /** The graph that has two such nodes, the path of the node that asked twice or has two such branches; absent for a feature or a tool. */
     readonly within?: string,
   ) {
     super(messages[code](duplicateName, within));
@@ -14,6 +19,8 @@ export class DuplicateNameError extends AgentPersistenceError {
 }
 
 const messages: Readonly<Record<DuplicateNameError["code"], (name: string, within?: string) => string>> = {
+  duplicate_branch: (key, nodeId) =>
+    `Two items of node "${nodeId}" have the key ${JSON.stringify(key)}. Give each item a key of its own, or no keys: then the index is the key.`,
   duplicate_feature: (key) =>
     `The agent already has a feature with the key "${key}". Install it once, with all of its options.`,
   duplicate_node: (name, graph) =>

@@ -1,0 +1,291 @@
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { AgentDefinition } from "../feature/AgentDefinition.ts";
+import type { InterruptOptions } from "../feature/AgentRun.ts";
+import type { Pipeline } from "../feature/Pipeline.ts";
+import type { RunStart } from "../feature/RunRequest.ts";
+import { RunState } from "../state/RunState.ts";
+import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import type { AnyTool } from "../tool/Tool.ts";
+import type { DeltaSender } from "../visit/DeltaSender.ts";
+import { NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
+import type { ActiveRun } from "./ActiveRun.ts";
+import { Budget } from "./Budget.ts";
+import type { BranchResult } from "../feature/BranchResult.ts";
+
+/** What a move replaces as a whole. */
+interface Place {
+  readonly position: RunStart;
+  readonly state: RunState;
+  visitBase: number;
+  visitOrdinal: number;
+  /** How many visits have begun here. */
+  visits: number;
+}
+
+/** Where a line is nested in another one. */
+export interface Nesting {
+  readonly parent: ActiveLine;
+  /** The path of the node that it visits, with all that is in it. */
+  readonly root: string;
+  readonly branch: string;
+  /** Told when the line waits, and when it goes on. */
+  readonly onWaiting: (waits: boolean) => void;
+}
+
+/** One line of a run: it visits one node after another. */
+export class ActiveLine implements VisitedRun {
+  readonly agentId: string;
+  readonly signal: AbortSignal;
+  readonly graph: StrategyGraph;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly pipeline: Pipeline;
+  readonly agentPath: readonly string[];
+  /** What it counts its iterations against. */
+  readonly budget: Budget;
+  readonly #nesting: Nesting | undefined;
+  /** Lines that are nested in this one and have not ended. */
+  readonly #nested = new Set<ActiveLine>();
+  #place: Place;
+  #isFresh: boolean;
+  #visit: NodeExecution | undefined;
+  #next: RunStart | undefined;
+  /** A move in progress; fulfilled when it has ended, either way. */
+  #moving: Promise<void> | undefined;
+  #moveFailure: { readonly error: unknown } | undefined;
+  #isClosed = false;
+  #isStopped = false;
+  readonly #iterationAtStart: number;
+  /** Ends a wait: the line goes on, or does not. */
+  #goOn: ((goesOn: boolean) => void) | undefined;
+
+  /** @param nesting absent: it is the main line. */
+  constructor(
+    readonly run: ActiveRun<ActiveLine>,
+    readonly definition: AgentDefinition,
+    start: RunStart,
+    { isFresh, nesting }: { readonly isFresh: boolean; readonly nesting?: Nesting | undefined },
+  ) {
+    const { agentId, signal } = run;
+    this.agentId = agentId;
+    this.signal = signal;
+    this.graph = definition.graph;
+    this.tools = definition.tools;
+    this.pipeline = definition.pipeline;
+    this.#nesting = nesting;
+    this.agentPath = nesting?.parent.agentPath ?? [];
+    this.#isFresh = isFresh;
+    this.#place = this.#placeAt(start);
+    this.#iterationAtStart = nesting?.parent.state.iteration ?? 0;
+    this.budget = nesting?.parent.budget ?? new Budget(definition.maxIterations);
+    this.budget.add(this.#iterations);
+    run.lines.add(this);
+    if (nesting) nesting.parent.#nested.add(this);
+  }
+
+  get parent(): ActiveLine | undefined {
+    return this.#nesting?.parent;
+  }
+  get root(): string {
+    return this.#nesting?.root ?? "";
+  }
+  get branch(): string | undefined {
+    return this.#nesting?.branch;
+  }
+  get sha256(): Sha256 {
+    return this.run.sha256;
+  }
+  get deltas(): DeltaSender | undefined {
+    return this.run.deltas;
+  }
+  get position(): RunStart {
+    return this.#place.position;
+  }
+  get start(): RunStart | undefined {
+    return this.#isFresh ? undefined : this.position;
+  }
+  get runId(): string {
+    return this.position.runId;
+  }
+  get line(): RunLine {
+    return this.position.line;
+  }
+  get generation(): number {
+    return this.position.generation;
+  }
+  get state(): RunState {
+    return this.#place.state;
+  }
+  get usage(): ModelUsage | undefined {
+    return this.run.usage;
+  }
+  get visitOrdinal(): number {
+    return this.#place.visitOrdinal;
+  }
+  get visitBase(): number {
+    return this.#place.visitBase;
+  }
+  set visitBase(base: number) {
+    this.#place.visitBase = base;
+    this.#place.visitOrdinal = 0;
+  }
+  /** True once a line that it is nested in has moved: nothing of it counts any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+  /** True once a branch beside it has failed and it is to go on no further. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+  /** True while it moves, and once it is closed. */
+  get isLeaving(): boolean {
+    return this.#isClosed || this.#moving !== undefined || this.#next !== undefined;
+  }
+  /** How many nodes it has completed, those of its own branches included. */
+  get #iterations(): number {
+    return this.state.iteration - this.#iterationAtStart;
+  }
+
+  /** What the branches left that were joined where the line begins; `undefined`: they have to run. */
+  takeJoined(): ReadonlyMap<string, BranchResult> | undefined {
+    const { joined } = this.position;
+    return this.#place.visits === 0 ? joined : undefined;
+  }
+
+  /** Begins a visit. @throws IterationLimitError when the run has visited as many nodes as it may. */
+  enter(nodeId: string, input: unknown): NodeExecution {
+    this.budget.take(nodeId);
+    this.#place.visits++;
+    const at = { base: this.visitBase, ordinal: this.#place.visitOrdinal++ };
+    return (this.#visit = new NodeExecution(this, nodeId, input, at));
+  }
+
+  addUsage(usage: unknown): void {
+    this.run.addUsage(usage);
+  }
+
+  /** Ends a visit. */
+  leave(): void {
+    this.#visit = undefined;
+  }
+
+  /** A node is completed. */
+  countIteration(): void {
+    this.state.iteration++;
+    this.budget.add(1);
+  }
+
+  /** Aborts the current visit, because the run is aborted. */
+  abortVisit(): void {
+    this.#visit?.abort(this.signal.reason);
+    this.#goOn?.(false);
+  }
+
+  /** The line has ended, in whatever way. */
+  end(): void {
+    this.run.lines.delete(this);
+    if (this.#nesting) this.#nesting.parent.#nested.delete(this);
+  }
+
+  async interrupt(options: InterruptOptions = {}): Promise<readonly string[]> {
+    const nested = [...this.#nested].map((line) => line.#close(options));
+    const unended = await Promise.all([this.#visit?.interrupt(options) ?? [], ...nested]);
+    return unended.flat();
+  }
+
+  moveTo(start: RunStart): void {
+    this.#visit?.close();
+    for (const line of this.#nested) void line.#close({});
+    this.#next = start;
+  }
+
+  async move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void> {
+    return this.run.inTurn(async () => {
+      if (this.#moving || this.#isClosed) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
+      const moving = this.interrupt(options).then(async (unended) => this.moveTo(await prepare(unended)));
+      this.#moving = moving.catch((error: unknown) => void (this.#moveFailure = { error }));
+      return moving;
+    });
+  }
+
+  /** Waits for a move in progress. @throws its error, or `otherwise` if there was no move. */
+  async arrival(otherwise: unknown): Promise<void> {
+    if (!(await this.#target()) && !this.#isClosed) throw otherwise;
+  }
+
+  /** Continues at the target of the last move; resolves to whether there was one. @throws the error of a failed move. */
+  async takeMove(): Promise<boolean> {
+    const next = await this.#target();
+    if (!next) return false;
+    this.#next = undefined;
+    this.#moving = undefined;
+    this.#isFresh = false;
+    const before = this.state.iteration;
+    this.#place = this.#placeAt(next);
+    this.budget.add(this.state.iteration - before);
+    return true;
+  }
+
+  /** Waits for an answer, for the end of the run, or for a move. Resolves to whether the line goes on. */
+  async answered(): Promise<boolean> {
+    if (this.#isClosed || this.#isStopped || this.signal.aborted) return false;
+    const answered = new Promise<boolean>((resolve) => (this.#goOn = resolve));
+    this.waits(true);
+    const goesOn = await answered;
+    this.#goOn = undefined;
+    return goesOn;
+  }
+
+  /** The line waits, or goes on. The main line that waits ends the run. */
+  waits(isWaiting: boolean): void {
+    if (this.#nesting) this.#nesting.onWaiting(isWaiting);
+    else if (isWaiting) this.stopWaiting();
+  }
+
+  /** Nothing is waited for any more, on this line and on those that are nested in it. */
+  stopWaiting(): void {
+    this.#goOn?.(false);
+    for (const line of this.#nested) line.stopWaiting();
+  }
+
+  /** The lines that are nested in it go on no further than to the end of their visits. */
+  stopNested(): void {
+    for (const line of this.#nested) {
+      line.#isStopped = true;
+      line.#goOn?.(false);
+      line.stopNested();
+    }
+  }
+
+  /** A request of this line has its answer: its node runs again, from `start`. Resolves to false if it does not wait. */
+  goOn(start: RunStart): boolean {
+    if (!this.#goOn) return false;
+    this.#next = start;
+    const goOn = this.#goOn;
+    this.#goOn = undefined;
+    this.waits(false);
+    goOn(true);
+    return true;
+  }
+
+  /** A line that it is nested in moves. Resolves to the ids of the tool calls that did not end in time. */
+  async #close(options: InterruptOptions): Promise<readonly string[]> {
+    if (!this.#isClosed) this.budget.add(-this.#iterations);
+    this.#isClosed = true;
+    this.#goOn?.(false);
+    return this.interrupt(options);
+  }
+
+  async #target(): Promise<RunStart | undefined> {
+    await this.#moving;
+    if (this.#moveFailure) throw this.#moveFailure.error;
+    return this.#next;
+  }
+
+  #placeAt(position: RunStart): Place {
+    const { visitBase, visitOrdinal } = position;
+    return { position, state: new RunState(position.state, this.definition), visitBase, visitOrdinal, visits: 0 };
+  }
+}

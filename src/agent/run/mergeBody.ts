@@ -1,0 +1,89 @@
+import { BranchConflictError } from "../../errors/agent/BranchConflictError.ts";
+import type { AgentContext } from "../context/AgentContext.ts";
+import type { BranchOf } from "../context/MergeContext.ts";
+import { isRunMoved } from "../context/RunMoved.ts";
+import type { BranchResult } from "../feature/BranchResult.ts";
+import type { RunState } from "../state/RunState.ts";
+import { TypedStorage } from "../state/TypedStorage.ts";
+import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
+import { storageChanges } from "./storageChanges.ts";
+
+/** What a parallel node does once its branches have ended. */
+export function mergeBody(state: RunState, { nodeId, plan, joined }: Join): LeafPlan["run"] {
+  return async (_input, context) => {
+    const fork = new Map(state.storage.values);
+    const { agreed, conflicts } = storageChanges(joined, fork);
+    state.storage.replace(agreed);
+    const decided = state.storage.watch();
+    const branches = [...joined].map(([key, result]) => [key, branchOf(result, { state, fork, context })] as const);
+    const output = await plan.merge(...mergeArguments(plan, joined, context, branches));
+    const left = [...conflicts].filter(([key]) => !decided.has(key));
+    if (left.length > 0 && !isRunMoved(output)) throw new BranchConflictError(nodeId, Object.fromEntries(left));
+    return output;
+  };
+}
+
+/** A parallel node with what its branches left, in the order of the branches. */
+interface Join {
+  readonly nodeId: string;
+  readonly plan: ParallelPlan;
+  readonly joined: ReadonlyMap<string, BranchResult>;
+}
+
+function mergeArguments(
+  { branches: { kind } }: ParallelPlan,
+  joined: ReadonlyMap<string, BranchResult>,
+  context: AgentContext,
+  branches: readonly (readonly [key: string, branch: BranchOf<unknown>])[],
+): [results: unknown, context: AgentContext] {
+  const outputs = [...joined].map(([key, { output }]) => [key, output] as const);
+  if (kind === "named")
+    return [
+      Object.freeze(Object.fromEntries(outputs)),
+      Object.assign(context, { branches: Object.fromEntries(branches) }),
+    ];
+  const results = Object.freeze(outputs.map(([, output]) => output));
+  return [
+    results,
+    Object.assign(context, { branches: branches.map(([key, branch]) => Object.assign(branch, { key })) }),
+  ];
+}
+
+/** What a merge begins with, and its context. */
+interface MergeStart {
+  readonly state: RunState;
+  readonly fork: ReadonlyMap<string, unknown>;
+  readonly context: AgentContext;
+}
+
+function branchOf(result: BranchResult, { state, fork, context }: MergeStart): BranchOf<unknown> {
+  let storage: TypedStorage | undefined;
+  return {
+    output: result.output,
+    messages: Object.freeze(result.added.map(({ message }) => message)),
+    get storage() {
+      return (storage ??= new TypedStorage(storageOf(result, fork)));
+    },
+    adopt() {
+      // Throws once the context is closed.
+      context.llm.rewrite((messages) =>
+        result.history ? messagesOf(result.history) : [...messages, ...messagesOf(result.added)],
+      );
+      state.configure(result.settings);
+      state.storage.become(storageOf(result, fork));
+    },
+  };
+}
+
+function messagesOf(entries: BranchResult["added"]) {
+  return entries.map(({ message }) => message);
+}
+
+function storageOf({ storage }: BranchResult, fork: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+  const values = new Map(fork);
+  for (const [key, change] of storage) {
+    if (change) values.set(key, change.value);
+    else values.delete(key);
+  }
+  return values;
+}

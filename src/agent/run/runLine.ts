@@ -1,0 +1,111 @@
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import type { NextStep } from "../strategy/NextStep.ts";
+import type { Wait } from "../visit/NodeExecution.ts";
+import type { ActiveLine } from "./ActiveLine.ts";
+import { advance } from "./advance.ts";
+import type { LineEnd } from "./LineEnd.ts";
+import { runParallel } from "./runParallel.ts";
+import { visitNode } from "./visitNode.ts";
+
+/** Visits one node after another until the line finishes, or cannot go on. @throws what failed it */
+export async function runLine(line: ActiveLine): Promise<LineEnd> {
+  const { pipeline } = line;
+  const reports = line.branch === undefined ? reportsOfRun : reportsOfBranch;
+  let step: NextStep | undefined;
+  try {
+    step = await arrive(line, reports.starting);
+    for (;;) {
+      if (await line.takeMove()) step = await arrive(line, "runMoved");
+      if (step.nodeId === "finish") break;
+      const next: NextStep | LineEnd | undefined = await nextStep(line, step);
+      if (next && !("nodeId" in next)) return next;
+      step = next ?? step;
+    }
+    await pipeline.emit(reports.completed, { run: line, output: step.input });
+    return { output: step.input };
+  } catch (error) {
+    if (line.isClosed) return stopped;
+    for (const path of enclosing(step?.nodeId ?? ""))
+      await pipeline.emitFailure("subgraphFailed", { run: line, path, error });
+    await pipeline.emitFailure(reports.failed, { run: line, error });
+    throw error;
+  } finally {
+    line.end();
+  }
+}
+
+const stopped = { stopped: true } as const;
+
+const reportsOfRun = {
+  starting: "strategyStarting",
+  completed: "strategyCompleted",
+  failed: "strategyFailed",
+} as const;
+const reportsOfBranch = { starting: "branchStarting", completed: "branchCompleted", failed: "branchFailed" } as const;
+
+/** Visits a node. Resolves to `undefined` if the line moved meanwhile. */
+async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | LineEnd | undefined> {
+  if (line.isClosed || line.isStopped) return stopped;
+  line.signal.throwIfAborted();
+  const node = line.graph.node(step.nodeId);
+  const next = await (node.kind === "parallel" ? runParallel(line, step, node) : visitNode(line, step, node));
+  if (!next || !("nodeId" in next)) return next && node.kind === "leaf" ? wait(line, next) : next;
+  await emitCrossings(line, next);
+  return next;
+}
+
+/** Waits for an answer. The run ends as waiting when no line can go on. */
+async function wait(line: ActiveLine, waiting: Wait): Promise<NextStep | LineEnd> {
+  await line.pipeline.emit("lineWaiting", { run: line, requests: waiting.waiting });
+  if (await line.answered()) {
+    await line.takeMove();
+    return arrive(line, "lineContinued");
+  }
+  line.signal.throwIfAborted();
+  return line.isClosed ? stopped : waiting;
+}
+
+/** Tells features where the line begins, or continues. */
+async function arrive(
+  line: ActiveLine,
+  event: "strategyStarting" | "branchStarting" | "runMoved" | "lineContinued",
+): Promise<NextStep> {
+  const step = firstStep(line);
+  await line.pipeline.emit(event, { run: line, next: step });
+  await emitCrossings(line, step);
+  return step;
+}
+
+/** The first step from where the line begins, or continues after a move. */
+function firstStep({ graph, position, root }: ActiveLine): NextStep {
+  const { nodeId, unresolved } = position;
+  const input = frozenCopy(position.input);
+  const here = { input, entered: [], left: [], crossings: [] };
+  if (nodeId === "finish") return { nodeId, ...here };
+  if (nodeId === "start") return advance(graph, nodeId, input, root);
+  if (nodeId === `${root}/start`) return withEntered(advance(graph, nodeId, input, root), root, input);
+  const path = graph.resolve(nodeId);
+  return unresolved ? advance(graph, path, input, root) : { nodeId: path, ...here };
+}
+
+/** A branch that is a subgraph begins by entering it. */
+function withEntered(step: NextStep, path: string, value: unknown): NextStep {
+  return {
+    ...step,
+    entered: [path, ...step.entered],
+    crossings: [{ kind: "entered", path, value }, ...step.crossings],
+  };
+}
+
+async function emitCrossings(line: ActiveLine, step: NextStep): Promise<void> {
+  for (const { kind, path, value } of step.crossings) {
+    if (kind === "entered") await line.pipeline.emit("subgraphStarting", { run: line, path, input: value });
+    else await line.pipeline.emit("subgraphCompleted", { run: line, path, output: value });
+  }
+}
+
+/** The subgraphs around a node, innermost first. */
+function enclosing(path: string): readonly string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_name, at) => names.slice(0, names.length - at).join("/"));
+}

@@ -1,0 +1,105 @@
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { isRunMoved } from "../context/RunMoved.ts";
+import type { PipelineEvents } from "../feature/PipelineEvents.ts";
+import type { LeafPlan } from "../strategy/GraphPlan.ts";
+import type { NextStep } from "../strategy/NextStep.ts";
+import { NodeContext } from "../visit/NodeContext.ts";
+import type { NodeExecution, Wait } from "../visit/NodeExecution.ts";
+import type { ActiveLine } from "./ActiveLine.ts";
+import { advance } from "./advance.ts";
+
+type Event = PipelineEvents["nodeStarting"];
+
+/** What runs in a visit, with the schemas of its input and its output. */
+type Body = Pick<LeafPlan, "run" | "input" | "output">;
+
+/** How a node's body ended. */
+type Outcome =
+  | { readonly failed: false; readonly output: unknown }
+  | { readonly failed: true; readonly error: unknown };
+
+/**
+ * Visits one node. Resolves to the next step, to the requests that the run waits for, or to `undefined` if the run moved
+ * meanwhile.
+ */
+export async function visitNode(
+  line: ActiveLine,
+  { nodeId, input }: NextStep,
+  node: Body,
+): Promise<NextStep | Wait | undefined> {
+  const visit = line.enter(nodeId, input);
+  try {
+    const event: Event = { nodeId, input, context: new NodeContext(visit), run: line };
+    const outcome = await settle(visit, event, node);
+    if ("waiting" in outcome) return outcome;
+    if (visit.isMoved) return await afterMove(line, event, outcome);
+    return outcome.failed
+      ? await fail(line, { ...event, error: outcome.error })
+      : await complete(line, event, outcome.output);
+  } finally {
+    line.leave();
+  }
+}
+
+/** Runs the body and awaits its pending work, except open requests; after an abort no longer than the grace period. */
+async function settle(visit: NodeExecution, event: Event, node: Body): Promise<Outcome | Wait> {
+  const outcome = await visit.untilLeft(runToEnd(visit, event, node));
+  if (!outcome) return { failed: true, error: visit.run.signal.reason };
+  if (visit.failure) return { failed: true, ...visit.failure };
+  if ("waiting" in outcome) return outcome;
+  return outcome.failed && visit.run.signal.aborted ? { failed: true, error: visit.run.signal.reason } : outcome;
+}
+
+async function runToEnd(visit: NodeExecution, event: Event, node: Body): Promise<Outcome> {
+  const outcome = await runBody(visit, event, node).then(
+    (output): Outcome => ({ failed: false, output }),
+    (error: unknown): Outcome => ({ failed: true, error }),
+  );
+  if (outcome.failed) visit.allowUnanswered();
+  visit.pending.dropRequests();
+  await visit.pending.settled();
+  return outcome;
+}
+
+async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<unknown> {
+  const { pipeline } = visit.run;
+  const { nodeId } = event;
+  await pipeline.emit("nodeStarting", event);
+  const output = await pipeline.around("node", event, async (accepted) =>
+    node.run(await checkSchemaAsync(node.input, accepted.input, `input of node "${nodeId}"`), accepted.context),
+  );
+  if (visit.isMoved) return undefined;
+  if (isRunMoved(output))
+    throw new TypeError(
+      `The node "${nodeId}" returned the result of a move, but the run has not moved during this visit.`,
+    );
+  return frozenCopy(await checkSchemaAsync(node.output, output, `output of node "${nodeId}"`));
+}
+
+async function afterMove(line: ActiveLine, event: Event, outcome: Outcome): Promise<undefined> {
+  try {
+    await line.arrival(outcome.failed ? outcome.error : new ExecutionMovedError(event.nodeId));
+  } catch (error) {
+    await fail(line, { ...event, error });
+  }
+}
+
+async function complete(line: ActiveLine, event: Event, output: unknown): Promise<NextStep> {
+  line.countIteration();
+  let next: NextStep;
+  try {
+    next = advance(line.graph, event.nodeId, output, line.root);
+  } catch (error) {
+    return fail(line, { ...event, error, unresolved: { output } });
+  }
+  const { nodeId, input, context } = event;
+  await line.pipeline.emit("nodeCompleted", { nodeId, input, context, run: line, output, next });
+  return next;
+}
+
+async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Promise<never> {
+  await line.pipeline.emitFailure("nodeFailed", event);
+  throw event.error;
+}
