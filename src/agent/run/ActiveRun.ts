@@ -14,8 +14,8 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
   /** The lanes of lines that no feature records are numbered from here. */
   nextLane = 1;
   usage: ModelUsage | undefined;
-  /** The last move; fulfilled when it has ended, either way. */
-  #moving: Promise<unknown> = Promise.resolve();
+  /** The last move that has not ended; fulfilled when it has, either way. */
+  #moving: Promise<unknown> | undefined;
 
   constructor(
     { agentId, options, start }: RunRequest,
@@ -40,9 +40,13 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
 
   /** Makes one move after another: each may end the lines that others were made by. */
   async inTurn<Result>(move: () => Promise<Result>): Promise<Result> {
-    const before = this.#moving;
-    const turn = before.then(move);
-    this.#moving = turn.catch(() => undefined);
+    const turn = this.#moving ? this.#moving.then(move) : move();
+    const ended: Promise<unknown> = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#moving === ended) this.#moving = undefined;
+      });
+    this.#moving = ended;
     return turn;
   }
 }
