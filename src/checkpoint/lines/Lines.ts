@@ -8,6 +8,8 @@ export interface NestedLine {
   readonly first: number;
   /** The newest lane of its place. */
   readonly lane: number;
+  /** Every lane of its place with the order at which it begins, oldest first. */
+  readonly lanes: readonly (readonly [lane: number, begun: number])[];
   /** Orders its beginning among all records of the log. */
   readonly begun: number;
   /** Orders the checkpoint of its parent's lane that closed it. Absent: there is none. */
@@ -94,9 +96,10 @@ export class Lines {
     const known = this.#byPlace.get(keyOf(place));
     if (known) {
       known.lane = lane;
+      (known.lanes as [number, number][]).push([lane, order]);
       return known;
     }
-    const line = { place, first: lane, lane, begun: order };
+    const line = { place, first: lane, lane, lanes: [[lane, order] as const], begun: order };
     this.#byPlace.set(keyOf(place), line);
     add(this.#children, place.parent, line);
     if ("fork" in place) add(this.#byFork, place.fork, line);

@@ -1,3 +1,6 @@
+import { type LaneRecord, originOf } from "../records/lineRecords.ts";
+import type { Lines } from "./Lines.ts";
+
 /** A checkpoint, by what its place among the lanes follows from. */
 interface PlacedCheckpoint {
   readonly version: number;
@@ -6,52 +9,126 @@ interface PlacedCheckpoint {
   readonly record: { readonly lane: number };
 }
 
-/** The tree of the lanes in a log: each lane begins from a checkpoint of another. */
+/** The lanes in a log: each begins from a checkpoint of another or is nested in it, or both. */
 interface LaneTree {
-  readonly lanes: ReadonlyMap<number, { readonly record: { readonly from?: number } }>;
+  readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from" | "place"> }>;
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
+  readonly lines: Pick<Lines, "nestedLine">;
 }
 
 /** Whether a place of the log belongs to a part of the tree. */
 type PlaceTest = (lane: number, order: number) => boolean;
 
-/** The places below a checkpoint: after it in its lane, and in lanes that begin below it. Follows each lane once. */
-export function placesBelow(tree: LaneTree, { version, order: at, record }: PlacedCheckpoint): PlaceTest {
-  const begins = new Map<number, boolean>();
-  const isDirectlyBelow = (origin: PlacedCheckpoint | undefined): boolean | undefined => {
-    if (origin === undefined) return false;
-    if (origin.version === version) return true;
-    return origin.record.lane === record.lane ? origin.order > at : begins.get(origin.record.lane);
+/**
+ * The places below a checkpoint: after it in its lane, in lanes that begin below it, and in the lines around its own from
+ * where that was closed, as by a join. What is on a nested line counts in the line around it, at its own order.
+ */
+export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
+  /** By lane, the order after which it is below. Until a way is followed to its end, nothing on it is: a forged circle has none. */
+  const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
+  const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
+    version === target.version || order > (after.get(record.lane) ?? Infinity);
+  const resolve = (lane: number): number => {
+    const { from, parent } = beginningOf(tree, lane);
+    if (from && isBelow(from)) return -1;
+    return (parent === undefined ? undefined : after.get(parent)) ?? Infinity;
   };
-  const beginsBelow = (lane: number): boolean => {
-    const way: number[] = [];
-    // Until the way is followed to its end, it counts as not below: a forged circle has none.
-    let found = begins.get(lane);
-    for (let next = lane; found === undefined;) {
-      const origin = originOf(tree, next);
-      begins.set(next, false);
-      way.push(next);
-      found = isDirectlyBelow(origin);
-      next = origin?.record.lane ?? next;
+  const follow = (lane: number): void => {
+    const way = [lane];
+    for (let at = way.at(-1); at !== undefined; at = way.at(-1)) {
+      after.set(at, after.get(at) ?? Infinity);
+      const { from, parent } = beginningOf(tree, at);
+      const next = [from?.record.lane, parent].find((each) => each !== undefined && !after.has(each));
+      if (next === undefined) after.set(way.pop() ?? lane, resolve(at));
+      else way.push(next);
     }
-    for (const passed of way) begins.set(passed, found);
-    return found;
   };
-  return (lane, order) => (lane === record.lane ? order > at : beginsBelow(lane));
+  return (lane, order) => {
+    if (!after.has(lane)) follow(lane);
+    return order > (after.get(lane) ?? Infinity);
+  };
 }
 
-/** The places on the way to a checkpoint, itself included. */
-export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
-  const ends = new Map<number, number>();
-  for (let at: PlacedCheckpoint | undefined = point; at && !ends.has(at.record.lane);) {
-    ends.set(at.record.lane, at.order);
-    at = originOf(tree, at.record.lane);
-  }
+/** The places on the way to a checkpoint, itself included: in its own lanes, and in those of the lines around it. */
+export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
+  const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/** The checkpoint that a lane begins from. */
-function originOf({ lanes, checkpoints }: LaneTree, lane: number): PlacedCheckpoint | undefined {
-  const from = lanes.get(lane)?.record.from;
-  return from === undefined ? undefined : checkpoints.get(from);
+/** The places on the way to a checkpoint, and on lines that were nested in those, as they were at the checkpoint. */
+export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
+  const ends = endsOnWay(tree, point);
+  const endOf = (lane: number): number => {
+    const way: number[] = [];
+    for (let at: number | undefined = lane; at !== undefined && !ends.has(at); at = parentOf(tree, at)) way.push(at);
+    for (const at of way.toReversed()) ends.set(at, endInParent(tree, at, ends.get(parentOf(tree, at) ?? -1) ?? -1));
+    return ends.get(lane) ?? -1;
+  };
+  return (lane, order) => order <= endOf(lane);
+}
+
+/** By lane of the lines around a lane, the last order before the line within was closed; `Infinity`: it is not closed. */
+function joinsAround(tree: LaneTree, lane: number): Map<number, number> {
+  const joins = new Map<number, number>();
+  let at = lane;
+  for (let parent = parentOf(tree, at); parent !== undefined; parent = parentOf(tree, at)) {
+    joins.set(parent, (tree.lines.nestedLine(at)?.closed ?? Infinity) - 1);
+    at = parent;
+  }
+  return joins;
+}
+
+/** The last order on the way to a checkpoint, by lane. */
+function endsOnWay(tree: LaneTree, { record, order }: PlacedCheckpoint): Map<number, number> {
+  const ends = new Map<number, number>();
+  for (let at: LaneEnd | undefined = { lane: record.lane, order }; at && !ends.has(at.lane);) {
+    ends.set(at.lane, at.order);
+    at = endBefore(tree, at.lane);
+  }
+  return ends;
+}
+
+interface LaneEnd {
+  readonly lane: number;
+  readonly order: number;
+}
+
+/** Where the lane that a lane begins from, or is nested in, is left. A branch leaves it at its fork. */
+function endBefore(tree: LaneTree, lane: number): LaneEnd | undefined {
+  const start = tree.lanes.get(lane)?.record;
+  const origin = start && originOf(start);
+  const point = origin === undefined ? undefined : tree.checkpoints.get(origin);
+  if (point) return { lane: point.record.lane, order: point.order };
+  const parent = parentOf(tree, lane);
+  return parent === undefined ? undefined : { lane: parent, order: tree.lines.nestedLine(lane)?.begun ?? -1 };
+}
+
+/** The last order of a nested lane that counts where its parent's lane counts up to an order. */
+function endInParent(tree: LaneTree, lane: number, upTo: number): number {
+  const line = tree.lines.nestedLine(lane);
+  const newest = line?.lanes.findLast(([, begun]) => begun <= upTo)?.[0];
+  if (newest === undefined) return -1;
+  const seen = new Set<number>();
+  for (let at: LaneEnd | undefined = { lane: newest, order: upTo }; at && !seen.has(at.lane);) {
+    if (at.lane === lane) return Math.min(at.order, upTo);
+    seen.add(at.lane);
+    const from: PlacedCheckpoint | undefined = beginningOf(tree, at.lane).from;
+    at = from && { lane: from.record.lane, order: from.order };
+  }
+  return -1;
+}
+
+/** The checkpoint that a later lane of a line begins from, and the lane that the line is nested in. */
+function beginningOf(
+  tree: LaneTree,
+  lane: number,
+): { readonly from: PlacedCheckpoint | undefined; readonly parent: number | undefined } {
+  const from = tree.lanes.get(lane)?.record.from;
+  return { from: from === undefined ? undefined : tree.checkpoints.get(from), parent: parentOf(tree, lane) };
+}
+
+/** A line is nested in an earlier one, unless the log is forged. */
+function parentOf({ lines }: LaneTree, lane: number): number | undefined {
+  const parent = lines.nestedLine(lane)?.place.parent;
+  return parent !== undefined && parent < lane ? parent : undefined;
 }

@@ -25,7 +25,7 @@ export type LanePlace =
   | { readonly parent: number; readonly call: string };
 
 /** The checkpoint that a lane begins from, by its version; `undefined` where it begins with nothing. */
-export function originOf({ from, place }: LaneRecord): number | undefined {
+export function originOf({ from, place }: Pick<LaneRecord, "from" | "place">): number | undefined {
   return from ?? (place && "fork" in place ? place.fork : undefined);
 }
 

@@ -3,7 +3,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
+import { placesOnWay } from "../../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
@@ -29,7 +29,7 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
   const head = headOf(index);
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
   if (!head) return target;
-  const isOnWay = placesUpTo(index, head);
+  const isOnWay = placesOnWay(index, head);
   const isAncestor = ({ record, order }: CheckpointPoint) => isOnWay(record.lane, order);
   if (isAncestor(target)) return target;
   const ancestors = [...index.checkpoints.values()].filter(isAncestor);
