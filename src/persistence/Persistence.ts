@@ -3,6 +3,7 @@ import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { beginBranch } from "./record/beginBranch.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
@@ -29,6 +30,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
+    pipeline.aroundBranch((event, next) => beginBranch(recorders, event, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
@@ -72,6 +74,9 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     await recorders.of(run).begin(run, next);
   });
   pipeline.onRunMoved(({ run, next }) => recorders.of(run).begin(run, next));
+  pipeline.onForkStarting(({ run, nodeId, input }) => recorders.of(run).beginFork(run, nodeId, input));
+  pipeline.onBranchStarting(({ run, next }) => recorders.of(run).begin(run, next));
+  pipeline.onBranchesJoined(({ run, nodeId, input, results }) => recorders.of(run).join(run, nodeId, input, results));
   pipeline.onNodeStarting(({ run, nodeId }) => recorders.of(run).enterNode(run, nodeId));
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);

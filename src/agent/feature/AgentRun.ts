@@ -13,6 +13,8 @@ export interface AgentRun {
   readonly parent: AgentRun | undefined;
   /** The branch of a parallel node that it is, such as "both#facts". `undefined`: it is none. */
   readonly branch: string | undefined;
+  /** The path of the node that the line visits with all that is in it; "" for a whole strategy. */
+  readonly root: string;
   /** The names of the tools by which agents called each other down to this line's. Empty for the agent that was run. */
   readonly agentPath: readonly string[];
   readonly graph: StrategyGraph;

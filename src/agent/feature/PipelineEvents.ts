@@ -123,7 +123,13 @@ export interface PipelineEvents {
   /** A branch failed with this error. */
   branchFailed: { readonly run: AgentRun; readonly error: unknown };
   /** All branches of a parallel node have ended, and its `merge` has not begun. */
-  branchesJoined: { readonly run: AgentRun; readonly nodeId: string; readonly input: unknown };
+  branchesJoined: {
+    readonly run: AgentRun;
+    readonly nodeId: string;
+    readonly input: unknown;
+    /** What the branches left, by name or key. */
+    readonly results: ReadonlyMap<string, BranchResult>;
+  };
   /** The run ends as `waiting`: no line can go on without an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** The first node is known and has not run. Also emitted when the run begins elsewhere than at the start. */

@@ -37,6 +37,6 @@ async function fork(
   const ended = await new BranchGroup(line, nodeId, plan, branches).run();
   if (!ended || "waiting" in ended) return ended;
   addUp(line.state, ended.values());
-  await line.pipeline.emit("branchesJoined", { run: line, nodeId, input });
+  await line.pipeline.emit("branchesJoined", { run: line, nodeId, input, results: ended });
   return { joined: ended };
 }

@@ -1,6 +1,7 @@
 import type { NestedLine } from "../lines/Lines.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
-import type { DecisionRecord, RequirementsRecord } from "../records/lineRecords.ts";
+import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../records/lineRecords.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { visitAt } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
@@ -73,8 +74,21 @@ export class BranchResult {
 
   /** All that the branch requires; `undefined`: what it began with. */
   get requirements(): RequirementsRecord | undefined {
-    const last = this.#own.findLast(({ record }) => record.kind === "requirements")?.record;
-    return last?.kind === "requirements" ? last : undefined;
+    return this.#last("requirements");
+  }
+
+  /** The settings at its end; `undefined`: those that it began with. */
+  get settings(): SettingsRecord | undefined {
+    return this.#last("settings");
+  }
+
+  /** Its whole history, without references but to blobs; `undefined`: that of the fork, and then {@link messages}. */
+  get history(): readonly StoredMessage[] | undefined {
+    const [first] = this.#own;
+    const isFresh = first?.record.kind === "lane" && first.record.keep !== "all";
+    if (!isFresh && !this.#own.some(changesWhatWasThere)) return undefined;
+    const state = foldLine(this.#index, this.line.lane);
+    return state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
   }
 
   /** How many iterations it made, with those of the branches in it. */
@@ -82,6 +96,12 @@ export class BranchResult {
     const first = this.#own.find(({ record }) => record.kind === "checkpoint")?.record;
     const begun = first?.kind === "checkpoint" ? first.iteration : 0;
     return Math.max(0, (this.checkpoint?.record.iteration ?? begun) - begun);
+  }
+
+  #last<Kind extends "requirements" | "settings">(kind: Kind): Extract<AgentRecord, { kind: Kind }> | undefined {
+    return this.#own.findLast(({ record }) => record.kind === kind)?.record as
+      | Extract<AgentRecord, { kind: Kind }>
+      | undefined;
   }
 
   /** The records on the way from the fork to the newest checkpoint. */

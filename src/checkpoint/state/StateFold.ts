@@ -32,11 +32,11 @@ export class StateFold {
   /** A lane begins with what it keeps of the one before. */
   beginLane(keep: LaneRecord["keep"]): void {
     if (keep === "all") return;
-    const { answers, calls, storage, settings, requirements, structure } = this.#rest;
+    const { answers, calls, storage, settings, requirements, structure, decisions } = this.#rest;
     this.#rest = {
       ...copyOf(emptyState),
       ...(keep !== "nothing" && { answers, calls }),
-      ...(keep === "state" && { storage, settings, requirements, structure }),
+      ...(keep === "state" && { storage, settings, requirements, structure, decisions }),
     };
     if (keep !== "history") this.#history = new HistoryFold();
   }

@@ -1,3 +1,4 @@
+import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
@@ -18,6 +19,7 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../replay/RequestDigest.ts";
@@ -31,6 +33,7 @@ import {
   subjectOf,
 } from "./checkpointRecord.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
+import type { RecordedLine } from "./RecordedLine.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
@@ -38,6 +41,16 @@ import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 /** Records one run on one lane of a journal. A move begins another recorder on the same journal. */
 export class RunRecorder {
   readonly lane: number;
+  readonly line: RecordedLine;
+  /** The log that the line was restored from, while it may have lines that are nested in this one. Absent: it has none. */
+  readonly stored: AgentLog | undefined;
+  /** Of the line that this one is nested in. Absent: this is the main line. */
+  readonly parent: RunRecorder | undefined;
+  readonly structure: StructureRecord;
+  /** The recorders of the lines that are nested in this one. */
+  readonly nested = new Set<RunRecorder>();
+  /** The lanes of the branches of the parallel node that runs, by their keys. */
+  readonly branchLanes = new Map<string, readonly number[]>();
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
   readonly replies: RecordedAnswers | undefined;
@@ -55,8 +68,12 @@ export class RunRecorder {
   newSettings: Partial<RunSettings> | undefined;
   /** Resolves when every answer recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
-  /** True once the run has moved to another lane: of what still ends on this one, only effects are recorded. */
+  /** True once the line has moved to another lane: of what still ends on this one, only effects are recorded. */
   closed = false;
+  /** The version of the checkpoint that names the parallel node that runs. Absent: none has. */
+  fork: number | undefined;
+  /** Whether the newest checkpoint names the node that runs next, and it has not begun. */
+  #namesNext: boolean;
   /** Calls that ended since the last checkpoint, for the data that a save returns. */
   endedCalls: CheckpointToolCall[] = [];
   /** Changes of files noted since the last checkpoint. */
@@ -66,7 +83,6 @@ export class RunRecorder {
   /** The last checkpoint, or else where this recorder began. */
   saved: SavedMoment;
   readonly #restored: readonly DecisionRecord[] | undefined;
-  readonly #structure: StructureRecord;
   readonly #origin: CheckpointHead | undefined;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
@@ -82,15 +98,32 @@ export class RunRecorder {
     readonly journal: Journal,
     readonly run: RunRecord,
     readonly start: RunStart,
-    { structure, opening, head, origin, restored, recording, replies, named = new NamedCheckpoints() }: RecorderStart,
+    {
+      structure,
+      opening,
+      head,
+      origin,
+      restored,
+      recording,
+      replies,
+      named = new NamedCheckpoints(),
+      line = { lanes: [start.line.lane] },
+      stored,
+      parent,
+    }: RecorderStart,
   ) {
     this.lane = start.line.lane;
+    this.line = line;
+    this.stored = stored;
+    this.parent = parent;
+    this.structure = structure;
+    this.#namesNext = head !== undefined;
+    parent?.nested.add(this);
     this.requests = new RequestDigest(journal.sha256);
     this.recording = recording;
     this.replies = replies;
     this.head = head;
     this.named = named;
-    this.#structure = structure;
     this.#origin = origin;
     this.#restored = restored;
     this.#opening = opening;
@@ -107,10 +140,13 @@ export class RunRecorder {
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
-    if (this.setup.automatic && (!this.head || this.start.unresolved)) {
+    if (this.#savesBeginning) {
       // A lane that begins needs no other: an open then need not read what came before.
       const boundary = this.head ? {} : ({ boundary: true } as const);
-      await this.save(run, { node: next.nodeId, input: next.input, ...boundary });
+      const saved = this.save(run, { node: next.nodeId, input: next.input, ...boundary });
+      // All that has an effect comes later in the same log: nobody waits for a nested line to begin.
+      if (this.parent) saved.catch(() => undefined);
+      else await saved;
     } else if (this.#opening.length > 0 || this.newSettings) {
       this.#append(this.#drainUnsaved(), {}, run.state);
       await journal.durable();
@@ -118,9 +154,37 @@ export class RunRecorder {
     journal.running = true;
   }
 
+  /** A nested line is stored from its first checkpoint on, whether or not checkpoints are made automatically. */
+  get #savesBeginning(): boolean {
+    if (!this.head) return this.setup.automatic || this.parent !== undefined;
+    return this.setup.automatic && this.start.unresolved === true;
+  }
+
+  /** A parallel node is about to run: its branches begin at a checkpoint that names it. */
+  beginFork(run: AgentRun, node: string, input: unknown): void {
+    if (!this.#namesNext) this.save(run, { node, input, boundary: true, trigger: "fork" }).catch(() => undefined);
+    this.fork = this.head?.version;
+    this.branchLanes.clear();
+  }
+
+  /** The branches of a parallel node have ended, and its merge runs next. */
+  join(run: AgentRun, node: string, input: unknown, results: ReadonlyMap<string, BranchResult>): void {
+    for (const [key, { added }] of results) this.journal.writer.noteJoined(this.branchLanes.get(key) ?? [], added);
+    const joined = this.fork === undefined ? {} : { joined: this.fork };
+    this.save(run, { node, input, boundary: true, ...joined }).catch(() => undefined);
+    this.nested.clear();
+  }
+
+  /** The line moves, or a line that it is nested in: see {@link closed}. */
+  close(): void {
+    this.closed = true;
+    for (const recorder of this.nested) recorder.close();
+  }
+
   /** A node is about to run: what it begins with can be saved until state from within it is. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
+    this.#namesNext = false;
     this.#foreseen = undefined;
     this.#takeChanges(run.state);
     this.#node = nodeId;
@@ -170,8 +234,9 @@ export class RunRecorder {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
 
-  /** The run has ended with an output. */
+  /** The line has ended with an output, and with the main line the run. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
+    if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true, boundary: true }));
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
     await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }), ...boundary });
@@ -189,6 +254,7 @@ export class RunRecorder {
   async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
     run.visitBase = record.version;
+    this.#namesNext = true;
     await this.journal.durable();
     return record;
   }
@@ -243,7 +309,7 @@ export class RunRecorder {
   }
 
   get fingerprint(): string {
-    return this.#structure.fingerprint;
+    return this.structure.fingerprint;
   }
 
   /** A tool call asked for the move that ends this recorder: it has no outcome, and is not in doubt. */
@@ -295,7 +361,7 @@ export class RunRecorder {
       state,
       writer: this.#writer,
       run,
-      structure: this.#structure,
+      structure: this.structure,
       checkpointId: head?.id ?? "",
       parent: before.parent ?? this.#origin,
       first: before.parent === undefined && record.status === undefined,
@@ -366,4 +432,8 @@ interface RecorderStart {
   readonly replies?: RecordedAnswers;
   /** Absent: the run has given no checkpoint an id. */
   readonly named?: NamedCheckpoints;
+  /** Absent: it is the main line, which has been on no other lane. */
+  readonly line?: RecordedLine | undefined;
+  readonly stored?: AgentLog | undefined;
+  readonly parent?: RunRecorder | undefined;
 }

@@ -11,7 +11,7 @@ import type { Journal } from "../../journal/Journal.ts";
 /** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
 export function checkpointRecord(
   { state: { iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
-  { node, id, version: given, inputType, trigger, unresolved, status, end }: CheckpointPlan,
+  { node, id, version: given, inputType, trigger, unresolved, status, end, joined, ended }: CheckpointPlan,
   { journal, lane, run: { run: runId, digest }, input }: Recording,
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
@@ -29,6 +29,8 @@ export function checkpointRecord(
     input,
     inputType,
     unresolved,
+    joined,
+    ended,
     iteration,
     usage,
     progress,
@@ -62,13 +64,18 @@ export interface CheckpointPlan {
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
+  /** The version of the fork whose branches were joined. */
+  readonly joined?: number;
+  /** A nested line has ended: `input` is its output. */
+  readonly ended?: true;
   readonly end?: CompletionData;
   /** True where no visit has begun and not ended: a snapshot may stand here. */
   readonly boundary?: true;
 }
 
 /** What a refusal of its input calls it. */
-export function subjectOf({ node, unresolved, status }: CheckpointPlan): string {
+export function subjectOf({ node, unresolved, status, ended }: CheckpointPlan): string {
+  if (ended) return "the output of a branch";
   if (status) return "the output of the run";
   return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
 }

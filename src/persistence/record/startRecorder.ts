@@ -1,15 +1,14 @@
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { MessageNumbers } from "../../checkpoint/messages/MessageHistory.ts";
+import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LaneRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import { joinedBranches } from "../../checkpoint/state/BranchResult.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
-import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -20,6 +19,9 @@ import { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import { RunRecorder } from "./RunRecorder.ts";
+import type { RecordedLine } from "./RecordedLine.ts";
+import { seedOf } from "./restoredState.ts";
+import { storedResult } from "./storedResult.ts";
 import { missingToolResults } from "./missingToolResults.ts";
 import { structureRecord, structureReference } from "./strategyRecord.ts";
 
@@ -77,28 +79,35 @@ export function restoredRun(
     readonly opening: readonly AgentRecord[];
     /** Default: the checkpoint of the state. */
     readonly head?: CheckpointHead;
-    readonly by: "resume" | "branch" | "rollback";
+    /** Absent: a line of the run only goes on. */
+    readonly by?: "resume" | "branch" | "rollback";
+    /** Absent: it is the main line. */
+    readonly line?: RecordedLine | undefined;
+    /** Of the line that this one is nested in. */
+    readonly parent?: RunRecorder | undefined;
   },
 ): RunRecorder {
   const { index } = log;
   const { checkpoint } = state;
-  const { lane, run, opening, head = checkpoint, by } = options;
+  const { lane, run, opening, head = checkpoint, by, line, parent } = options;
   const reader = log.reader(state);
   const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
     node: "start",
     input: state.run?.input,
   };
+  const seed = seedOf(state, reader, journal.numbers);
   const start: RunStart = {
     nodeId: node,
     input: reader.read(input),
     ...(unresolved && { unresolved: true }),
-    state: seedOf(state, reader, journal.numbers),
+    state: seed,
+    ...(checkpoint && joinedAt(checkpoint, { log, seed, journal })),
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
   };
-  if (checkpoint) {
+  if (checkpoint && by) {
     const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
     setup.tell({ kind: "checkpoint_restored", agentId: journal.agentId, runId: run.run, by, ...shown });
   }
@@ -110,7 +119,28 @@ export function restoredRun(
     recording: new Replay(state, reader, index, nextVisitOf(state)),
     replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
+    line,
+    parent,
+    ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
   });
+}
+
+/** What branches left that were joined where a line continues. */
+function joinedAt(
+  checkpoint: CheckpointPoint,
+  { log, seed, journal }: { readonly log: AgentLog; readonly seed: RunStateSeed; readonly journal: Journal },
+): Pick<RunStart, "joined"> {
+  const branches = joinedBranches(log.index, checkpoint);
+  if (!branches) return {};
+  const { settings = { model: "", tools: [] }, requirements = {} } = seed;
+  const joined = new Map<string, BranchResult>();
+  for (const [key, branch] of branches) {
+    const result = storedResult(log, branch, { settings, requirements });
+    if (!result) continue;
+    journal.writer.noteJoined(branch.lanes, result.added);
+    joined.set(key, result);
+  }
+  return { joined };
 }
 
 /** Where a run is: its lane, and the visit that comes next. */
@@ -125,30 +155,4 @@ function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages"
   const shown = messages.map(({ message }) => message);
   const closing = missingToolResults(shown, state.calls, reader, reader.read(state.checkpoint?.record.input));
   return { messages, ...(closing && { added: [closing] }) };
-}
-
-function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {
-  const { checkpoint, settings, requirements, decisions } = state;
-  const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
-  const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
-  return {
-    // Without a checkpoint the run begins, with a fresh history unless it continues another's.
-    ...((checkpoint || messages.length > 0) && { messages }),
-    numbers,
-    storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
-    ...(settings && { settings: freezeInPlace(settingsOf(settings, reader)) }),
-    iteration,
-    ...withoutUndefined({ progress, progressSummary: summary }),
-    decisions: decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
-    ...(requirements && { requirements: requirementsOf(requirements) }),
-  };
-}
-
-function settingsOf({ model, tools, parameters }: SettingsRecord, reader: ValueReader): RunSettings {
-  if (parameters === undefined) return { model, tools };
-  return { model, tools, parameters: reader.read(parameters) as Record<string, unknown> };
-}
-
-function requirementsOf({ files, environment, directory, hashes }: RequirementsRecord): RecordedRequirements {
-  return withoutUndefined({ files, environment, workingDirectory: directory, hashes });
 }

@@ -1,0 +1,76 @@
+import type { BranchBeginning, BranchEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import { firstVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { RunRecorder } from "./RunRecorder.ts";
+import type { RunRecorders } from "./RunRecorders.ts";
+import { restoredRun } from "./startRecorder.ts";
+import { storedResult } from "./storedResult.ts";
+
+type Next = (event: BranchEvent) => Promise<BranchBeginning>;
+
+/** A branch of a durable run: it begins on a lane of its own, or goes on from where the log has it; ended, it does not run. */
+export async function beginBranch(recorders: RunRecorders, event: BranchEvent, next: Next): Promise<BranchBeginning> {
+  const beginning = await next(event);
+  if ("result" in beginning) return beginning;
+  const { key, run } = event;
+  const parent = recorders.of(run);
+  const place = { parent: parent.lane, fork: parent.fork ?? 0, branch: key };
+  const stored = storedBranch(parent, place);
+  const result = stored && storedResult(stored.log, stored.branch, run.state);
+  if (result) {
+    parent.branchLanes.set(key, stored.branch.lanes);
+    return { result };
+  }
+  const recorder = stored ? restored(parent, stored) : begun(parent, place, beginning.start);
+  parent.branchLanes.set(key, recorder.line.lanes);
+  recorders.add(recorder);
+  return { start: recorder.start };
+}
+
+interface StoredIn {
+  readonly log: AgentLog;
+  readonly branch: StoredBranch;
+}
+
+function storedBranch({ stored: log }: RunRecorder, place: LanePlace): StoredIn | undefined {
+  const line = log?.index.lines.lineOf(place);
+  return log && line && { log, branch: new StoredBranch(log.index, line) };
+}
+
+function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredIn): RunRecorder {
+  const { setup, journal, run } = parent;
+  const { lane, place } = line;
+  const state = foldLine(log.index, lane);
+  if (!state) throw new UnreadableValueError(`lane ${lane} of a branch is not in the log`);
+  const own = { place, lanes: [...lanes] };
+  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line: own, parent });
+}
+
+function begun(parent: RunRecorder, place: LanePlace, { state, ...from }: RunStart): RunRecorder {
+  const { setup, journal, run, structure, decisions, start } = parent;
+  const lane = journal.nextLane++;
+  const opening: LaneRecord = { kind: "lane", lane, place, keep: state.messages ? "all" : "state" };
+  const [visitBase, visitOrdinal] = firstVisitOf(lane);
+  const { isRecordedCall } = start;
+  const begins: RunStart = {
+    ...from,
+    state,
+    line: { ...from.line, lane },
+    visitBase,
+    visitOrdinal,
+    ...(isRecordedCall && { isRecordedCall }),
+  };
+  const line = { place, lanes: [lane] };
+  return new RunRecorder(setup, journal, run, begins, {
+    structure,
+    opening: [opening],
+    restored: decisions,
+    line,
+    parent,
+  });
+}

@@ -1,0 +1,93 @@
+import { type AgentContext, storageKey, strategy } from "agent-persistence";
+import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+const found = storageKey("found", z.array(z.string()));
+const last = storageKey("last", z.string());
+
+/** Two branches, one of them a subgraph with two nodes; merge makes a call and keeps what was said. */
+function forking(world: World) {
+  const book = world.adder("book", "idempotent");
+  const step = async (name: string, context: AgentContext) => {
+    world.nodes.push(name);
+    await context.tools.call(book, { item: name });
+    context.llm.append({ role: "user", content: `did ${name}` });
+    context.storage.set(found, [...(context.storage.get(found) ?? []), name]);
+    return name;
+  };
+  const both = strategy<string, string>("forking", (graph) => {
+    const first = graph.node("first", (text: string, context: AgentContext) => step(`${text} first`, context));
+    const a = graph.node("a", (text: string, context: AgentContext) => step(`${text} a`, context));
+    const b = graph.subgraph<string, string>("b", (inner) => {
+      const one = inner.node("one", (text: string, context: AgentContext) => step(`${text} one`, context));
+      const two = inner.node("two", (text: string, context: AgentContext) => step(`${text} two`, context));
+      inner.edge(inner.start, one);
+      inner.edge(one, two);
+      inner.edge(two, inner.finish);
+    });
+    const all = graph.each(
+      "all",
+      graph.node("item", (text: string, context: AgentContext) => step(text, context)),
+      { key: (text) => text, concurrency: 2 },
+      (results, context) => {
+        context.storage.set(found, [...(context.storage.get(found) ?? []), ...results]);
+        return results.join(", ");
+      },
+    );
+    const joined = graph.parallel("both", { a, b }, async (results, context) => {
+      await step("merge", context);
+      context.llm.append(...context.branches.a.messages, ...context.branches.b.messages);
+      context.storage.set(found, [
+        ...(context.branches.a.storage.get(found) ?? []),
+        ...(context.branches.b.storage.get(found) ?? []),
+      ]);
+      context.storage.set(last, results.b);
+      return [results.a, results.b, context.llm.messages.map(({ content }) => content)].flat().join("; ");
+    });
+    graph.edge(graph.start, first);
+    graph.edge(first, joined);
+    graph.edge(joined, all, { map: (text: string) => [`${text.length}`, "x", "y"] });
+    graph.edge(all, graph.finish);
+  });
+  return { both, book };
+}
+
+async function undisturbed(): Promise<{ readonly output: unknown; readonly world: World }> {
+  const world = new World();
+  const { both, book } = forking(world);
+  const { NoPersistenceStorageProvider } = await import("agent-persistence");
+  const result = await durableAgent(both, new NoPersistenceStorageProvider(), { tools: [book] }).run("go");
+  return { output: "output" in result && result.output, world };
+}
+
+describe.each(logStorages)("$name: branches of a durable run", (storage) => {
+  it.each([true, false])(
+    "crashed after any append, it ends as if nothing had happened (automatic checkpoints: %s)",
+    async (automatic) => {
+      const wanted = await undisturbed();
+      for (let saves = 0, isOver = false; !isOver; saves++) {
+        const world = new World();
+        const { both, book } = forking(world);
+        const opened = await storage.open();
+        const options = { tools: [book], automatic };
+        const crashed = durableAgent(both, crashAfter(opened(), saves), options);
+        isOver = await crashed.run("go", { runId: "r" }).then(() => true, isCrash);
+        const nodesBefore = world.nodes.length;
+        const result = await durableAgent(both, opened(), options).run("go", { runId: "r" });
+        expect(result, `after ${saves} appends`).toMatchObject({ status: "completed", output: wanted.output });
+        expect(world.items).toEqual(wanted.world.items);
+        if (isOver) expect(world.nodes.length).toBe(nodesBefore);
+      }
+    },
+  );
+});
+
+function isCrash(error: unknown): false {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof SimulatedCrashError) return false;
+  throw error;
+}
