@@ -1,4 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
+import { HistoryFold } from "../messages/HistoryFold.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../records/lineRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
@@ -121,16 +122,19 @@ export class BranchResult {
   }
 
   #added(): LineChanges {
-    const messages: StoredMessage[] = [];
+    const history = new HistoryFold();
     const storage = new Map<string, { readonly value: StoredValue } | undefined>();
-    for (const { record, order } of this.#own)
+    for (const { record, order } of this.#own) {
+      const stored = ({ number, message }: StoredMessage, lane: number): StoredMessage => ({
+        number,
+        message: lineValue(this.#index, lane, message, order),
+      });
       if (record.kind === "storage") storage.set(record.key, "value" in record ? { value: record.value } : undefined);
-      else if (record.kind === "message")
-        messages.push({
-          number: record.number,
-          message: lineValue(this.#index, record.lane, record.message, order),
-        });
-    return { messages, storage };
+      else if (record.kind === "message") history.push(stored(record, record.lane));
+      else if (record.kind === "edit")
+        history.edit({ ...record, insert: record.insert.map((entry) => stored(entry, record.lane)) });
+    }
+    return { messages: history.entries(), storage };
   }
 
   /** Where messages were removed or moved, the order follows from the whole history alone. */
