@@ -92,8 +92,9 @@ export class BoundPersistence implements RunPersistence {
   ): Promise<RunMoved> {
     checkSchema(executionPointSchema, options, "execution point");
     const { agentContext: context = this.#context } = options;
-    const point = await executionPointOf(this.#at(context).run.graph, options);
-    return this.#move(context, async (log, at) => ({
+    const at = this.#at(context);
+    const point = await executionPointOf(at.run.graph, options, at.run.root);
+    return this.#move(context, at, async (log) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
       report: runMoved({}),
     }));
@@ -162,36 +163,50 @@ export class BoundPersistence implements RunPersistence {
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
     const onlyHistory = isHistoryOnly(options);
     const { agentContext: context = this.#context, onFailure } = options;
-    const before = await this.#at(context).recorder.journal.readAll();
+    const own = this.#at(context);
+    const before = await own.recorder.journal.readAll();
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
-      return this.#move(context, async (log, at) => {
+      return this.#move(context, own, async (log) => {
         const { messages: messageHistory, report } = historyOnly(log, id);
-        return { report, recorder: await setExecutionPoint({ ...point, ...at, log, messageHistory }) };
+        return { report, recorder: await setExecutionPoint({ ...point, ...own, log, messageHistory }) };
       });
     }
-    const { id } = findRollbackTarget(before, checkpointId);
-    return this.#move(context, (log, { run: { signal }, recorder: { journal } }) =>
-      rollBack({ setup: this.#setup, journal, log, target: findRollbackTarget(log, id), signal, onFailure }),
-    );
+    const { id, record } = findRollbackTarget(before, checkpointId, own.recorder.lane);
+    const at = this.#lineOf(own, before, record.lane);
+    return this.#move(context, at, (log) => {
+      const { run, recorder: from } = at;
+      const target = findRollbackTarget(log, id, from.lane);
+      const { journal } = from;
+      return rollBack({ setup: this.#setup, journal, log, target, signal: run.signal, onFailure, from });
+    });
   }
 
+  /** The line that a lane belongs to: the one of a context, or one that it is nested in. */
+  #lineOf(own: Place, { index: { lines } }: AgentLog, lane: number): Place {
+    let at: Place = own;
+    while (at.run.parent && lines.nestedLine(at.recorder.lane) !== lines.nestedLine(lane))
+      at = { run: at.run.parent, recorder: this.#recorders.of(at.run.parent) };
+    return at;
+  }
+
+  /** Ends what is in flight on a line and on those nested in it, and continues where `prepare` says. */
   async #move<Report>(
     context: AgentContext,
-    prepare: (log: AgentLog, at: Place) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
+    { run, recorder }: Place,
+    prepare: (log: AgentLog) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
-    const at = this.#at(context);
-    const { run, recorder } = at;
+    const { recorder: own } = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     let report: Report | undefined;
     await run.move(asking === undefined ? {} : { except: asking }, async () => {
-      recorder.closed = true;
-      if (asking !== undefined) recorder.recordMoved(asking);
+      recorder.close();
+      if (asking !== undefined) own.recordMoved(asking);
       const log = await recorder.journal.readAll();
       // The next checkpoint does not include what the abandoned lane recorded since its last one.
       recorder.journal.writer.forget();
-      const prepared = await prepare(log, at);
+      const prepared = await prepare(log);
       report = prepared.report;
       this.#recorders.add(prepared.recorder);
       return prepared.recorder.start;

@@ -14,6 +14,8 @@ export class StrategyGraph {
   readonly nodePaths: readonly string[];
   readonly structure: GraphStructure;
   readonly #nodes: ReadonlyMap<string, LeafPlan | ParallelPlan>;
+  /** The paths of the nodes that are branches. */
+  readonly #branchNodes: ReadonlySet<string>;
 
   constructor(strategy: Strategy) {
     this.name = strategy.name;
@@ -21,6 +23,8 @@ export class StrategyGraph {
     this.#nodes = new Map(nodesOf(this.root, ""));
     this.nodePaths = Object.freeze([...this.#nodes.keys()].sort());
     this.structure = structureOf(this.root);
+    const parallel = [...this.#nodes].filter(([, { kind }]) => kind === "parallel");
+    this.#branchNodes = new Set(parallel.flatMap(([path]) => nodesIn(this.branchesOf(path))));
   }
 
   /**
@@ -75,6 +79,12 @@ export class StrategyGraph {
     return { kind: "named", nodes: new Map([...branches.nodes].map(([branch, name]) => [branch, prefix + name])) };
   }
 
+  /** The node that a line visits which comes to the node with this path: the innermost branch around it, or "" for the main line. */
+  lineOf(path: string): string {
+    const within = [...this.#branchNodes].filter((root) => path === root || path.startsWith(`${root}/`));
+    return within.toSorted((a, b) => b.length - a.length)[0] ?? "";
+  }
+
   /** The graph of a subgraph by the names of its path. No names: the root. */
   graphAt(names: readonly string[]): GraphPlan {
     let graph = this.root;
@@ -89,6 +99,10 @@ export class StrategyGraph {
   #graphAround(path: string): GraphPlan {
     return this.graphAt(path.split("/").slice(0, -1));
   }
+}
+
+function nodesIn(branches: BranchesPlan): readonly string[] {
+  return branches.kind === "each" ? [branches.node] : [...branches.nodes.values()];
 }
 
 function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan | ParallelPlan]> {

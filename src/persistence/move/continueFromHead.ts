@@ -1,7 +1,7 @@
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { type AgentState, visitAt } from "../../checkpoint/state/AgentState.ts";
@@ -14,6 +14,7 @@ import { checkpointAt } from "../../journal/checkpointAt.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
+import { laneForNode } from "./laneForNode.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
 
 /** How the agent is to continue: an {@link ExecutionPoint}, or other messages for the node that runs next anyway. */
@@ -25,12 +26,15 @@ export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "message
 };
 
 /**
- * Begins a lane at the head, with a checkpoint of its own, and pauses the agent there. Durable when it resolves.
+ * Begins a lane at the head of the line that may visit the node, with a checkpoint of its own, and pauses the agent there.
+ * Durable when it resolves.
  *
  * @throws CheckpointNotFoundError when there is no head.
  */
 export async function continueFromHead(journal: Journal, log: AgentLog, point: NextPoint): Promise<void> {
-  const head = log.index.latest;
+  const { graph } = point;
+  const at = graph && "node" in point ? laneForNode(log.index, graph, point.node) : log.index.lines.mainLane;
+  const head = log.index.latestOf(at) ?? log.index.latest;
   const state = head && foldTo(log.index, head);
   if (!head || !state) throw new CheckpointNotFoundError(journal.agentId, undefined, []);
   const { run, reopens } = runAt(head, log.index);
@@ -42,7 +46,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const { messageHistory } = point;
   if (messageHistory) history.rewrite(() => messageHistory);
   const lane = journal.nextLane++;
-  const { iteration, progress, summary, inputType, unresolved } = head.record;
+  const { iteration, progress, summary, inputType, unresolved, joined } = head.record;
   const moves = "node" in point;
   const { node, input } = moves
     ? point
@@ -52,6 +56,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
     input: journal.writer.input(input, `the input of node "${node}"`, lane, (message) => history.numberOf(message)),
     inputType: moves ? undefined : inputType,
     unresolved: moves ? undefined : unresolved,
+    joined: moves ? undefined : joined,
     iteration,
     progress,
     summary,
@@ -59,7 +64,13 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   });
   const changes = historyRecords(history.takeChanges(), lane, journal.writer);
   const structure = changedStructure(point.graph, state, lane, journal);
-  journal.append([...(reopens ? [run] : []), laneFrom(head.version, lane), ...structure, ...changes, checkpoint]);
+  journal.append([
+    ...(reopens ? [run] : []),
+    laneFrom(head.version, lane, log.index.lanes.get(head.record.lane)?.record.place),
+    ...structure,
+    ...changes,
+    checkpoint,
+  ]);
   // In the same turn of the event loop, so in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
@@ -84,14 +95,22 @@ export interface Branch {
   readonly head: { readonly version: number; readonly id: string };
 }
 
+/** How a lane goes on from a checkpoint. */
+interface Continuation {
+  readonly index: LogProjection;
+  readonly run: RunRecord;
+  /** Whether that run has ended. */
+  readonly reopens: boolean;
+  readonly journal: Journal;
+}
+
 /** The records of a lane from a checkpoint: what runs next there runs next here. */
 export function branchFrom(
   target: CheckpointPoint,
   move: "rollback" | "branch",
-  run: RunRecord,
-  reopens: boolean,
-  journal: Journal,
+  { index, run, reopens, journal }: Continuation,
 ): Branch {
+  const place = index.lanes.get(target.record.lane)?.record.place;
   const lane = journal.nextLane++;
   const { node, input, inputType, unresolved, iteration, progress, summary, joined } = target.record;
   const visit = visitAt(target);
@@ -100,13 +119,13 @@ export function branchFrom(
   const { version } = checkpoint;
   return {
     lane,
-    records: [...(reopens ? [run] : []), laneFrom(target.version, lane), checkpoint],
+    records: [...(reopens ? [run] : []), laneFrom(target.version, lane, place), checkpoint],
     head: { version, id: `${journal.generation}-${version}` },
   };
 }
 
-function laneFrom(from: number, lane: number): LaneRecord {
-  return { kind: "lane", lane, from, keep: "all" };
+function laneFrom(from: number, lane: number, place: LanePlace | undefined): LaneRecord {
+  return { kind: "lane", lane, from, keep: "all", ...(place && { place }) };
 }
 
 /** The run that a lane from a checkpoint belongs to: the checkpoint's own, which continues even if it had ended. */

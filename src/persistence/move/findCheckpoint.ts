@@ -18,23 +18,34 @@ export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: strin
 }
 
 /**
- * A checkpoint that the agent can be rolled back to: an ancestor of the head. While a rollback is open, its target counts
- * as the head: what it has reverted stays reverted.
+ * A checkpoint that a line can be rolled back to: an ancestor of its head. While a rollback is open, its target counts as the
+ * head: what it has reverted stays reverted.
  *
  * @param checkpointId default: the head.
+ * @param lane of the line that rolls back. Default: any line that is open, and by default the main line.
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
-export function findRollbackTarget(log: AgentLog, checkpointId: string | undefined): CheckpointPoint {
+export function findRollbackTarget(log: AgentLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
   const { index } = log;
-  const head = headOf(index);
+  const heads = headsOf(index, lane);
+  const [head] = heads;
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
   if (!head) return target;
-  const isOnWay = placesOnWay(index, head);
-  const isAncestor = ({ record, order }: CheckpointPoint) => isOnWay(record.lane, order);
+  const ways = heads.map((each) => placesOnWay(index, each));
+  const isAncestor = ({ record, order }: CheckpointPoint) =>
+    !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
   if (isAncestor(target)) return target;
   const ancestors = [...index.checkpoints.values()].filter(isAncestor);
   const ids = ancestors.map(({ id }) => id);
   throw new NotAnAncestorError(log.agentId, target.id, ids);
+}
+
+/** The heads of the lines that may roll back, that of the main line first. */
+function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
+  if (index.rollback) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
+  const lanes = lane === undefined ? index.lines.openLanes : [lane];
+  const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
+  return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();
 }
 
 /** The first checkpoint of the last run that leads to the head, or to the target of an open rollback. */

@@ -5,10 +5,12 @@ import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { placesBelow } from "../../checkpoint/lines/lineage.ts";
 import { checkpointAt } from "../../journal/checkpointAt.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
@@ -35,13 +37,24 @@ export interface ExecutionPoint {
   readonly messageHistory?: readonly Message[] | undefined;
 }
 
-/** A point that can be stored, with a copy of its input. @throws UnknownNodeError, InvalidInputError, NotSerializableError */
+/**
+ * A point that can be stored, with a copy of its input.
+ *
+ * @param root the path of the node that the line visits: the point is one of its nodes. Default: any node.
+ * @throws UnknownNodeError, InvalidInputError, NotSerializableError
+ */
 export async function executionPointOf(
   graph: StrategyGraph,
   options: Omit<ExecutionPoint, "node"> & { readonly nodeId: string | Node },
+  root?: string,
 ): Promise<ExecutionPoint> {
   const { nodeId, messageHistory } = options;
   const node = graph.resolve(nodeId);
+  if (root !== undefined && graph.lineOf(node) !== root)
+    throw new UnknownNodeError(
+      node,
+      graph.nodePaths.filter((path) => graph.lineOf(path) === root),
+    );
   const input = frozenCopy(options.input);
   await checkSchemaAsync(graph.inputSchemaOf(node), input, `input of node "${node}"`);
   encodeValue(input, `the input of node "${node}"`);
@@ -81,6 +94,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     ...unsaved,
     checkpoint,
   ]);
+  recorder.line.lanes.push(lane);
   const { version } = checkpoint;
   const runId = recorder.run.run;
   const start = {
@@ -98,21 +112,26 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     opening: [],
     restored: recorder.decisions,
     named: recorder.named,
+    line: recorder.line,
+    parent: recorder.parent,
     head: { version, id: `${journal.generation}-${version}` },
   });
 }
 
 /** The new lane begins from the last checkpoint of the old one; without a checkpoint, it begins as the old one did. */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
-  if (recorder.head) return [{ kind: "lane", lane, from: recorder.head.version, keep: "all" }];
+  const { head, line } = recorder;
+  const place = line.place && { place: line.place };
+  if (head) return [{ kind: "lane", lane, from: head.version, keep: "all", ...place }];
   const begun = index.lanes.get(recorder.lane)?.record;
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/** The calls that had an effect, or may have had one, since the last checkpoint of the lane. */
+/** The calls that had an effect, or may have had one, since the last checkpoint of the lane, those of nested lines included. */
 function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder): readonly string[] {
-  const after = head ? (index.checkpoints.get(head.version)?.order ?? -1) : -1;
-  const since = loggedCalls(index, blobs).filter((call) => call.lane === lane && call.order > after);
+  const point = head && index.checkpoints.get(head.version);
+  const isBelow = point ? placesBelow(index, point) : (at: number) => at === lane;
+  const since = loggedCalls(index, blobs).filter((call) => isBelow(call.lane, call.order));
   return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
 }
 

@@ -25,6 +25,8 @@ import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackRepor
 export interface RollBackOptions extends Rollback {
   /** From outside a run: the status of the agent afterwards. Absent: its run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
+  /** From within a run: the recorder of the line that rolls back. */
+  readonly from?: Pick<RunRecorder, "line" | "parent">;
   /** Changes to the storage of the checkpoint. From outside a run only. Default: none. */
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
@@ -42,7 +44,7 @@ export async function rollBack(
   const { reverted, failed } = await revertCalls(rollback, plan, steps);
   const participants = await applyParticipants(planned, rollback);
   const { run, reopens } = runAt(target, log.index);
-  const { lane, head, records } = branchFrom(target, "rollback", run, reopens, journal);
+  const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
   reopenRuns(journal, log.index, target);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
   const begun = records.toSpliced(-1, 0, ...storageRecords(changes, lane, journal.writer));
@@ -60,7 +62,9 @@ export async function rollBack(
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
-  const continued = { lane, run, opening: [], head, by: "rollback" } as const;
+  const { line, parent } = options.from ?? {};
+  line?.lanes.push(lane);
+  const continued = { lane, run, opening: [], head, by: "rollback", line, parent } as const;
   return { report, recorder: restoredRun(setup, journal, { log, state }, continued) };
 }
 

@@ -263,7 +263,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const { run: before, reopens } = runAt(target, log.index);
   // A finished run keeps its recorded result: a branch from it is a new run.
   const run: RunRecord = reopens ? { ...before, run: randomId(), at: journal.clock.now() } : before;
-  const { lane, head: begun, records } = branchFrom(target, "branch", run, reopens, journal);
+  const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
   const opening = [...(reopens ? [] : startRecords(journal)), ...records];
   const recorder = restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
   const effects = branchEffects(log, target, (tool) => setup.registry.has(tool));

@@ -1,0 +1,42 @@
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { quotedList } from "../../errors/quotedList.ts";
+
+/**
+ * The lane of the open line that may visit a node.
+ *
+ * @throws UnknownNodeError if no line that is open visits it; InvalidInputError if several do.
+ */
+export function laneForNode(index: LogProjection, graph: StrategyGraph, node: string): number {
+  const root = graph.lineOf(node);
+  const { lines } = index;
+  if (root === "") return lines.mainLane;
+  const open = lines.openLanes.filter((lane) => !index.latestOf(lane)?.record.ended);
+  const roots = new Map(open.map((lane) => [lane, rootOf(index, graph, lane)]));
+  const [only, ...others] = open.filter((lane) => roots.get(lane) === root);
+  if (only === undefined) {
+    const visited = new Set(roots.values());
+    throw new UnknownNodeError(
+      node,
+      graph.nodePaths.filter((path) => visited.has(graph.lineOf(path))),
+    );
+  }
+  if (others.length === 0) return only;
+  const branches = [only, ...others].map((lane) => linePath(index, lane).branch ?? "");
+  const expected = `the node of one line that is open, found it in the branches ${quotedList(branches)}; set the point from within one of them`;
+  throw new InvalidInputError("execution point", [{ path: "nodeId", expected }]);
+}
+
+/** The path of the node that the line of a lane visits with all that is in it; `undefined` where the strategy has none. */
+function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
+  const place = index.lines.nestedLine(lane)?.place;
+  if (!place) return "";
+  const forked = "fork" in place ? index.checkpoints.get(place.fork)?.record.node : undefined;
+  if (forked === undefined || !("branch" in place) || !graph.nodePaths.includes(forked)) return undefined;
+  if (graph.node(forked).kind !== "parallel") return undefined;
+  const branches = graph.branchesOf(forked);
+  return branches.kind === "each" ? branches.node : branches.nodes.get(place.branch);
+}

@@ -1,0 +1,175 @@
+import {
+  type AgentContext,
+  ExecutionMovedError,
+  NotAnAncestorError,
+  persistence,
+  RollbackToolRegistry,
+  strategy,
+  UnknownNodeError,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { gate } from "../../agent/gate.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+/** A chain of three nodes beside another branch of one. `act` gets the name of the node that runs. */
+function moving(world: World, act: (node: string, context: AgentContext) => unknown) {
+  const book = world.adder("book");
+  const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+    world.remove(toolCallId, item),
+  );
+  const visit = (name: string) => async (text: string, context: AgentContext) => {
+    world.nodes.push(name);
+    await context.tools.call(book, { item: name });
+    return (await act(name, context)) ?? `${text} ${name}`;
+  };
+  const built = strategy<string, string>("moving", (graph) => {
+    const first = graph.node("first", visit("first"));
+    const chain = graph.subgraph<string, string>("chain", (inner) => {
+      const one = inner.node("one", visit("one"));
+      const two = inner.node("two", visit("two"));
+      const three = inner.node("three", visit("three"));
+      inner.edge(inner.start, one);
+      inner.edge(one, two);
+      inner.edge(two, three);
+      inner.edge(three, inner.finish);
+    });
+    const beside = graph.node("beside", visit("beside"));
+    const both = graph.parallel("both", { chain, beside }, async (results, context) => {
+      await visit("merge")("", context);
+      return `${results.chain} | ${results.beside}`;
+    });
+    const end = graph.node("end", visit("end"));
+    graph.edge(graph.start, first);
+    graph.edge(first, both);
+    graph.edge(both, end);
+    graph.edge(end, graph.finish);
+  });
+  return { built, options: { tools: [book], registry } };
+}
+
+const idAt = async (context: AgentContext, nodeId: string) => {
+  const found = (await persistence(context).getCheckpoints()).findLast(
+    (checkpoint) => checkpoint.nodeId.split("/").at(-1) === nodeId,
+  );
+  return found?.checkpointId ?? "none";
+};
+
+describe.each(logStorages)("$name: moves with branches", (storage) => {
+  it("a branch goes back to its own checkpoint, and the others are not disturbed", async () => {
+    const world = new World();
+    const [moved, besideRuns] = [gate<void>(), gate<void>()];
+    let moves = 0;
+    const { built, options } = moving(world, async (node, context) => {
+      if (node === "beside") {
+        besideRuns.open();
+        await moved.opened;
+      }
+      if (node === "three" && moves++ === 0) {
+        await besideRuns.opened;
+        const report = await persistence(context).rollbackToCheckpoint(await idAt(context, "two"));
+        expect(report.reverted.map(({ input }) => input)).toEqual([{ item: "three" }, { item: "two" }]);
+        moved.open();
+        return report;
+      }
+    });
+    const opened = await storage.open();
+    const result = await durableAgent(built, opened(), options).run("go");
+    expect(result).toMatchObject({ output: "go first one two three | go first beside end" });
+    expect(world.nodes.filter((node) => node === "beside" || node === "one")).toHaveLength(2);
+    expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
+  });
+
+  it("a branch goes back to before the fork: all lines below are ended first, and what they did is taken back", async () => {
+    const world = new World();
+    const [besideRuns, closed] = [gate<void>(), gate<unknown>()];
+    let moves = 0;
+    const { built, options } = moving(world, async (node, context) => {
+      if (node === "beside" && moves === 0) {
+        besideRuns.open();
+        await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+        try {
+          context.llm.append({ role: "user", content: "too late" });
+        } catch (error) {
+          closed.open(error);
+        }
+      }
+      if (node === "two" && moves++ === 0) {
+        await besideRuns.opened;
+        return persistence(context).rollbackToCheckpoint(await idAt(context, "first"));
+      }
+    });
+    const opened = await storage.open();
+    const result = await durableAgent(built, opened(), options).run("go");
+    expect(await closed.opened).toBeInstanceOf(ExecutionMovedError);
+    expect(result).toMatchObject({ output: "go first one two three | go first beside end" });
+    expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
+    expect(world.undone).toHaveLength(4);
+  });
+
+  it("a merge goes back to the fork, and a node after the join to the merge: each takes back what is below", async () => {
+    for (const [from, to, undone] of [
+      ["merge", "both", ["merge", "chain", "beside"]],
+      ["end", "both", ["end", "merge"]],
+    ] as const) {
+      const world = new World();
+      let moves = 0;
+      const { built, options } = moving(world, async (node, context) => {
+        if (node === from && moves++ === 0) {
+          const joined = (await persistence(context).getCheckpoints()).filter(({ nodeId }) => nodeId === to);
+          const target = from === "merge" ? joined[0] : joined.at(-1);
+          return persistence(context).rollbackToCheckpoint(target?.checkpointId ?? "none");
+        }
+      });
+      const opened = await storage.open();
+      const result = await durableAgent(built, opened(), options).run("go");
+      expect(result, from).toMatchObject({ output: "go first one two three | go first beside end" });
+      expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
+      expect(world.undone.length).toBe(undone.length + (from === "merge" ? 2 : 0));
+    }
+  });
+
+  it("a branch cannot go to a checkpoint of another branch, nor the line after the join to one of a joined branch", async () => {
+    const world = new World();
+    const besideBegun = gate<void>();
+    const refused: unknown[] = [];
+    const { built, options } = moving(world, async (node, context) => {
+      if (node === "beside") besideBegun.open();
+      if (node === "three" || node === "merge" || node === "end") {
+        await besideBegun.opened;
+        const id = await idAt(context, node === "three" ? "beside" : "two");
+        refused.push(
+          await persistence(context)
+            .rollbackToCheckpoint(id)
+            .catch((error: unknown) => error),
+        );
+      }
+    });
+    const opened = await storage.open();
+    await durableAgent(built, opened(), options).run("go");
+    expect(refused).toHaveLength(3);
+    for (const error of refused) expect(error).toBeInstanceOf(NotAnAncestorError);
+    expect(world.undone).toEqual([]);
+  });
+
+  it("setExecutionPoint in a branch leads to its own nodes only", async () => {
+    const world = new World();
+    const refused: unknown[] = [];
+    let moves = 0;
+    const { built, options } = moving(world, async (node, context) => {
+      if (node !== "two" || moves++ > 0) return undefined;
+      for (const nodeId of ["first", "end", "beside", "both"])
+        refused.push(
+          await persistence(context)
+            .setExecutionPoint({ nodeId, input: "x" })
+            .catch((error: unknown) => error),
+        );
+      return persistence(context).setExecutionPoint({ nodeId: "three", input: "jumped" });
+    });
+    const opened = await storage.open();
+    const result = await durableAgent(built, opened(), options).run("go");
+    for (const error of refused) expect(error).toBeInstanceOf(UnknownNodeError);
+    expect(result).toMatchObject({ output: "jumped three | go first beside end" });
+  });
+});
