@@ -43,20 +43,22 @@ const before = contentOfLogs();
 it.each(names)(
   "%s: logs of 0.1.0 are read as 0.1.0 read them, with every checkpoint, message, request, summary and task",
   async (name) => {
-    expect(await readBack(name, copyOf(name))).toEqual(expectedOf(name).read);
+    expect(without(["askedAt"], await readBack(name, copyOf(name)))).toEqual(expectedOf(name).read);
   },
 );
 
 it.each(names)(
   "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
   async (name) => {
-    expect(withoutRequestIds(await goOn(name, copyOf(name)))).toEqual(withoutRequestIds(expectedOf(name).wentOn));
+    // The id of a request that is asked anew contains its question now.
+    const [now, then] = [await goOn(name, copyOf(name)), expectedOf(name).wentOn];
+    expect(without(["askedAt", "requestId"], now)).toEqual(without(["requestId"], then));
   },
 );
 
-/** The id of a request that is asked anew contains its question now. */
-function withoutRequestIds(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (key === "requestId" ? undefined : field)));
+/** What was shown, without fields that 0.1.0 did not have, or made otherwise. */
+function without(fields: readonly string[], value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (fields.includes(key) ? undefined : field)));
 }
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
