@@ -39,7 +39,7 @@ export class Replay {
       const { visit, asked, failed = [] } = record;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
-    const failed = new Set(index.statusState.current?.record?.failedCalls);
+    const failed = new Set(index.statusState.failedCalls);
     for (const call of state.calls.values())
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome))
         this.#addCall(failed.has(call.call) ? triedAgain(call) : call, reader);
