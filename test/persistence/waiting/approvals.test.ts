@@ -6,6 +6,7 @@ import {
   strategy,
   tool,
   type AgentContext,
+  type AgentFeature,
   type PersistenceEvent,
   type RunResult,
   type ToolRejectedError,
@@ -100,10 +101,10 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     [string, (durable: ReturnType<ReturnType<typeof persistence>["agent"]>, id: string) => Promise<void>, string]
   >([
     ["rejected", (durable, id) => durable.reject(id, "too much", { by: "bob" }), "too much"],
-    ["answered with no", (durable, id) => durable.answer(id, { approved: false, reason: "no" }), "no"],
+    ["answered with no", (durable, id) => durable.answer(id, { approved: false, reason: "no" }, { by: "bob" }), "no"],
     [
       "answered with no, without a reason",
-      (durable, id) => durable.answer(id, { approved: false }),
+      (durable, id) => durable.answer(id, { approved: false }, { by: "bob" }),
       "it was not approved",
     ],
   ])("a call that is %s is not made, and the node may catch it, the same each time", async (_name, settle, reason) => {
@@ -115,7 +116,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
         .call(refund, { cents: 5_000 })
         .catch((each: unknown) => each as ToolRejectedError);
       if (typeof error === "string") return error;
-      seen.push(`${error.code}: ${error.reason}`);
+      seen.push(`${error.code}: ${error.reason}, by ${error.by}`);
       await context.requestInput({ prompt: "go on?", schema: z.boolean() });
       return "done";
     });
@@ -125,7 +126,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
     expect(requestsOf(next)[0]).not.toHaveProperty("problems");
     expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
-    const said = `tool_rejected: The call was rejected: ${reason}`;
+    const said = `tool_rejected: The call was rejected: ${reason}, by bob`;
     expect([seen, paid]).toEqual([[said, said], []]);
   });
 
@@ -141,6 +142,13 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     const again = approvalOf(await agent().resume());
     expect(again).toMatchObject({ prompt: "Refund 9000 cents?", problems: [{ path: "" }] });
     expect([again.digest === first.digest, paid]).toEqual([false, []]);
+    await persistence(agent()).agent().reject(again.requestId, "too much");
+    cents = 8_000;
+    expect(approvalOf(await agent().resume())).toMatchObject({
+      prompt: "Refund 8000 cents?",
+      problems: [{ path: "" }],
+    });
+    expect(paid).toEqual([]);
   });
 
   it("an approval that nobody gives in time is a rejection", async () => {
@@ -162,6 +170,53 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent().resume()).toMatchObject({
       output: expect.stringContaining("nobody approved it before") as string,
     });
+  });
+
+  it("an approval that expired and was caught stays so, also when the run fails for want of another answer", async () => {
+    const opened = await open();
+    const expiresAt = new Date("2026-01-01T00:00:10Z");
+    const wipe = tool({
+      name: "wipe",
+      description: "",
+      inputSchema: z.object({}),
+      needsApproval: () => ({ expiresAt }),
+      execute: () => "wiped",
+    });
+    const graph = one(async (_input, context) => {
+      const said = context.tools.call(wipe, {}).catch((error: unknown) => (error as ToolRejectedError).code);
+      await context.requestInput({ prompt: "go on?", schema: z.boolean(), expiresAt: new Date(expiresAt) });
+      return said;
+    });
+    const clock = new SimulatedClock(Date.parse("2026-01-01T00:00:00Z"));
+    const agent = () => durableAgent(graph, opened(), { tools: [wipe], clock });
+    expect(requestsOf(await agent().run("go"))).toHaveLength(2);
+    clock.advance(20_000);
+    await expect(agent().resume()).rejects.toMatchObject({ code: "request_expired" });
+    expiresAt.setFullYear(2027);
+    const asked = requestsOf(await agent().resume());
+    expect(asked).toMatchObject([{ kind: "input", prompt: "go on?" }]);
+    expect(await agent().resume({ answers: { [asked[0]?.requestId ?? ""]: true } })).toMatchObject({
+      output: "tool_rejected",
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["that refuses", { approved: false, reason: "policy" }, "tool_rejected"],
+    ["that is none", "yes", "invalid_input"],
+  ])("an answer of another feature %s makes no call", async (_name, answer, code) => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
+    const judge: AgentFeature<object, object> = {
+      key: "judge",
+      install(pipeline) {
+        pipeline.aroundInputRequest((event, next) => (event.approval ? Promise.resolve(answer) : next(event)));
+        return {};
+      },
+    };
+    const agent = durableAgent(graph, opened(), { tools: [refund] }).install(judge, {});
+    await expect(agent.run("go")).rejects.toMatchObject({ code });
+    expect(paid).toEqual([]);
   });
 
   it("a rejected request for input is an error in its node", async () => {
