@@ -28,10 +28,10 @@ const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
     `expected a tool, received ${kindOf(input)}${typeof input === "string" ? ` ${JSON.stringify(input)}` : ""}; pass the tool itself`,
 });
 
-const verdictSchema = z.union([
-  z.boolean(),
-  strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() }),
-]);
+const verdictSchema = z.union(
+  [z.boolean(), strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() })],
+  { error: "expected true, false, or { prompt, expiresAt }: a text and a valid Date" },
+);
 
 /** The context of a tool call. */
 interface CallContext extends AgentContext {

@@ -130,6 +130,24 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect([seen, paid]).toEqual([[said, said], []]);
   });
 
+  it("a rejection that failed the run fails it again, until a rollback asks anew", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    const durable = persistence(agent()).agent();
+    await durable.reject(idOf(await agent().run("go")), "too much");
+    for (let tries = 0; tries < 2; tries++)
+      await expect(agent().resume()).rejects.toMatchObject({
+        code: "tool_rejected",
+        reason: expect.any(String) as string,
+      });
+    await durable.rollbackToLatestCheckpoint();
+    await durable.answer(idOf(await agent().resume()), { approved: true });
+    expect(await agent().resume()).toMatchObject({ output: "refunded 5000" });
+    expect(paid).toHaveLength(1);
+  });
+
   it("a call that changes after it was approved is asked about anew, and nothing is done", async () => {
     const opened = await open();
     const { refund, paid } = bank();
@@ -263,6 +281,10 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       message: expect.stringContaining("listRequests()") as string,
     });
     expect(await agent.resume({ agentId: "x" })).toMatchObject({ output: "refunded 5000" });
+    await expect(feature.answer(idOfAgent("x"), { approved: true })).rejects.toMatchObject({
+      code: "request_not_found",
+      message: expect.stringContaining("it has an answer, or") as string,
+    });
     expect(await agent.resume({ agentId: "y" })).toMatchObject({
       output: expect.stringContaining("too much") as string,
     });
@@ -328,6 +350,9 @@ describe("an approval that cannot be asked for", () => {
       new InMemoryPersistenceStorageProvider(),
       { tools: [odd] },
     );
-    await expect(agent.run("go")).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(agent.run("go")).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("expected true, false, or { prompt, expiresAt }") as string,
+    });
   });
 });
