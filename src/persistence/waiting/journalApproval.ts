@@ -1,8 +1,8 @@
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import { callOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
 import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { recordedCall } from "../replay/recordedCall.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
@@ -13,7 +13,7 @@ import { assertKeepsRequests } from "./assertKeepsRequests.ts";
  * The tool is not asked again once its request is recorded.
  *
  * @returns the answer, which approves.
- * @throws ToolRejectedError
+ * @throws ToolRejectedError, ReplayDivergedError
  */
 export async function journalApproval(
   recorder: RunRecorder,
@@ -22,7 +22,8 @@ export async function journalApproval(
 ): Promise<unknown> {
   const { call } = event.approval;
   const reply = recorder.replies?.of(event);
-  if (hasBegun(recorder, call)) return approved;
+  // It was approved, or needed no approval. One that is recorded otherwise is not asked about in vain.
+  if (recordedCall(recorder, call)) return approved;
   if (reply) return accept(recorder, event, reply);
   const request = await requestFor(recorder, event);
   if (!request) return approved;
@@ -57,14 +58,4 @@ async function accept(
 
 function expired({ tool, toolCallId }: ToolCallEvent, at: string): ToolRejectedError {
   return new ToolRejectedError(tool.name, toolCallId, `nobody approved it before ${at}`);
-}
-
-/** Whether this very call is recorded: it was approved, or needed no approval. */
-function hasBegun({ recording }: RunRecorder, { origin, toolCallId, context, visit, tool, input }: ToolCallEvent) {
-  const within = callOf(context)?.toolCallId;
-  const recorded =
-    origin.kind === "model"
-      ? recording?.recordedCall(toolCallId)
-      : recording?.recordedCallAt([visit.base, visit.ordinal], origin.ordinal, within);
-  return recorded !== undefined && recording?.isSame(recorded, tool.name, input) === true;
 }

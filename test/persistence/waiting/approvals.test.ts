@@ -130,6 +130,24 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect([seen, paid]).toEqual([[said, said], []]);
   });
 
+  it("a call that changes after it was made is not asked about: the run stops", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    let cents = 2_000;
+    const graph = one(async (_input, context) => {
+      const said = await context.tools.call(refund, { cents }).catch(() => "caught");
+      await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+      return said;
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    const durable = persistence(agent()).agent();
+    await durable.answer(idOf(await agent().run("go")), { approved: true });
+    await durable.answer(idOf(await agent().resume()), true);
+    cents = 9_000;
+    await expect(agent().resume()).rejects.toMatchObject({ code: "replay_diverged" });
+    expect(paid).toHaveLength(1);
+  });
+
   it("a rejection that failed the run fails it again, until a rollback asks anew", async () => {
     const opened = await open();
     const { refund, paid } = bank();
@@ -337,22 +355,19 @@ describe("an approval that cannot be asked for", () => {
     expect(paid).toEqual([]);
   });
 
-  it("is refused where its verdict is none", async () => {
+  it.each<[string, () => unknown, object]>([
+    ["is none", () => "yes", { code: "invalid_input", message: expect.stringContaining("expected true, false, or") }],
+    ["cannot be had", () => Promise.reject(new RangeError("no ledger")), { message: "no ledger" }],
+  ])("fails a run whose tool judges, if the verdict %s, whatever the node catches", async (_name, judge, error) => {
     const odd = tool({
       name: "odd",
       description: "",
       inputSchema: amount,
-      needsApproval: (() => "yes") as never,
+      needsApproval: judge as never,
       execute: () => "done",
     });
-    const agent = durableAgent(
-      one((_input, context) => context.tools.call(odd, { cents: 1 })),
-      new InMemoryPersistenceStorageProvider(),
-      { tools: [odd] },
-    );
-    await expect(agent.run("go")).rejects.toMatchObject({
-      code: "invalid_input",
-      message: expect.stringContaining("expected true, false, or { prompt, expiresAt }") as string,
-    });
+    const graph = one((_input, context) => context.tools.call(odd, { cents: 1 }).catch(() => "caught"));
+    const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), { tools: [odd] });
+    await expect(agent.run("go")).rejects.toMatchObject(error);
   });
 });
