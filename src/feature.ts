@@ -11,6 +11,7 @@ export type {
 export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
+  ApprovalEvent,
   CallOrigin,
   InputRequestEvent,
   ModelRequestEvent,

@@ -133,6 +133,7 @@ export type { Environment, EnvironmentAnswer } from "./environment/Environment.t
 export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./events/PersistenceEvent.ts";
 export { printEvents } from "./events/printEvents.ts";
+export type { AgentRequest, RequestFilter } from "./persistence/waiting/listRequests.ts";
 export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
 export { RollbackToolRegistry } from "./persistence/inverse/RollbackToolRegistry.ts";
 export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inverse/RollbackToolRegistry.ts";

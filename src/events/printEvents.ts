@@ -30,14 +30,15 @@ function textOf(event: PersistenceEvent): string {
       return `recovered ${event.task}, next ${placeOf(event)}`;
     case "history_trimmed":
       return `trimmed ${event.toolOutputs} tool outputs and ${event.messages} messages`;
-    case "request_opened":
-      return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
     default:
-      return modelText(event);
+      return nodeText(event);
   }
 }
 
-function modelText(event: PersistenceEvent): string {
+/** What happens within a node. */
+function nodeText(event: PersistenceEvent): string {
+  if (event.kind === "request_opened")
+    return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
   if (event.kind === "model_retry")
     return `asks the model again in ${event.nodeId} after ${event.delayMs} ms: ${reasonOf(event.error)}`;
   if (event.kind !== "model_answered") return failureOf(event);

@@ -7,7 +7,7 @@ import { beginBranch } from "./record/beginBranch.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { assertReplayComplete } from "./calls/discardReplay.ts";
+import { assertReplayComplete } from "./replay/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { journalToolCall } from "./calls/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";

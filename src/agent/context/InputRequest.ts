@@ -6,8 +6,9 @@ import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 /** A node's request for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Identifies the request within the visit; unique there. Set it if the prompt may differ when the node runs again.
-   * Default: the request is identified by its question (prompt, schema and `waitingFor`) and its number among equal ones.
+   * Tells the request from others that ask the same; unique in the visit. Set it if equal questions may come in another
+   * order when the node runs again. Default: its number among equal questions. With and without an id, an answer counts
+   * only for the same question: prompt, schema and `waitingFor`.
    */
   readonly id?: string | undefined;
   /** Shown to the person or system that answers. */

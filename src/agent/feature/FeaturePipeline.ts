@@ -43,6 +43,7 @@ export interface PipelineInterceptors {
   /**
    * The result is the answer, as the request's schema returns it. `next` never resolves: there is no answer yet. Once
    * nothing else in the node is pending, the run ends as `waiting`. The node gets an error that the interceptor throws.
+   * With `approval` the answer is `{ approved, reason? }`: only one that approves lets the call begin.
    */
   inputRequest: [event: InputRequestEvent, result: unknown];
 }

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
-import type { ApprovalVerdict } from "./Tool.ts";
+import type { AnyTool, ApprovalVerdict } from "./Tool.ts";
 
 /** The answer to a request for approval. */
 export const approvalSchema = z.strictObject({ approved: z.boolean(), reason: z.string().optional() });
@@ -9,4 +11,19 @@ export const approvalSchema = z.strictObject({ approved: z.boolean(), reason: z.
 export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdict, false> = true): InputRequest {
   const { prompt = `Approve the call of tool "${toolName}"?`, expiresAt } = verdict === true ? {} : verdict;
   return { prompt, schema: approvalSchema, waitingFor: "human_approval", ...(expiresAt && { expiresAt }) };
+}
+
+/**
+ * @param answer to the request for approval of a call.
+ * @param by who answered; absent: nobody said.
+ * @throws ToolRejectedError, InvalidInputError
+ */
+export function assertApproved(
+  answer: unknown,
+  { tool, toolCallId }: { readonly tool: AnyTool; readonly toolCallId: string },
+  by?: string,
+): void {
+  checkSchema(approvalSchema, answer, `answer to the request for approval of tool "${tool.name}"`);
+  const { approved, reason = "it was not approved" } = answer as z.output<typeof approvalSchema>;
+  if (!approved) throw new ToolRejectedError(tool.name, toolCallId, reason, by);
 }

@@ -7,7 +7,7 @@ import { checkedKey } from "../context/StorageKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
-import { approvalRequest } from "../tool/approvalRequest.ts";
+import { approvalRequest, assertApproved } from "../tool/approvalRequest.ts";
 import type { ApprovalVerdict } from "../tool/Tool.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
@@ -93,11 +93,7 @@ export class NodeContext implements AgentContext {
     const ordinal = id === undefined && { ordinal: this.#scope.nextOrdinalOf(question) };
     const requestId = this.#scope.requestIdAt(ordinal ? { question, ...ordinal } : { question, id: id ?? "" });
     const event: InputRequestEvent = { requestId, nodeId, request, question, ...ordinal, context: this, visit: at };
-    const answer = await this.#scope
-      .start(requestId, (signal) =>
-        run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
-      )
-      .finally(() => this.#visit.allowUnanswered());
+    const answer = await this.#answerTo(event);
     // The schema of the request returned it.
     return answer as Answer;
   }
@@ -120,8 +116,13 @@ export class NodeContext implements AgentContext {
     const request = approvalRequest(tool.name);
     const approval = { call, judge };
     const event = { requestId, nodeId, request, question, ordinal, approval, context: this, visit: at };
-    await this.#scope
-      .start(requestId, (signal) =>
+    assertApproved(await this.#answerTo(event), call);
+  }
+
+  #answerTo(event: InputRequestEvent): Promise<unknown> {
+    const { run } = this.#visit;
+    return this.#scope
+      .start(event.requestId, (signal) =>
         run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
       )
       .finally(() => this.#visit.allowUnanswered());

@@ -28,10 +28,10 @@ const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
     `expected a tool, received ${kindOf(input)}${typeof input === "string" ? ` ${JSON.stringify(input)}` : ""}; pass the tool itself`,
 });
 
-const verdictSchema = z.union([
-  z.boolean(),
-  strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() }),
-]);
+const verdictSchema = z.union(
+  [z.boolean(), strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() })],
+  { error: "expected true, false, or { prompt, expiresAt }: a text and a valid Date" },
+);
 
 /** The context of a tool call. */
 interface CallContext extends AgentContext {
@@ -117,7 +117,18 @@ export class NodeTools implements AgentTools {
       return verdict;
     };
     const call = { ...planned, context, visit: visit.at };
-    await this.#contextFor({ toolCallId, signal }).requestApproval(call, judge);
+    try {
+      await this.#contextFor({ toolCallId, signal }).requestApproval(call, judge);
+    } catch (error) {
+      this.#rethrow(error, signal);
+    }
+  }
+
+  /** Throws an error that the node may catch: an outcome of the call, an abort, a move. Any other one fails the run. */
+  #rethrow(error: unknown, signal: AbortSignal): never {
+    const { visit } = this.#scope;
+    if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
+    return visit.fail(error);
   }
 
   async #perform(planned: PlannedCall, parsed: unknown, signal: AbortSignal): Promise<unknown> {
@@ -132,8 +143,7 @@ export class NodeTools implements AgentTools {
       visit.allowUnanswered();
       await visit.emit("toolCallFailed", { ...event, error });
       if (error instanceof ToolNotStartedError) throw error.cause;
-      if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
-      return visit.fail(error);
+      return this.#rethrow(error, signal);
     }
     await visit.emit("toolCallCompleted", { ...event, output });
     return output;

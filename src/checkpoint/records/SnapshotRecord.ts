@@ -21,6 +21,7 @@ export interface SnapshotRecord {
     readonly startedAt?: number;
     readonly since?: number;
     readonly retries?: number;
+    readonly failedCalls?: readonly string[];
   };
   readonly nextNumber: number;
   readonly nextLane: number;

@@ -60,10 +60,7 @@ export interface StatusRecord {
   readonly until?: number;
   /** Failed: the error. */
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
-  /**
-   * Failed: the calls whose failures the run rejected with. In progress or queued after that: the same, until one of them
-   * ends anew. A resume makes them again. Absent: none.
-   */
+  /** Failed: the calls whose failures the run rejected with. A resume makes them again. Absent: none. */
   readonly failedCalls?: readonly string[];
   /** Failed: the tokens of all model requests of the run so far, those without a recorded answer included. Absent: unknown. */
   readonly usage?: ModelUsage;

@@ -29,6 +29,8 @@ export interface StatusState {
   readonly retries: number;
   /** How often the task was begun or continued since it last got further; 0 for a task that was not, and for no task. */
   readonly attempts: number;
+  /** The calls whose failures the run rejected with, and that have not ended since: they are made again. Absent: none. */
+  readonly failedCalls?: readonly string[] | undefined;
   /** The newest checkpoint of the main line. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
   /** The lanes of nested lines. What one state learns of them, those before it know, too. Absent: there were none. */
@@ -52,8 +54,9 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
     case "checkpoint":
       return further(state.nestedLanes?.has(record.lane) ? state : atCheckpoint(state, record, generation));
     case "answer":
-    case "outcome":
       return further(state);
+    case "outcome":
+      return further(endedAnew(state, record.call));
     default:
       return state;
   }
@@ -69,18 +72,27 @@ export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, lif
     startedAt: life?.startedAt ?? run.at,
     retries: life?.retries ?? 0,
     attempts: 1,
+    failedCalls: life?.failedCalls,
     checkpoint: { id: checkpointId, record: checkpoint },
     ...(life?.task && { task: life.task }),
   };
 }
 
 /** What a snapshot stores about the status besides its run and its checkpoint; `undefined` when these are enough. */
-export function statusInSnapshot({ task, run, startedAt, current, retries }: StatusState): SnapshotRecord["life"] {
+export function statusInSnapshot({
+  task,
+  run,
+  startedAt,
+  current,
+  retries,
+  failedCalls,
+}: StatusState): SnapshotRecord["life"] {
   const rest = {
     ...(task && { task }),
     ...(startedAt !== run?.at && startedAt !== undefined && { startedAt }),
     ...(current && current.at !== run?.at && { since: current.at }),
     ...(retries > 0 && { retries }),
+    ...(failedCalls && { failedCalls }),
   };
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
@@ -88,7 +100,23 @@ export function statusInSnapshot({ task, run, startedAt, current, retries }: Sta
 function begun(state: StatusState, run: RunRecord): StatusState {
   const { at } = run;
   const current = { status: "in_progress", at } as const;
-  return { ...state, run, current, createdAt: state.createdAt ?? at, startedAt: at, retries: 0, attempts: 0 };
+  return {
+    ...state,
+    run,
+    current,
+    createdAt: state.createdAt ?? at,
+    startedAt: at,
+    retries: 0,
+    attempts: 0,
+    failedCalls: undefined,
+  };
+}
+
+/** A call that has ended since its failure ended the run gives back its newest end. */
+function endedAnew(state: StatusState, call: string): StatusState {
+  if (state.failedCalls?.includes(call) !== true) return state;
+  const left = state.failedCalls.filter((failed) => failed !== call);
+  return { ...state, failedCalls: left.length > 0 ? left : undefined };
 }
 
 /** A copy for each of many lanes would take too long. */
@@ -110,6 +138,7 @@ function moved({ startedAt, ...state }: StatusState, record: StatusRecord): Stat
   return {
     ...state,
     current: { status, at, record },
+    failedCalls: status === "failed" ? record.failedCalls : state.failedCalls,
     retries: retry ?? state.retries,
     attempts: status === "in_progress" || status === "queued" ? attempt : state.attempts,
     ...(started !== undefined && !waits && { startedAt: started }),

@@ -12,7 +12,7 @@ export function statusRecords(state: StatusState, change: Omit<StatusRecord, "ki
   if (!run) throw new TypeError(`The agent has no run that could become ${change.status}. Run it first.`);
   return [
     ...recordsBefore(state, change.status, change.at),
-    { kind: "status", run: run.run, ...afterFailure(state, change) },
+    { kind: "status", run: run.run, ...retryOf(state, change) },
   ];
 }
 
@@ -21,21 +21,14 @@ export function recordsBefore(state: StatusState, to: TaskStatus, at: number): r
   const { run, current } = state;
   if (!run || !current) return [];
   const passed = statusPath(current.status, to).slice(0, -1) as readonly StatusRecord["status"][];
-  return passed.map((status) => ({ kind: "status", run: run.run, ...afterFailure(state, { status, at }) }));
+  return passed.map((status) => ({ kind: "status", run: run.run, ...retryOf(state, { status, at }) }));
 }
 
-/** What a status keeps of the failure before it. */
-function afterFailure<Change extends Omit<StatusRecord, "kind" | "run">>(
+function retryOf<Change extends Pick<StatusRecord, "status">>(
   { current, retries }: StatusState,
   change: Change,
 ): Change {
-  const continues = change.status === "queued" || change.status === "in_progress";
-  const { failedCalls } = current?.record ?? {};
-  return {
-    ...change,
-    ...(change.status === "queued" && current?.status === "failed" && { retry: retries + 1 }),
-    ...(continues && failedCalls && { failedCalls }),
-  };
+  return change.status === "queued" && current?.status === "failed" ? { ...change, retry: retries + 1 } : change;
 }
 
 /** The shortest path from one status to another, the last included; none when there is no path. */

@@ -26,7 +26,9 @@ const messages: Readonly<
 > = {
   request_answered: (request) => `${request} is already answered; the first answer counts. Resume the agent to use it.`,
   request_expired: (request, expiredAt) =>
-    `${request} expired at ${expiredAt} without an answer. Resume the agent: the node that asked gets this error and may catch it; a run that failed with it asks anew.`,
+    `${request} expired at ${expiredAt} without an answer. Resume the agent: the node that asked gets this error and may catch it; a run that failed with it asks anew. A tool call that needed the approval is rejected.`,
   request_not_found: (request, _expiredAt, open) =>
-    `${request} is not waiting for an answer${open ? `; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}` : ""}. A rollback, a new execution point and a new run drop earlier requests: ${open ? "getRequests" : "listRequests"}() lists the open ones.`,
+    open
+      ? `${request} is not waiting for an answer; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}. A rollback, a new execution point and a new run drop earlier requests: getRequests() lists the open ones.`
+      : `${request} is not waiting for an answer: it has an answer, or a rollback, a new execution point or a new run dropped it. listRequests() lists the open ones.`,
 };

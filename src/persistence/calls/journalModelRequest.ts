@@ -6,7 +6,7 @@ import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { discardReplay } from "./discardReplay.ts";
+import { discardReplay } from "../replay/discardReplay.ts";
 import { modelFailure } from "./modelFailure.ts";
 
 type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;

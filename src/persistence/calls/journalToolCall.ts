@@ -5,7 +5,6 @@ import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
@@ -14,7 +13,7 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { countParts, frozenCopyInTurns } from "../../internal/copy/frozenCopyInTurns.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
-import { discardReplay } from "./discardReplay.ts";
+import { recordedCall } from "../replay/recordedCall.ts";
 import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
@@ -204,21 +203,6 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
   const part = origin.message.content[origin.index];
   if (typeof part !== "object" || part.type !== "tool-call") return false;
   return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
-}
-
-/** The record of a call; `undefined` if there is none, or if it differs and the visit's replay was discarded. */
-function recordedCall(recorder: RunRecorder, event: ToolCallEvent): RecordedCall | undefined {
-  const { recording } = recorder;
-  const { origin, tool, context, input } = event;
-  const recorded =
-    origin.kind === "model"
-      ? recording?.call(event.toolCallId)
-      : recording?.callAt(visitOf(event), origin.ordinal, callOf(context)?.toolCallId);
-  if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
-  const before = callFacts(recorded).tool;
-  const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
-  discardReplay(recorder, context, visitOf(event), { recorded: `a call of "${before}" (${recorded.call})`, found });
-  return undefined;
 }
 
 /** `undefined` for a call in doubt, and for one that was resolved to be repeated. */

@@ -14,6 +14,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 export type Reply =
   | {
       readonly answer: unknown;
+      readonly by?: string;
       /** True when no checkpoint has followed the answer yet. */
       readonly isNew: boolean;
     }
@@ -21,8 +22,7 @@ export type Reply =
   | { readonly expiredAt: string };
 
 /** A request that the node made before. */
-interface AskedBefore extends Pick<RequestRecord, "id" | "within" | "problems" | "at"> {
-  readonly question: string;
+interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at"> {
   /** Of an approval: the prompt, and when it expires. Absent: input is asked for. */
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
   /** Absent: it has none. */
@@ -42,7 +42,7 @@ export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /** @param keepExpired false when the run has failed for want of an answer: it asks once more. */
+  /** @param keepExpired false when the run has failed for want of an answer: it asks once more. Approvals stay rejected. */
   constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
@@ -52,51 +52,52 @@ export class RecordedAnswers {
       const { record } = request;
       const { visit, id, within, problems, at } = record;
       const question = record.question ?? questionOf(record, reader, sha256);
-      const ordinal = record.question === undefined ? countUp(numbers, [visit, within, question]) : record.ordinal;
+      const isCounted = record.question === undefined && id === undefined;
+      const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
-      if (reply && "expiredAt" in reply && !keepExpired) continue;
-      const place = placeOf(visit, { id, within, question, ordinal });
       const shown = record.approval && shownIn(record, reader);
-      this.#byPlace.set(place, withoutUndefined({ id, within, problems, at, question, shown, reply }));
+      if (reply && "expiredAt" in reply && !keepExpired && !shown) continue;
+      const place = placeOf(visit, { id, within, question, ordinal });
+      this.#byPlace.set(place, withoutUndefined({ visit, id, within, problems, at, shown, reply }));
     }
   }
 
   /** `undefined`: there is no answer to this question yet. */
   of(event: InputRequestEvent): Reply | undefined {
     const asked = this.#askedBefore(event);
-    if (asked?.question !== event.question) return undefined;
-    this.#used.add(asked);
-    return asked.reply;
+    if (asked) this.#used.add(asked);
+    return asked?.reply;
   }
 
   /** Whether this question was asked before. */
   wasAsked(event: InputRequestEvent): boolean {
-    return this.#askedBefore(event)?.question === event.question;
+    return this.#askedBefore(event) !== undefined;
   }
 
   /** When a request that has no answer yet was first asked; `undefined`: it is new. */
   askedAt(event: InputRequestEvent): number | undefined {
-    const asked = this.#askedBefore(event);
-    return asked?.question === event.question ? asked.at : undefined;
+    return this.#askedBefore(event)?.at;
   }
 
   /** What an approval that was asked for before shows; `undefined`: it was not. */
   shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {
-    const asked = this.#askedBefore(event);
-    return asked?.question === event.question ? asked.shown : undefined;
+    return this.#askedBefore(event)?.shown;
   }
 
   /**
-   * Why a request waits although an answer is recorded: the node asked something else before. Call it once the node has
-   * made all its requests.
+   * Why a request waits although a reply is recorded: the node asked something else before. Call it once the node has made
+   * all its requests.
    */
   problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
     const asked = this.#askedBefore(event);
-    if (asked?.question === event.question) return asked.problems;
-    const within = callOf(event.context)?.toolCallId;
-    const others = asked ? [asked] : [...this.#byPlace.values()].filter((other) => other.within === within);
-    const isLeft = others.some((other) => other.reply && "answer" in other.reply && !this.#used.has(other));
-    return isLeft ? otherQuestion : undefined;
+    if (asked) return asked.problems;
+    const { id, within } = requestPlace(event);
+    const { base, ordinal } = event.visit;
+    const isLeft = ({ visit, reply, ...other }: AskedBefore) =>
+      visit[0] === base && visit[1] === ordinal && other.id === id && other.within === within && isGiven(reply);
+    return [...this.#byPlace.values()].some((other) => !this.#used.has(other) && isLeft(other))
+      ? otherQuestion
+      : undefined;
   }
 
   #askedBefore(event: InputRequestEvent): AskedBefore | undefined {
@@ -114,11 +115,16 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
 }
 
 function placeOf(visit: Visit, { id, question, ordinal, within }: Place): string {
-  return JSON.stringify(id === undefined ? [...visit, within ?? "", question, ordinal] : [...visit, { id }]);
+  return JSON.stringify([...visit, ...(id === undefined ? [within ?? "", question, ordinal] : [{ id }, question])]);
 }
 
 function isAgain(visit: Visit, from: Visit): boolean {
   return visit[0] === from[0] && visit[1] >= from[1];
+}
+
+/** Whether somebody gave a reply. */
+function isGiven(reply: Reply | undefined): boolean {
+  return reply !== undefined && !("expiredAt" in reply);
 }
 
 function replyOf(
@@ -130,7 +136,7 @@ function replyOf(
   const { expired, rejected, by } = reply;
   if (expired) return { expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
   if (rejected !== undefined) return withoutUndefined({ rejected, by });
-  return { answer: reader.read(reply.answer), isNew: repliedAt > savedAt };
+  return { answer: reader.read(reply.answer), isNew: repliedAt > savedAt, ...withoutUndefined({ by }) };
 }
 
 function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exclude<ApprovalVerdict, boolean> {

@@ -39,7 +39,7 @@ export class Replay {
       const { visit, asked, failed = [] } = record;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
-    const failed = new Set(index.statusState.current?.record?.failedCalls);
+    const failed = new Set(index.statusState.failedCalls);
     for (const call of state.calls.values())
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome))
         this.#addCall(failed.has(call.call) ? triedAgain(call) : call, reader);
@@ -65,25 +65,15 @@ export class Replay {
     return this.#answers.get(answerKey(visit, ordinal, within));
   }
 
-  /** The call that a model asked for under this id; it does not count as asked for again. */
-  recordedCall(id: string): RecordedCall | undefined {
-    return this.#calls.get(id);
-  }
-
-  /** The call that code made at this place; it does not count as asked for again. */
-  recordedCallAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
-    return this.#placed.get(answerKey(visit, ordinal, within));
-  }
-
   /** The call that a model asked for under this id. */
   call(id: string): RecordedCall | undefined {
     this.#askedFor.add(id);
-    return this.recordedCall(id);
+    return this.#calls.get(id);
   }
 
   /** The call that code made at this place. */
   callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
-    const call = this.recordedCallAt(visit, ordinal, within);
+    const call = this.#placed.get(answerKey(visit, ordinal, within));
     if (call) this.#askedFor.add(call.call);
     return call;
   }

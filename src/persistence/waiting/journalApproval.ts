@@ -1,8 +1,8 @@
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import { callOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
-import { approvalRequest, approvalSchema } from "../../agent/tool/approvalRequest.ts";
+import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { recordedCall } from "../replay/recordedCall.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
@@ -12,24 +12,28 @@ import { assertKeepsRequests } from "./assertKeepsRequests.ts";
  * The approval of a tool call of a durable run. A call that has begun, and one whose tool does not ask for it, need none.
  * The tool is not asked again once its request is recorded.
  *
- * @throws ToolRejectedError
+ * @returns the answer, which approves.
+ * @throws ToolRejectedError, ReplayDivergedError
  */
 export async function journalApproval(
   recorder: RunRecorder,
   event: ApprovalRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
-): Promise<void> {
+): Promise<unknown> {
   const { call } = event.approval;
   const reply = recorder.replies?.of(event);
-  if (hasBegun(recorder, call)) return;
+  // It was approved, or needed no approval. One that is recorded otherwise is not asked about in vain.
+  if (recordedCall(recorder, call)) return approved;
   if (reply) return accept(recorder, event, reply);
   const request = await requestFor(recorder, event);
-  if (!request) return;
+  if (!request) return approved;
   assertKeepsRequests(recorder, event);
   if (request.expiresAt && request.expiresAt.getTime() <= recorder.setup.clock.now())
-    assertApproved({ expiredAt: request.expiresAt.toISOString() }, call);
-  await next({ ...event, request, approval: { call } });
+    throw expired(call, request.expiresAt.toISOString());
+  return next({ ...event, request, approval: { call } });
 }
+
+const approved = { approved: true };
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
 
@@ -42,28 +46,16 @@ async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent)
 
 async function accept(
   recorder: RunRecorder,
-  { approval, context, nodeId, requestId }: ApprovalRequestEvent,
+  { approval: { call }, context, nodeId, requestId }: ApprovalRequestEvent,
   reply: Reply,
-): Promise<void> {
-  assertApproved(reply, approval.call);
-  if ("answer" in reply && reply.isNew)
-    await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
+): Promise<unknown> {
+  if ("expiredAt" in reply) throw expired(call, reply.expiredAt);
+  if ("rejected" in reply) throw new ToolRejectedError(call.tool.name, call.toolCallId, reply.rejected, reply.by);
+  assertApproved(reply.answer, call, reply.by);
+  if (reply.isNew) await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
+  return reply.answer;
 }
 
-/** Whether this very call is recorded: it was approved, or needed no approval. */
-function hasBegun({ recording }: RunRecorder, { origin, toolCallId, context, visit, tool, input }: ToolCallEvent) {
-  const within = callOf(context)?.toolCallId;
-  const recorded =
-    origin.kind === "model"
-      ? recording?.recordedCall(toolCallId)
-      : recording?.recordedCallAt([visit.base, visit.ordinal], origin.ordinal, within);
-  return recorded !== undefined && recording?.isSame(recorded, tool.name, input) === true;
-}
-
-function assertApproved(reply: Reply, { tool: { name }, toolCallId }: ToolCallEvent): void {
-  if ("expiredAt" in reply)
-    throw new ToolRejectedError(name, toolCallId, `nobody approved it before ${reply.expiredAt}`);
-  if ("rejected" in reply) throw new ToolRejectedError(name, toolCallId, reply.rejected, reply.by);
-  const { approved, reason = "it was not approved" } = approvalSchema.parse(reply.answer);
-  if (!approved) throw new ToolRejectedError(name, toolCallId, reason);
+function expired({ tool, toolCallId }: ToolCallEvent, at: string): ToolRejectedError {
+  return new ToolRejectedError(tool.name, toolCallId, `nobody approved it before ${at}`);
 }

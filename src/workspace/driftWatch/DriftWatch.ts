@@ -167,7 +167,8 @@ export class DriftWatch {
   async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
     const saved = persistence(context);
     const noted = await saved.getNotes(versionTrackerKey.name);
-    const known = newestTracker(context.storage.get(versionTrackerKey), noted);
+    const stored = context.storage.get(versionTrackerKey);
+    const known = newestTracker(stored, noted);
     const left = leftFilesOf(await saved.getCheckpoints());
     const report = await this.#look(known, context.signal, { left, unsaved: unsavedOf(context.runId) });
     const response = driftResponse(report);
@@ -178,8 +179,9 @@ export class DriftWatch {
     const about = { taskId: context.agentId, at: this.#now() };
     const found = trackVersions(known, report, about);
     const asks = response.action !== "continue" && !isSettled(known, report);
+    // What is noted comes with the question, which must not change when the node runs again to get its answer.
     const resolution = asks
-      ? await ask(context, { known, found }, questionOf(known, report, response.advice, restartDecision))
+      ? await ask(context, { known, found }, questionOf(stored, report, response.advice, restartDecision))
       : undefined;
     context.storage.set(versionTrackerKey, resolution ? trackVersions(found, report, { ...about, resolution }) : found);
     return report;

@@ -53,4 +53,25 @@ describe("waiting runs", () => {
     expect(await inOwnProcess(directory, "resume")).toMatchObject({ output: taken[0] });
     await rm(directory, { recursive: true });
   });
+
+  it.each([false, true])(
+    "a call that ten processes approve at once is made once, and if an eleventh cancels (%s), once or never",
+    async (cancels) => {
+      const directory = await temporaryDirectory();
+      const waiting = (await inOwnProcess(directory, "run", "refund")) as RunResult<string>;
+      const [request] = waiting.status === "waiting" ? waiting.requests : [];
+      const ids = Array.from({ length: 10 }, () => request?.requestId ?? "");
+      const approvals = Promise.all(ids.map((id) => inOwnProcess(directory, "approve", id)));
+      const canceled = cancels ? await inOwnProcess(directory, "cancel") : undefined;
+      const taken = (await approvals).filter((each) => "taken" in (each as object));
+      expect(taken.length).toBeLessThanOrEqual(1);
+      const isCanceled = canceled !== undefined && "canceled" in (canceled as object);
+      expect(taken.length + Number(isCanceled)).toBeGreaterThanOrEqual(1);
+      const resumed = await Promise.all([1, 2].map(() => inOwnProcess(directory, "resume")));
+      expect(resumed.some((each) => (each as { readonly status?: string }).status === "completed")).toBe(!isCanceled);
+      const charged = await readFile(join(directory, "charged"), "utf8").catch(() => "");
+      expect(charged).toBe(isCanceled ? "" : "refund\n");
+      await rm(directory, { recursive: true });
+    },
+  );
 });

@@ -1,7 +1,9 @@
 import { persistence, strategy, tool, type AgentContext, type ToolEffect } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
+import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { idOf } from "../support/asking.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
@@ -86,6 +88,87 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect([first.ids.length, second.ids.length, caught.ids.length]).toEqual([2, 2, 1]);
     expect(said).toHaveLength(2);
     expect(said[1]).toBe(said[0]);
+  });
+
+  it("that ended otherwise since is given back: a catch takes the same way", async () => {
+    const opened = await open();
+    const [first, second] = [shaky(2, "idempotent"), shaky(1, "idempotent")];
+    const tools = [Object.freeze({ ...first.pay, name: "first" }), Object.freeze({ ...second.pay, name: "second" })];
+    const [one1, two] = tools as [typeof first.pay, typeof second.pay];
+    const graph = one(async (item, context) => {
+      const both = await Promise.allSettled([one1, two].map((each) => context.tools.call(each, { item })));
+      const errors = both.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+      if (errors.length === 2) throw new AggregateError(errors, "both");
+      await context.requestInput({ prompt: `go on without ${errors.length}?`, schema: z.boolean() });
+      return `${errors.length} failed`;
+    });
+    const agent = () => durableAgent(graph, opened(), { tools });
+    await expect(agent().run("rent")).rejects.toThrow("both");
+    const asked = await agent().resume();
+    const [request] = asked.status === "waiting" ? asked.requests : [];
+    expect(request).toMatchObject({ prompt: "go on without 1?" });
+    expect(await agent().resume({ answers: { [request?.requestId ?? ""]: true } })).toMatchObject({
+      output: "1 failed",
+    });
+    expect([first.ids.length, second.ids.length]).toEqual([2, 2]);
+  });
+
+  it("that ended otherwise since is given back after an abort, too", async () => {
+    const opened = await open();
+    const { pay, ids } = shaky(2, "idempotent");
+    const other = shaky(0, "irreversible");
+    const book = Object.freeze({ ...other.pay, name: "book" });
+    const stop = new AbortController();
+    const graph = one(async (item, context) => {
+      const end = await context.tools.call(pay, { item }).catch((error: unknown) => error as Error);
+      if (typeof end === "string") return end;
+      if (ids.length === 1) throw end;
+      await context.tools.call(book, { item });
+      if (!stop.signal.aborted) stop.abort();
+      context.signal.throwIfAborted();
+      return "booked";
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [pay, book] });
+    await expect(agent().run("rent")).rejects.toThrow("no connection");
+    await expect(agent().resume({ signal: stop.signal })).rejects.toMatchObject({ name: "AbortError" });
+    expect(await agent().resume()).toMatchObject({ output: "booked" });
+    expect([ids.length, other.ids.length]).toEqual([2, 1]);
+  });
+
+  it("is tried again also if the run waits before it comes to it", async () => {
+    const opened = await open();
+    const [first, second] = [shaky(1, "idempotent"), shaky(1, "idempotent")];
+    const tools = [Object.freeze({ ...first.pay, name: "first" }), Object.freeze({ ...second.pay, name: "second" })];
+    const graph = one(async (item, context) => {
+      const errors: unknown[] = [];
+      for (const each of tools) {
+        const said = await context.tools.call(each, { item }).catch((error: unknown) => errors.push(error));
+        if (typeof said === "string") await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+      }
+      if (errors.length > 0) throw new AggregateError(errors, "some");
+      return "done";
+    });
+    const agent = () => durableAgent(graph, opened(), { tools });
+    await expect(agent().run("rent")).rejects.toThrow("some");
+    const asked = idOf(await agent().resume());
+    const again = idOf(await agent().resume({ answers: { [asked]: true } }));
+    expect(await agent().resume({ answers: { [again]: true } })).toMatchObject({ output: "done" });
+    expect([first.ids.length, second.ids.length]).toEqual([2, 2]);
+  });
+
+  it("is in doubt if the process ends while it is tried again", async () => {
+    const opened = await open();
+    const { pay, ids } = shaky(1, "irreversible");
+    const graph = one((item, context) => context.tools.call(pay, { item }));
+    const agent = () => durableAgent(graph, opened(), { tools: [pay] });
+    await expect(agent().run("rent")).rejects.toThrow("no connection");
+    // The status and the intent are stored, and nothing after them.
+    await durableAgent(graph, crashAfter(opened(), 2), { tools: [pay] })
+      .resume()
+      .catch(() => undefined);
+    expect(ids).toHaveLength(2);
+    await expect(agent().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+    expect(ids).toHaveLength(2);
   });
 
   it("is tried again in a task that is retried", async () => {

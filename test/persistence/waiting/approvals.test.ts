@@ -6,6 +6,7 @@ import {
   strategy,
   tool,
   type AgentContext,
+  type AgentFeature,
   type PersistenceEvent,
   type RunResult,
   type ToolRejectedError,
@@ -100,10 +101,10 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     [string, (durable: ReturnType<ReturnType<typeof persistence>["agent"]>, id: string) => Promise<void>, string]
   >([
     ["rejected", (durable, id) => durable.reject(id, "too much", { by: "bob" }), "too much"],
-    ["answered with no", (durable, id) => durable.answer(id, { approved: false, reason: "no" }), "no"],
+    ["answered with no", (durable, id) => durable.answer(id, { approved: false, reason: "no" }, { by: "bob" }), "no"],
     [
       "answered with no, without a reason",
-      (durable, id) => durable.answer(id, { approved: false }),
+      (durable, id) => durable.answer(id, { approved: false }, { by: "bob" }),
       "it was not approved",
     ],
   ])("a call that is %s is not made, and the node may catch it, the same each time", async (_name, settle, reason) => {
@@ -115,7 +116,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
         .call(refund, { cents: 5_000 })
         .catch((each: unknown) => each as ToolRejectedError);
       if (typeof error === "string") return error;
-      seen.push(`${error.code}: ${error.reason}`);
+      seen.push(`${error.code}: ${error.reason}, by ${error.by}`);
       await context.requestInput({ prompt: "go on?", schema: z.boolean() });
       return "done";
     });
@@ -125,8 +126,44 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
     expect(requestsOf(next)[0]).not.toHaveProperty("problems");
     expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
-    const said = `tool_rejected: The call was rejected: ${reason}`;
+    const said = `tool_rejected: The call was rejected: ${reason}, by bob`;
     expect([seen, paid]).toEqual([[said, said], []]);
+  });
+
+  it("a call that changes after it was made is not asked about: the run stops", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    let cents = 2_000;
+    const graph = one(async (_input, context) => {
+      const said = await context.tools.call(refund, { cents }).catch(() => "caught");
+      await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+      return said;
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    const durable = persistence(agent()).agent();
+    await durable.answer(idOf(await agent().run("go")), { approved: true });
+    await durable.answer(idOf(await agent().resume()), true);
+    cents = 9_000;
+    await expect(agent().resume()).rejects.toMatchObject({ code: "replay_diverged" });
+    expect(paid).toHaveLength(1);
+  });
+
+  it("a rejection that failed the run fails it again, until a rollback asks anew", async () => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
+    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+    const durable = persistence(agent()).agent();
+    await durable.reject(idOf(await agent().run("go")), "too much");
+    for (let tries = 0; tries < 2; tries++)
+      await expect(agent().resume()).rejects.toMatchObject({
+        code: "tool_rejected",
+        reason: expect.any(String) as string,
+      });
+    await durable.rollbackToLatestCheckpoint();
+    await durable.answer(idOf(await agent().resume()), { approved: true });
+    expect(await agent().resume()).toMatchObject({ output: "refunded 5000" });
+    expect(paid).toHaveLength(1);
   });
 
   it("a call that changes after it was approved is asked about anew, and nothing is done", async () => {
@@ -141,6 +178,13 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     const again = approvalOf(await agent().resume());
     expect(again).toMatchObject({ prompt: "Refund 9000 cents?", problems: [{ path: "" }] });
     expect([again.digest === first.digest, paid]).toEqual([false, []]);
+    await persistence(agent()).agent().reject(again.requestId, "too much");
+    cents = 8_000;
+    expect(approvalOf(await agent().resume())).toMatchObject({
+      prompt: "Refund 8000 cents?",
+      problems: [{ path: "" }],
+    });
+    expect(paid).toEqual([]);
   });
 
   it("an approval that nobody gives in time is a rejection", async () => {
@@ -162,6 +206,53 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent().resume()).toMatchObject({
       output: expect.stringContaining("nobody approved it before") as string,
     });
+  });
+
+  it("an approval that expired and was caught stays so, also when the run fails for want of another answer", async () => {
+    const opened = await open();
+    const expiresAt = new Date("2026-01-01T00:00:10Z");
+    const wipe = tool({
+      name: "wipe",
+      description: "",
+      inputSchema: z.object({}),
+      needsApproval: () => ({ expiresAt }),
+      execute: () => "wiped",
+    });
+    const graph = one(async (_input, context) => {
+      const said = context.tools.call(wipe, {}).catch((error: unknown) => (error as ToolRejectedError).code);
+      await context.requestInput({ prompt: "go on?", schema: z.boolean(), expiresAt: new Date(expiresAt) });
+      return said;
+    });
+    const clock = new SimulatedClock(Date.parse("2026-01-01T00:00:00Z"));
+    const agent = () => durableAgent(graph, opened(), { tools: [wipe], clock });
+    expect(requestsOf(await agent().run("go"))).toHaveLength(2);
+    clock.advance(20_000);
+    await expect(agent().resume()).rejects.toMatchObject({ code: "request_expired" });
+    expiresAt.setFullYear(2027);
+    const asked = requestsOf(await agent().resume());
+    expect(asked).toMatchObject([{ kind: "input", prompt: "go on?" }]);
+    expect(await agent().resume({ answers: { [asked[0]?.requestId ?? ""]: true } })).toMatchObject({
+      output: "tool_rejected",
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["that refuses", { approved: false, reason: "policy" }, "tool_rejected"],
+    ["that is none", "yes", "invalid_input"],
+  ])("an answer of another feature %s makes no call", async (_name, answer, code) => {
+    const opened = await open();
+    const { refund, paid } = bank();
+    const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
+    const judge: AgentFeature<object, object> = {
+      key: "judge",
+      install(pipeline) {
+        pipeline.aroundInputRequest((event, next) => (event.approval ? Promise.resolve(answer) : next(event)));
+        return {};
+      },
+    };
+    const agent = durableAgent(graph, opened(), { tools: [refund] }).install(judge, {});
+    await expect(agent.run("go")).rejects.toMatchObject({ code });
+    expect(paid).toEqual([]);
   });
 
   it("a rejected request for input is an error in its node", async () => {
@@ -208,6 +299,10 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       message: expect.stringContaining("listRequests()") as string,
     });
     expect(await agent.resume({ agentId: "x" })).toMatchObject({ output: "refunded 5000" });
+    await expect(feature.answer(idOfAgent("x"), { approved: true })).rejects.toMatchObject({
+      code: "request_not_found",
+      message: expect.stringContaining("it has an answer, or") as string,
+    });
     expect(await agent.resume({ agentId: "y" })).toMatchObject({
       output: expect.stringContaining("too much") as string,
     });
@@ -260,19 +355,19 @@ describe("an approval that cannot be asked for", () => {
     expect(paid).toEqual([]);
   });
 
-  it("is refused where its verdict is none", async () => {
+  it.each<[string, () => unknown, object]>([
+    ["is none", () => "yes", { code: "invalid_input", message: expect.stringContaining("expected true, false, or") }],
+    ["cannot be had", () => Promise.reject(new RangeError("no ledger")), { message: "no ledger" }],
+  ])("fails a run whose tool judges, if the verdict %s, whatever the node catches", async (_name, judge, error) => {
     const odd = tool({
       name: "odd",
       description: "",
       inputSchema: amount,
-      needsApproval: (() => "yes") as never,
+      needsApproval: judge as never,
       execute: () => "done",
     });
-    const agent = durableAgent(
-      one((_input, context) => context.tools.call(odd, { cents: 1 })),
-      new InMemoryPersistenceStorageProvider(),
-      { tools: [odd] },
-    );
-    await expect(agent.run("go")).rejects.toMatchObject({ code: "invalid_input" });
+    const graph = one((_input, context) => context.tools.call(odd, { cents: 1 }).catch(() => "caught"));
+    const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), { tools: [odd] });
+    await expect(agent.run("go")).rejects.toMatchObject(error);
   });
 });

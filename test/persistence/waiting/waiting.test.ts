@@ -1,4 +1,4 @@
-import { InMemoryPersistenceStorageProvider, persistence, type AgentContext } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, persistence, tool, type AgentContext } from "agent-persistence";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -355,6 +355,53 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(requestsOf(await durableAgent(graph, opened()).resume())).toMatchObject([{ problems }]);
     await persistence(agent).agent().answer(idOf(again), false);
     expect(await agent.resume()).toMatchObject({ output: "nothing" });
+  });
+
+  it.each([
+    ["without an id", undefined],
+    ["with an id", "price"],
+  ])("an answer counts for its question also if others were asked since: %s", async (_name, id) => {
+    const opened = await storage.open();
+    let price = 10;
+    const graph = asking(async (_input, context) => {
+      const asked = price;
+      const may = await context.requestInput({ id, prompt: `pay ${asked}?`, schema: z.boolean() });
+      return may ? `paid ${asked}` : "nothing";
+    });
+    const agent = () => durableAgent(graph, opened());
+    const first = idOf(await agent().run("go"));
+    price = 20;
+    await persistence(agent()).agent().answer(first, true);
+    const second = idOf(await agent().resume());
+    price = 10;
+    expect(second).not.toBe(first);
+    await persistence(agent()).agent().answer(second, false);
+    expect(await agent().resume()).toMatchObject({ output: "paid 10" });
+  });
+
+  it("an answer that a tool got is no problem of a question of its node", async () => {
+    const opened = await storage.open();
+    const lookUp = tool({
+      name: "look_up",
+      description: "",
+      inputSchema: z.object({}),
+      execute: (_input, { context }) => context.requestInput({ id: "rate", prompt: "rate?", schema: z.string() }),
+    });
+    const stop = new AbortController();
+    const graph = asking(async (_input, context) => {
+      const rate = await context.tools.call(lookUp, {});
+      if (!stop.signal.aborted) stop.abort();
+      context.signal.throwIfAborted();
+      return `${rate} ${await context.requestInput({ prompt: "sure?", schema: z.string() })}`;
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [lookUp] });
+    const rate = idOf(await agent().run("go"));
+    const stopped = agent().resume({ answers: { [rate]: "7" }, signal: stop.signal });
+    await expect(stopped).rejects.toMatchObject({ name: "AbortError" });
+    // The call has ended, so it asks nothing when the node runs again.
+    const asked = await agent().resume();
+    expect(requestsOf(asked)[0]).not.toHaveProperty("problems");
+    expect(await agent().resume({ answers: { [idOf(asked)]: "yes" } })).toMatchObject({ output: "7 yes" });
   });
 
   it("equal questions of one node are told apart by their number", async () => {

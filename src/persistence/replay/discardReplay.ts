@@ -3,7 +3,12 @@ import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { Replay } from "./Replay.ts";
+
+/** A run that may have a record to give back. */
+export interface Replaying {
+  readonly recording: Replay | undefined;
+}
 
 /**
  * Handles a node that runs again and asks for something other than what was recorded. If its first try had no effect, the
@@ -12,7 +17,7 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
  * @throws ReplayDivergedError when effects are at stake.
  */
 export function discardReplay(
-  { recording }: RunRecorder,
+  { recording }: Replaying,
   { agentId, nodeId }: Pick<AgentContext, "agentId" | "nodeId">,
   visit: Visit,
   difference: { readonly recorded: string; readonly found: string },
@@ -29,7 +34,7 @@ export function discardReplay(
  * @throws ReplayDivergedError
  */
 export function assertReplayComplete(
-  { recording, journal: { agentId } }: RunRecorder,
+  { recording, journal: { agentId } }: Replaying & { readonly journal: { readonly agentId: string } },
   nodeId: string,
   visit: Visit,
 ): void {

@@ -1,0 +1,25 @@
+import { callOf } from "../../agent/feature/ContextBinding.ts";
+import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { discardReplay, type Replaying } from "./discardReplay.ts";
+
+/**
+ * The record of a call; `undefined` if there is none, or if it differs and the visit's replay was discarded.
+ *
+ * @throws ReplayDivergedError if it differs and effects are at stake.
+ */
+export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
+  const { recording } = recorder;
+  const { origin, tool, context, input, visit: at } = event;
+  const visit = [at.base, at.ordinal] as const;
+  const recorded =
+    origin.kind === "model"
+      ? recording?.call(event.toolCallId)
+      : recording?.callAt(visit, origin.ordinal, callOf(context)?.toolCallId);
+  if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
+  const before = callFacts(recorded).tool;
+  const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
+  discardReplay(recorder, context, visit, { recorded: `a call of "${before}" (${recorded.call})`, found });
+  return undefined;
+}
