@@ -18,7 +18,7 @@ import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { participantContext } from "./rollback/participants.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
-import { waitForInput } from "./waiting/waitForInput.ts";
+import { LiveRequests } from "./waiting/LiveRequests.ts";
 
 /** Makes an agent durable: `agent.install(Persistence, { storage })`. */
 export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = {
@@ -38,9 +38,10 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
       const { agentId, runId } = runOf(context);
       setup.tell({ kind: "model_retry", agentId, runId, nodeId: context.nodeId, attempt, delayMs, error });
     });
+    pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(async ({ run, requests }) => {
-      const recorder = recorders.of(run);
-      recorders.waitsFor.set(recorder.journal, await waitForInput(recorder, requests));
+      const { journal } = recorders.of(run);
+      recorders.waitsFor.set(journal, await LiveRequests.of(journal).close(requests));
     });
     saveAtEvents(pipeline, setup, recorders);
     const feature = new PersistenceFeature(setup, recorders);

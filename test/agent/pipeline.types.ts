@@ -27,5 +27,5 @@ export const feature: AgentFeature<object, void> = {
 };
 
 expectTypeOf<keyof FeaturePipeline & `around${string}`>().toEqualTypeOf<
-  "aroundRun" | "aroundNode" | "aroundModelRequest" | "aroundToolCall" | "aroundInputRequest"
+  "aroundRun" | "aroundBranch" | "aroundNode" | "aroundModelRequest" | "aroundToolCall" | "aroundInputRequest"
 >();

@@ -3,6 +3,7 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import { askedQuestion } from "../context/askedQuestion.ts";
+import { runOf } from "./ContextBinding.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 
 /**
@@ -36,6 +37,10 @@ interface RequestFacts {
   /** Identifies the request when you answer it; unique in the agent. */
   readonly requestId: string;
   readonly nodeId: string;
+  /** The branch of a parallel node that asks, such as "both#facts". Absent: it is not asked in a branch. */
+  readonly branch?: string;
+  /** The names of the tools by which agents called each other down to the one that asks. Empty: the agent itself asks. */
+  readonly agentPath: readonly string[];
   /** Shown to the person or system that answers. */
   readonly prompt: string;
   /** JSON Schema of the answer. */
@@ -93,9 +98,12 @@ export interface RevertibleCall {
 export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
   const { requestId, nodeId, request, problems, approval, question } = event;
   const { expiresAt } = request;
+  const { branch, agentPath } = runOf(event.context);
   const facts = {
     requestId,
     nodeId,
+    ...(branch !== undefined && { branch }),
+    agentPath,
     ...askedQuestion(request),
     askedAt: new Date(askedAt).toISOString(),
     ...(problems && { problems }),

@@ -34,6 +34,7 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingRequests } from "../waiting/pendingRequests.ts";
+import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
@@ -199,7 +200,7 @@ function factsOf(
         unfinished: {
           runId: last.run,
           input: kind === "run" ? comparedInput(stored, last, input) : "unknown",
-          waits: stored !== undefined && waits(index, stored.state),
+          waits: waits(index),
         },
       }),
     ...(runId !== undefined && index.runs.has(runId) && { asked: ended(runId) }),
@@ -303,6 +304,7 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   journal.endFacts = completionData(setup, journal, recorder, verify);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
+  using _live = LiveRequests.begin(setup.log, journal, recorders);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
   const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: recorders.waitsFor.get(journal) ?? [] } : result;

@@ -1,8 +1,8 @@
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
-import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { openRequests } from "../../checkpoint/state/openRequests.ts";
+import { type LineRequest, openRequests, requestsOf } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
@@ -16,7 +16,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { pendingRequests } from "./pendingRequests.ts";
-import { waitingStatus } from "./waitForInput.ts";
+import { runningStatus, waitingStatus } from "./waitingStatus.ts";
 import { fromJSONSchema, type z } from "zod";
 
 /** What somebody says to a request. */
@@ -42,22 +42,25 @@ export async function answerRequests(
   given: ReadonlyMap<string, GivenReply>,
 ): Promise<void> {
   const pending = stored ? pendingRequests(stored) : [];
-  for (const requestId of given.keys()) assertOpen(journal, stored, requestId, pending);
+  const requests = stored ? requestsOf(stored.log.index, stored.state) : new Map<string, LineRequest>();
+  for (const requestId of given.keys()) assertOpen(journal, stored, { requests, requestId, pending });
   // Each was found open, so there is a state.
   if (!stored || given.size === 0) return;
   const replies: ReplyRecord[] = [];
   const { uploads } = journal.writer;
   for (const request of pending) {
     const said = given.get(request.requestId);
-    if (said) replies.push(reply(stored, journal, request.requestId, await endOf(setup, journal, request, said)));
+    const { lane = stored.state.lane } = requests.get(request.requestId) ?? {};
+    if (said) replies.push(replyRecord(journal, lane, request.requestId, await endOf(setup, journal, request, said)));
   }
   assertAnswersFit(journal, pending, replies, uploads);
   await append(journal, stored, replies);
 }
 
-type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
+export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
 
-async function endOf(
+/** What is recorded of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
+export async function endOf(
   setup: PersistenceSetup,
   { agentId, writer }: Journal,
   request: PendingRequest,
@@ -79,7 +82,7 @@ async function endOf(
  * @param uploads how many blobs were on their way before those of the answers.
  * @throws CheckpointTooLargeError
  */
-function assertAnswersFit(
+export function assertAnswersFit(
   { agentId, maxCheckpointBytes, writer }: Journal,
   pending: readonly PendingRequest[],
   replies: readonly ReplyRecord[],
@@ -100,9 +103,12 @@ function assertAnswersFit(
  */
 export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
-  const expired = openRequests(stored.log.index, stored.state).filter(({ expiresAt }) => isPast(expiresAt, now));
+  const requests = requestsOf(stored.log.index, stored.state);
+  const expired = openRequests(stored.log.index, requests).filter(({ expiresAt }) => isPast(expiresAt, now));
   if (expired.length === 0) return false;
-  const replies = expired.map(({ request }) => reply(stored, journal, request, { expired: true }));
+  const replies = expired.map(({ request }) =>
+    replyRecord(journal, requests.get(request)?.lane ?? stored.state.lane, request, { expired: true }),
+  );
   await append(journal, stored, replies);
   return true;
 }
@@ -110,10 +116,14 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 function assertOpen(
   { agentId, clock }: Journal,
   stored: StoredState | undefined,
-  requestId: string,
-  pending: readonly PendingRequest[],
+  asked: {
+    readonly requests: ReadonlyMap<string, LineRequest>;
+    readonly requestId: string;
+    readonly pending: readonly PendingRequest[];
+  },
 ): void {
-  const judged = stored && requestState(stored.log.index, stored.state, requestId, clock.now());
+  const { requests, requestId, pending } = asked;
+  const judged = stored && requestState(stored.log.index, requests, requestId, clock.now());
   if (judged?.kind === "open") return;
   if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
   if (judged?.kind === "expired")
@@ -127,16 +137,17 @@ function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema 
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
-function reply({ state }: StoredState, { clock }: Journal, request: string, end: ReplyEnd): ReplyRecord {
-  return { kind: "reply", lane: state.lane, request, at: clock.now(), ...end };
+/** @param lane the lane on which the line that asked goes on. */
+export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
+  return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
 
 async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {
-  const at = journal.clock.now();
   const replied = new Set(replies.map(({ request }) => request));
   const left = pendingRequests(stored).filter(({ requestId }) => !replied.has(requestId));
-  const status: Parameters<typeof statusRecords>[1] =
-    left.length > 0 ? { ...waitingStatus(left, at), answered: true } : { status: "in_progress", at };
+  const isWaiting = journal.statusState.current?.status === "waiting" && left.length > 0;
+  const at = journal.clock.now();
+  const status = isWaiting ? { ...waitingStatus(left, at), answered: true as const } : runningStatus(journal, left);
   journal.append([...replies, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
 }
@@ -149,17 +160,17 @@ export type RequestJudgement =
 /** @param now milliseconds since 1970. */
 export function requestState(
   index: LogProjection,
-  state: AgentState | undefined,
+  requests: ReadonlyMap<string, RecordedRequest>,
   requestId: string,
   now: number,
 ): RequestJudgement {
-  const known = state?.requests.get(requestId);
-  if (!state || !known) return { kind: "unknown" };
+  const known = requests.get(requestId);
+  if (!known) return { kind: "unknown" };
   const { expiresAt } = known.record;
   if (known.reply?.expired || (!known.reply && isPast(expiresAt, now)))
     return { kind: "expired", expiredAt: new Date(expiresAt ?? now).toISOString() };
   if (known.reply) return { kind: "answered" };
-  return { kind: openRequests(index, state).includes(known.record) ? "open" : "unknown" };
+  return { kind: openRequests(index, requests).includes(known.record) ? "open" : "unknown" };
 }
 
 /** Whether a request whose answer was wanted by then has ended without one. */

@@ -27,13 +27,17 @@ export const requestFilterSchema: z.ZodType = strictOptions({
   signal: abortSignalSchema.optional(),
 });
 
-/** The open requests of every agent that waits. An agent that cannot be read is passed over: `unfinished()` lists it. */
+/** What has open requests: an agent that waits, and one of which a line waits while others run. */
+const asking = ["waiting", "in_progress"] as const;
+
+/** The open requests of every agent, or of some line of it, that waits. An agent that cannot be read is passed over: `unfinished()` lists it. */
 export async function* listRequests(
   log: RecordLog,
   { waitingFor, signal }: RequestFilter,
 ): AsyncGenerator<AgentRequest> {
-  for await (const { agentId } of listSummaries(log, { status: "waiting" })) {
+  for await (const { agentId, requestIds } of listSummaries(log, { status: asking })) {
     signal?.throwIfAborted();
+    if (requestIds.length === 0) continue;
     for (const request of await requestsOf(log, agentId))
       if (waitingFor === undefined || request.waitingFor === waitingFor) yield { ...request, agentId };
   }
@@ -52,7 +56,7 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
 /** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
-  for await (const { agentId, requestIds } of listSummaries(log, { status: "waiting" }))
+  for await (const { agentId, requestIds } of listSummaries(log, { status: asking }))
     if (requestIds.includes(requestId)) found.push(agentId);
   const [agentId, ...others] = found;
   if (agentId === undefined) throw new RequestNotOpenError("request_not_found", undefined, requestId);

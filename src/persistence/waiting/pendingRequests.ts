@@ -1,23 +1,26 @@
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { openRequests } from "../../checkpoint/state/openRequests.ts";
-import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import { openRequests, requestsOf } from "../../checkpoint/state/openRequests.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { StoredState } from "../record/startRecorder.ts";
 
-/** What an agent waits for, as its log says; nothing unless it waits. */
+/** What an agent, or some line of it, waits for, as its log says. */
 export function pendingRequests({ log, state }: StoredState): readonly PendingRequest[] {
-  const reader = log.reader(state);
   const waitsSince = log.index.statusState.current?.at ?? 0;
-  return openRequests(log.index, state).map((record) => pendingIn(record, reader, waitsSince));
+  return openRequests(log.index, requestsOf(log.index, state)).map((record) => pendingIn(record, log, waitsSince));
 }
 
-function pendingIn(record: RequestRecord, reader: ValueReader, waitsSince: number): PendingRequest {
+function pendingIn(record: RequestRecord, log: AgentLog, waitsSince: number): PendingRequest {
   const { request, node, prompt, schema, waitingFor, expiresAt, problems, approval, at = waitsSince } = record;
+  const { branch, agentPath } = linePath(log.index, record.lane);
   const facts = {
     requestId: request,
     nodeId: node,
-    prompt: String(reader.read(prompt)),
-    schema: reader.read(schema),
+    ...(branch !== undefined && { branch }),
+    agentPath,
+    prompt: String(log.readValue(prompt)),
+    schema: log.readValue(schema),
     waitingFor,
     askedAt: new Date(at).toISOString(),
     ...(problems && { problems }),
@@ -25,5 +28,6 @@ function pendingIn(record: RequestRecord, reader: ValueReader, waitsSince: numbe
   };
   if (!approval) return { kind: "input", ...facts };
   const { call: toolCallId, tool: toolName, input } = approval;
-  return { kind: "approval", ...facts, toolCallId, toolName, input: reader.read(input), digest: record.question ?? "" };
+  const digest = record.question ?? "";
+  return { kind: "approval", ...facts, toolCallId, toolName, input: log.readValue(input), digest };
 }

@@ -91,6 +91,6 @@ it("versions and lanes are counted over all lines", () => {
     checkpoint({ lane: 3, version: 2 }),
     lane({ lane: 4, place: { parent: 3, call: "c" } }),
   ];
-  const after = (records as readonly AgentRecord[]).reduce(numbersAfter, start);
+  const after = (records as unknown as readonly AgentRecord[]).reduce(numbersAfter, start);
   expect(after).toEqual({ nextVersion: 3, nextLane: 5 });
 });

@@ -19,11 +19,14 @@ function moving(world: World, act: (node: string, context: AgentContext) => unkn
   const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
     world.remove(toolCallId, item),
   );
-  const visit = (name: string) => async (text: string, context: AgentContext) => {
-    world.nodes.push(name);
-    await context.tools.call(book, { item: name });
-    return (await act(name, context)) ?? `${text} ${name}`;
-  };
+  const visit =
+    (name: string) =>
+    async (text: string, context: AgentContext): Promise<string> => {
+      world.nodes.push(name);
+      await context.tools.call(book, { item: name });
+      // The result of a move is no output.
+      return ((await act(name, context)) ?? `${text} ${name}`) as string;
+    };
   const built = strategy<string, string>("moving", (graph) => {
     const first = graph.node("first", visit("first"));
     const chain = graph.subgraph<string, string>("chain", (inner) => {

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import type { AgentState } from "../../../src/checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
 import { requestState } from "../../../src/persistence/waiting/answerRequests.ts";
@@ -43,5 +42,5 @@ it.each([
   const requests = new Map(asked ? [["r", { record: asked, ...(replied && { reply: replied }) }]] : []);
   const current = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
   const index = { statusState: { current } } as unknown as LogProjection;
-  expect(requestState(index, { requests } as unknown as AgentState, "r", 1_000)).toEqual(expected);
+  expect(requestState(index, requests, "r", 1_000)).toEqual(expected);
 });

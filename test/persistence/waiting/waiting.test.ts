@@ -59,6 +59,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(requests).toEqual([
       {
         kind: "input",
+        agentPath: [],
         requestId: requests[0]?.requestId,
         nodeId: "ask",
         prompt: "rate?",

@@ -1,0 +1,168 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
+import { restoredRun } from "../record/startRecorder.ts";
+import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } from "./answerRequests.ts";
+import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
+import { runningStatus, waitingStatus } from "./waitingStatus.ts";
+
+/** A request of a line that waits in this process. */
+interface LiveRequest extends AskedRequest {
+  readonly recorder: RunRecorder;
+  readonly run: AgentRun;
+  /** Ends the watch for its time. */
+  readonly forget: () => void;
+}
+
+const liveByJournal = new WeakMap<Journal, LiveRequests>();
+const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
+
+/** What the lines of a run wait for while this process runs it: an answer lets its line go on at once. */
+export class LiveRequests implements Disposable {
+  readonly #journal: Journal;
+  readonly #recorders: RunRecorders;
+  readonly #open = new Map<string, LiveRequest>();
+  readonly #answered = new Set<string>();
+  readonly #agents: Map<string, LiveRequests>;
+
+  private constructor(journal: Journal, recorders: RunRecorders, agents: Map<string, LiveRequests>) {
+    this.#journal = journal;
+    this.#recorders = recorders;
+    this.#agents = agents;
+  }
+
+  /** Those of a run that begins; dispose them when it has ended. */
+  static begin(log: RecordLog, journal: Journal, recorders: RunRecorders): LiveRequests {
+    const agents = agentsByLog.get(log) ?? new Map<string, LiveRequests>();
+    const live = new LiveRequests(journal, recorders, agents);
+    agentsByLog.set(log, agents);
+    agents.set(journal.agentId, live);
+    liveByJournal.set(journal, live);
+    return live;
+  }
+
+  /** Those of the run that a journal records. */
+  static of(journal: Journal): LiveRequests {
+    const live = liveByJournal.get(journal);
+    if (!live) throw new TypeError(`Agent ${journal.agentId} was not run through Persistence.`);
+    return live;
+  }
+
+  /** Those of an agent that this process runs; `undefined`: it does not run it. */
+  static at(log: RecordLog, agentId: string): LiveRequests | undefined {
+    return agentsByLog.get(log)?.get(agentId);
+  }
+
+  /** A line waits: what it asks is stored now, whether or not the run waits. */
+  open(run: AgentRun, events: readonly InputRequestEvent[]): void {
+    const recorder = this.#recorders.of(run);
+    const { journal } = recorder;
+    const { asked, records } = askedRecords(recorder, events);
+    for (const request of asked) this.#add({ ...request, recorder, run });
+    // The main line waits only where the run does, and its status says so in the same append.
+    const status = run.parent ? statusRecords(journal.statusState, runningStatus(journal, this.#pending)) : [];
+    journal.append([...records, ...status]);
+    journal.durable().then(
+      () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
+      // The run fails with it.
+      () => undefined,
+    );
+  }
+
+  /** No line can go on: the run ends as waiting. Durable when it resolves. @returns what it waits for. */
+  async close(events: readonly InputRequestEvent[]): Promise<readonly PendingRequest[]> {
+    const journal = this.#journal;
+    const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
+    this[Symbol.dispose]();
+    journal.append(statusRecords(journal.statusState, waitingStatus(waiting, journal.clock.now())));
+    await journal.durable();
+    journal.running = false;
+    return waiting;
+  }
+
+  /** Forgets what is open: from now on an answer goes to the log. */
+  [Symbol.dispose](): void {
+    for (const { forget } of this.#open.values()) forget();
+    this.#open.clear();
+    if (this.#agents.get(this.#journal.agentId) === this) this.#agents.delete(this.#journal.agentId);
+  }
+
+  /**
+   * Answers a request of a line that waits here. Durable when it resolves. @returns false if none does.
+   *
+   * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
+   */
+  async answer(requestId: string, given: GivenReply): Promise<boolean> {
+    const open = this.#open.get(requestId);
+    if (!open) return this.#refuseAnswered(requestId);
+    const { uploads } = this.#journal.writer;
+    const end = await endOf(open.recorder.setup, this.#journal, open.pending, given);
+    if (this.#open.get(requestId) !== open) return this.#refuseAnswered(requestId);
+    await this.#end(open, end, uploads);
+    return true;
+  }
+
+  #refuseAnswered(requestId: string): false {
+    if (this.#answered.has(requestId))
+      throw new RequestNotOpenError("request_answered", this.#journal.agentId, requestId);
+    return false;
+  }
+
+  get #pending(): readonly PendingRequest[] {
+    return [...this.#open.values()].map(({ pending }) => pending);
+  }
+
+  #add(request: Omit<LiveRequest, "forget">): void {
+    const { requestId, expiresAt } = request.pending;
+    this.#answered.delete(requestId);
+    const { clock } = this.#journal;
+    const expire = () => {
+      const open = this.#open.get(requestId);
+      // A storage that fails meanwhile fails the run.
+      if (open) this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
+    };
+    const isNested = request.run.parent !== undefined;
+    const forget =
+      expiresAt !== undefined && isNested
+        ? clock.after(Math.max(0, Date.parse(expiresAt) - clock.now()), expire)
+        : () => undefined;
+    this.#open.set(requestId, { ...request, forget });
+  }
+
+  async #end({ recorder, run, pending }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
+    const journal = this.#journal;
+    const reply = replyRecord(journal, recorder.lane, pending.requestId, end);
+    assertAnswersFit(journal, [pending], [reply], uploads);
+    this.#answered.add(pending.requestId);
+    // Its node runs again, and asks again for what else it waited for.
+    for (const [requestId, open] of this.#open) {
+      if (open.recorder !== recorder) continue;
+      open.forget();
+      this.#open.delete(requestId);
+    }
+    journal.append([reply, ...statusRecords(journal.statusState, runningStatus(journal, this.#pending))]);
+    await journal.durable();
+    await this.#goOn(recorder, run);
+  }
+
+  /** The line goes on as after a crash: from what its log has. */
+  async #goOn({ setup, run: record, lane, line, parent }: RunRecorder, run: AgentRun): Promise<void> {
+    const journal = this.#journal;
+    await journal.readHead();
+    const log = journal.head?.log;
+    journal.forgetHead();
+    const state = log && foldLine(log.index, lane);
+    if (!log || !state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
+    const next = restoredRun(setup, journal, { log, state }, { lane, run: record, opening: [], line, parent });
+    this.#recorders.add(next);
+    run.goOn(next.start);
+  }
+}

@@ -1,0 +1,33 @@
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
+import type { Journal } from "../../journal/Journal.ts";
+
+type StatusChange = Omit<StatusRecord, "kind" | "run">;
+
+/** The status of a run that waits. It shows the first request, and falls due when the first of them expires. */
+export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
+  const [first] = requests;
+  const until = Math.min(
+    ...requests.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)])),
+  );
+  return {
+    status: "waiting",
+    at,
+    requests: requests.map(({ requestId }) => requestId),
+    ...(first && { waitingFor: first.waitingFor, prompt: first.prompt }),
+    ...(Number.isFinite(until) && { until }),
+  };
+}
+
+/** The status of a run that goes on, with what some of its lines wait for. */
+export function runningStatus(
+  { statusState: { attempts }, clock }: Journal,
+  requests: readonly Pick<PendingRequest, "requestId">[],
+): StatusChange {
+  return {
+    status: "in_progress",
+    at: clock.now(),
+    ...(requests.length > 0 && { requests: requests.map(({ requestId }) => requestId) }),
+    ...(attempts > 0 && { attempt: attempts }),
+  };
+}
