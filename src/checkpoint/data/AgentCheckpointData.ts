@@ -30,13 +30,19 @@ export interface CheckpointDecision {
   readonly decidedAt: string;
 }
 
-/** One open parallel branch; the outer fields of the checkpoint are then the fork point. */
+/** A branch or a sub-agent that is nested in the line of a checkpoint and has not been joined. */
 export interface CheckpointBranch {
+  /** As in `branch` of the line's own checkpoints; of a sub-agent the name of its tool. */
   readonly path: string;
+  /** The node that it runs next; `finish` once it has ended. */
   readonly nodeId: string;
+  /** What that node gets; once the line has ended its output. */
   readonly lastInput: unknown;
+  /** What that node finds before it does anything. */
   readonly messageHistory: readonly Message[];
-  readonly status: string;
+  /** `waiting`: a request has no answer, and nothing else of the line goes on. `completed`: it has ended, and waits for the others. */
+  readonly status: "in_progress" | "waiting" | "completed";
+  /** Absent until the line has ended. */
   readonly output?: unknown;
 }
 
@@ -64,9 +70,20 @@ export interface AgentCheckpointData {
   readonly lastInputType?: string;
   /** True when `lastInput` is the output of `nodeId` and only its edges are to be evaluated. */
   readonly unresolved?: boolean;
-  readonly branches?: readonly CheckpointBranch[];
-  /** Which sub-agent runs: the names of the subgraphs that `nodeId` is in, outermost first. Empty: the agent itself. */
+  /**
+   * The branch of a parallel node whose checkpoint this is, such as `both#facts`, or `both#shout/inner#x` of one within
+   * another. Absent: it is in none.
+   */
+  readonly branch?: string;
+  /** Which sub-agent this is a checkpoint of: the names of the tools that the agents are called as, outermost first. Empty: the agent itself. */
   readonly agentPath: readonly string[];
+  /**
+   * The branches and sub-agents that were nested directly in this checkpoint's line when it was made, those that had ended
+   * included, in the order in which they began. Of the newest checkpoint of a line those of now. Absent: none were.
+   */
+  readonly branches?: readonly CheckpointBranch[];
+  /** The id of the checkpoint at which the branches began that were joined here: `merge` of `nodeId` runs next. Absent: none were. */
+  readonly joined?: string;
   /**
    * What the node that runs next finds before it does anything. It lacks the newest user or tool message as long as that is
    * the node's input: look for it in `lastInput`.
@@ -82,7 +99,7 @@ export interface AgentCheckpointData {
   readonly iteration: number;
   /** The tokens of all model requests of the run so far, those on abandoned lanes included. Absent: unknown. */
   readonly usage?: ModelUsage;
-  /** `completed` or `cancelled` at the end of a run, else `in_progress`. */
+  /** `completed` or `cancelled` at the end of a run, `completed` at the end of a branch or a sub-agent, else `in_progress`. */
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100; absent when none was set. */
   readonly progress?: number;

@@ -28,7 +28,9 @@ export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
       formatVersion,
     );
   }
-  return mapValues(structuredClone(data), decodeValue);
+  const decoded = mapValues(structuredClone(data), decodeValue);
+  // In format 1 it named the subgraphs that the node is in.
+  return data.formatVersion === 1 ? { ...decoded, agentPath: [] } : decoded;
 }
 
 /** Stored data is not to be trusted: what everything else relies on is looked at. */

@@ -5,11 +5,13 @@ import { foldTo } from "../state/foldTo.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
-import { agentPath } from "../status/agentPath.ts";
 import { formatVersion } from "../format/formatVersion.ts";
+import type { Message } from "../messages/Message.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
-import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import type { AgentCheckpointData, CheckpointBranch } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
+import { linePath } from "./linePath.ts";
+import { type NestedLineAt, nestedLinesAt } from "./nestedLines.ts";
 import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
@@ -27,6 +29,7 @@ export function checkpointData(
   const { record } = point;
   const reverted = index.closedBy.get(point.version);
   const opened = once(() => open(index, point, blobs));
+  const nested = nestedLinesAt(index, point);
   const data = withoutUndefined({
     checkpointId: point.id,
     agentId,
@@ -35,12 +38,13 @@ export function checkpointData(
     version: point.version,
     createdAt: new Date(record.at).toISOString(),
     nodeId: record.node,
+    ...linePath(index, record.lane),
     lastInputType: record.inputType,
     unresolved: record.unresolved,
-    agentPath: agentPath(record.node),
+    joined: record.joined === undefined ? undefined : index.checkpoints.get(record.joined)?.id,
     iteration: record.iteration,
     usage: record.usage,
-    status: record.status ?? "in_progress",
+    status: record.status ?? (record.ended ? "completed" : "in_progress"),
     progress: record.progress,
     progressSummary: record.summary,
     revertedToolCallIds: reverted?.length === 0 ? undefined : reverted,
@@ -54,8 +58,9 @@ export function checkpointData(
   const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
   return lazily(data, {
     ...(run && !run.assumed && { runInput: () => opened().reader.read(run.input) }),
-    lastInput: () => opened().reader.read(opened().state.checkpoint?.record.input),
-    messageHistory: () => Object.freeze(opened().state.history.map(({ message }) => opened().reader.message(message))),
+    lastInput: () => inputOf(opened()),
+    ...(nested.length > 0 && { branches: () => Object.freeze(nested.map((line) => branchData(index, line, blobs))) }),
+    messageHistory: () => historyOf(opened()),
     storage: () =>
       Object.freeze(
         Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)])),
@@ -77,6 +82,23 @@ export function checkpointData(
 
 function isFirstOfRun(index: LogProjection, { parent, runId }: CheckpointPoint): boolean {
   return parent === undefined || index.checkpoints.get(parent)?.runId !== runId;
+}
+
+function branchData(index: LogProjection, { point, ...shown }: NestedLineAt, blobs: BlobTexts): CheckpointBranch {
+  const opened = once(() => open(index, point, blobs));
+  return lazily(shown, {
+    lastInput: () => inputOf(opened()),
+    messageHistory: () => historyOf(opened()),
+    ...(point.record.ended && { output: () => inputOf(opened()) }),
+  }) as CheckpointBranch;
+}
+
+function inputOf({ state, reader }: Opened): unknown {
+  return reader.read(state.checkpoint?.record.input);
+}
+
+function historyOf({ state, reader }: Opened): readonly Message[] {
+  return Object.freeze(state.history.map(({ message }) => reader.message(message)));
 }
 
 interface Opened {

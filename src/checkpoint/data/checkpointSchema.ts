@@ -12,6 +12,13 @@ const toolCall = z.looseObject({
   status: z.enum(["succeeded", "failed", "moved", "lost", "unknown"]),
 });
 
+const branch = z.looseObject({
+  path: z.string(),
+  nodeId: z.string(),
+  messageHistory: z.array(message),
+  status: z.enum(["in_progress", "waiting", "completed"]),
+});
+
 /** What a checkpoint has whatever its run did. */
 export const requiredFields = [
   "checkpointId",
@@ -43,6 +50,10 @@ export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
   nodeId: z.string(),
   lastInputType: z.string().optional(),
   unresolved: z.boolean().optional(),
+  branch: z.string().optional(),
+  agentPath: z.array(z.string()),
+  branches: z.array(branch).optional(),
+  joined: z.string().optional(),
   messageHistory: z.array(message),
   storage: z.record(z.string(), z.unknown()),
   model: z.string().optional(),

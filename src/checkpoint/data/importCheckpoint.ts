@@ -1,4 +1,5 @@
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";
@@ -8,7 +9,9 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { LanePlace } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./checkpointData.ts";
+import { branchKey, linePath } from "./linePath.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
 
@@ -34,6 +37,8 @@ class CheckpointImport {
   readonly #writer: ValueWriter;
   readonly #parent: CheckpointPoint | undefined;
   readonly #lane: number;
+  /** Absent: it is on the main line. */
+  readonly #place: LanePlace | undefined;
   /** The state that the checkpoint changes; `undefined` when its run begins here. */
   readonly #state: AgentState | undefined;
   readonly #reader: ValueReader;
@@ -43,6 +48,7 @@ class CheckpointImport {
     this.#index = index;
     this.#writer = writer;
     this.#parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
+    this.#place = data.branch === undefined ? undefined : placeOf(index, this.#parent, data.branch);
     this.#lane = this.#parent && this.#continuesLane(this.#parent) ? this.#parent.record.lane : index.nextLane;
     const state = this.#parent && foldTo(index, this.#parent);
     this.#state = this.#parent?.runId === data.runId ? state : undefined;
@@ -65,11 +71,19 @@ class CheckpointImport {
     ];
   }
 
-  /** A move begins a lane of its own, and so does a run that continues after its end. */
+  /** A move begins a lane of its own, and so do a branch and a run that continues after its end. */
   #continuesLane(parent: CheckpointPoint): boolean {
     const { runId, move } = this.#data;
-    const isHead = parent.runId === runId && this.#index.latest === parent;
+    const isHead = parent.runId === runId && this.#headOfLine(parent.record.lane) === parent;
     return isHead && parent.record.status === undefined && move === undefined;
+  }
+
+  /** The newest checkpoint of the line that this one is on, if that is the line of a lane. */
+  #headOfLine(lane: number): CheckpointPoint | undefined {
+    const { lines, latest } = this.#index;
+    const place = this.#place;
+    if (lines.nestedLine(lane)?.place !== place) return undefined;
+    return place ? this.#index.latestOf(lines.nestedLine(lane)?.lane ?? 0) : latest;
   }
 
   /** The records of the run and of the lane, if they begin or continue here. */
@@ -78,7 +92,10 @@ class CheckpointImport {
     const lane = { kind: "lane", lane: this.#lane, ...(parent && { from: parent.version }) } as const;
     if (parent?.runId !== this.#data.runId) return [this.#runRecord(), { ...lane, keep: "nothing" }];
     const run = this.#reopening(parent);
-    return this.#lane === this.#index.nextLane ? [...run, { ...lane, keep: "all" }] : run;
+    const place = this.#place;
+    if (place && this.#index.lines.lineOf(place) === undefined)
+      return [...run, { kind: "lane", lane: this.#lane, place, keep: "all" }];
+    return this.#lane === this.#index.nextLane ? [...run, { ...lane, ...(place && { place }), keep: "all" }] : run;
   }
 
   #runRecord(): AgentRecord {
@@ -179,6 +196,14 @@ class CheckpointImport {
     });
   }
 
+  /** @throws UnreadableValueError */
+  #joined(): number | undefined {
+    const { joined } = this.#data;
+    const fork = joined === undefined ? undefined : this.#index.byId(joined);
+    if (joined === undefined || fork) return fork?.version;
+    throw new UnreadableValueError(`there is no checkpoint ${JSON.stringify(joined)} whose branches were joined`);
+  }
+
   #checkpointRecord(): AgentRecord {
     const data = this.#data;
     return withoutUndefined({
@@ -196,12 +221,26 @@ class CheckpointImport {
       progress: data.progress,
       summary: data.progressSummary,
       usage: data.usage,
-      status: data.status === "in_progress" ? undefined : data.status,
+      status: this.#place || data.status === "in_progress" ? undefined : data.status,
+      ended: this.#place && data.status === "completed" ? true : undefined,
+      joined: this.#joined(),
       move: data.move ?? undefined,
       trigger: data.trigger,
       standing: data.standingToolCallIds ?? undefined,
     });
   }
+}
+
+/** The place of a branch: that of its parent, unless the branch begins here. @throws UnreadableValueError */
+function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, branch: string): LanePlace {
+  const lane = parent?.record.lane ?? 0;
+  const line = index.lines.nestedLine(lane);
+  if (line && linePath(index, lane).branch === branch) return line.place;
+  const key = parent && branchKey(index, parent, branch);
+  if (key !== undefined) return { parent: lane, fork: parent?.version ?? 0, branch: key };
+  throw new UnreadableValueError(
+    `a checkpoint of branch ${JSON.stringify(branch)} follows none at which the branch begins`,
+  );
 }
 
 function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, index: LogProjection): void {

@@ -1,3 +1,4 @@
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { contentsOn } from "../state/LaneContents.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
@@ -20,6 +21,12 @@ export function linePath(index: LogProjection, lane: number): LinePath {
   return { ...(branch !== undefined && { branch }), agentPath };
 }
 
+/** The key of a branch that begins at a checkpoint, by its path; `undefined`: a branch that begins there has another path. */
+export function branchKey(index: LogProjection, fork: CheckpointPoint, branch: string): string | undefined {
+  const path = forkPath(wayTo(index, fork.record.lane), namesOf(fork));
+  return branch.startsWith(path) ? branch.slice(path.length) : undefined;
+}
+
 function wayTo(index: LogProjection, lane: number): Way {
   const way: number[] = [];
   for (let at: number | undefined = lane; at !== undefined; at = parentOf(index, at)) way.unshift(at);
@@ -32,15 +39,23 @@ function parentOf({ lines }: LogProjection, lane: number): number | undefined {
   return parent !== undefined && parent < lane ? parent : undefined;
 }
 
-function within(index: LogProjection, { branch, agentPath, depth }: Way, lane: number): Way {
+function within(index: LogProjection, around: Way, lane: number): Way {
+  const { branch, agentPath } = around;
   const place = index.lines.nestedLine(lane)?.place;
-  if (place === undefined) return { agentPath, depth };
+  if (place === undefined) return around;
   const outer = branch === undefined ? {} : { branch };
   if ("call" in place) return { ...outer, agentPath: [...agentPath, toolOf(index, place)], depth: 0 };
-  const names = (index.checkpoints.get(place.fork)?.record.node ?? "").split("/");
-  // A branch stands beside its parallel node: what both are in is in the path already.
-  const path = [branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/");
-  return { branch: `${path}#${place.branch}`, agentPath, depth: names.length };
+  const names = namesOf(index.checkpoints.get(place.fork));
+  return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
+}
+
+function namesOf(fork: CheckpointPoint | undefined): readonly string[] {
+  return (fork?.record.node ?? "").split("/");
+}
+
+/** A branch stands beside its parallel node: what both are in is in the path of the line around them already. */
+function forkPath({ branch, depth }: Pick<Way, "branch" | "depth">, names: readonly string[]): string {
+  return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }
 
 function toolOf(index: LogProjection, { parent, call }: { readonly parent: number; readonly call: string }): string {

@@ -1,7 +1,7 @@
 import { addBlobReference } from "../records/blobReferences.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { BranchResult, joinedBranches } from "../state/BranchResult.ts";
-import { foldLine } from "../state/foldTo.ts";
+import { foldLine, reachesLine } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { stateReferences } from "../state/stateReferences.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
@@ -12,7 +12,8 @@ export type LineStates = ReadonlyMap<number, AgentState>;
 /**
  * The states of the open nested lines that have not ended, by lane: each after the line that it is nested in.
  *
- * @returns the lane of a line that begins before the index does, if there is one.
+ * @returns the lane of a line that begins before the index does, if there is one: also of a branch that has ended, and whose
+ * result is needed.
  */
 export function openLineStates(index: LogProjection): LineStates | number {
   const states = new Map<number, AgentState>();
@@ -22,6 +23,7 @@ export function openLineStates(index: LogProjection): LineStates | number {
     if (!state) return lane;
     states.set(lane, state);
   }
+  for (const { line } of neededResults(index)) if (!reachesLine(index, line.lane)) return line.lane;
   return states;
 }
 

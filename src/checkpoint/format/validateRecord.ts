@@ -3,6 +3,7 @@ import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
+import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
 type Test = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Test>>;
@@ -82,6 +83,10 @@ const error = optional(like({ message: text }));
 const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));
 const numbered = listOf(like({ number: count }));
 const restated = like({ position: count, generation: count, checksum: text, records: listOf(like({ kind: text })) });
+
+function validRecord(value: unknown): boolean {
+  return like({ kind: text })(value) && invalidField(value as LogRecord) === undefined;
+}
 
 /** The fields of each kind of record that `LogProjection` and `foldTo` rely on. Stored values are validated when they are read. */
 const shapes = {
@@ -164,6 +169,9 @@ const shapes = {
     cancelled: listOf(text),
     named: mapOf(pair),
     pruned: optional(pair),
+    since: optional(listOf(like({ position: count, generation: count, records: listOf(validRecord) }))),
+    nextVersion: optional(count),
+    usage,
   },
 } satisfies Record<AgentRecord["kind"], Shape>;
 
@@ -204,7 +212,15 @@ export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: Age
 
 /** The first kind of record that this version does not know; `undefined` when it knows all. */
 export function unknownKind({ records }: Pick<Entry, "records">): string | undefined {
-  return records.find(({ kind }) => !fieldsOf.has(kind))?.kind;
+  return [...records, ...records.flatMap(restatedBy)].find(({ kind }) => !fieldsOf.has(kind))?.kind;
+}
+
+const sinceOfSnapshot = listOf(like({ records: listOf(like({ kind: text })) }));
+
+function restatedBy(record: LogRecord): readonly LogRecord[] {
+  const { since } = record as Partial<SnapshotRecord>;
+  if (record.kind !== "snapshot" || !sinceOfSnapshot(since)) return [];
+  return (since ?? []).flatMap(({ records }) => records);
 }
 
 /** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */

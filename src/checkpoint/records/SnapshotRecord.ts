@@ -1,9 +1,14 @@
+import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
+import type { LogRecord } from "./Entry.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
-/** The state at the head, by value, so that a reader can begin here. Written only where a visit begins or the run ends. */
+/**
+ * The state at the head, by value, so that a reader can begin here. Without `since` it is written only where a visit of the
+ * main line begins or the run ends, while no other line is open.
+ */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
   readonly checkpoint: CheckpointRecord;
@@ -41,6 +46,22 @@ export interface SnapshotRecord {
   readonly named: Readonly<Record<string, Place>>;
   /** Absent: the log was never pruned. */
   readonly pruned?: LastPruning;
+  /**
+   * What a reader adds to that state: what was recorded on the main line after the checkpoint, and all of the open nested
+   * lines that they need to go on. Each line is restated on one lane, without references to what is before the snapshot.
+   */
+  readonly since?: readonly SnapshotEntry[];
+  /** The first version that no checkpoint has. Absent: the one after that of the checkpoint. */
+  readonly nextVersion?: number;
+  /** The tokens of all model requests of the run so far. Absent: as the records say. */
+  readonly usage?: ModelUsage;
+}
+
+/** Records that a snapshot restates, under the position and the generation of their append. */
+export interface SnapshotEntry {
+  readonly position: number;
+  readonly generation: number;
+  readonly records: readonly LogRecord[];
 }
 
 /** Where a checkpoint is: its version, and the position of its append. */

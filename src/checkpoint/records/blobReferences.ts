@@ -1,4 +1,5 @@
 import type { AgentRecord } from "./AgentRecord.ts";
+import type { SnapshotRecord } from "./SnapshotRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
@@ -13,6 +14,7 @@ export function addValueReferences(record: AgentRecord, into: Map<string, BlobCe
 /** The packs of contents that a record adds to the log. */
 export function packsIn(record: AgentRecord): readonly Pack[] {
   if (record.kind === "note") return record.packs ?? [];
+  if (record.kind === "snapshot") return restated(record.since).flatMap(packsIn);
   return record.kind === "rollback" ? (record.participants ?? []).flatMap(({ packs = [] }) => packs) : [];
 }
 
@@ -60,6 +62,10 @@ export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(
   return sum;
 }
 
+function restated(since: SnapshotRecord["since"] = []): readonly AgentRecord[] {
+  return since.flatMap(({ records }) => records as readonly AgentRecord[]);
+}
+
 function slotsOf(record: AgentRecord): readonly StoredValue[] {
   return slotsOfKind.get(record.kind)?.(record) ?? none;
 }
@@ -84,7 +90,8 @@ const slotsByKind: {
   structure: ({ structure }) => [structure],
   request: ({ prompt, schema, approval }) => [prompt, schema, approval?.input],
   reply: ({ answer }) => [answer],
-  snapshot: ({ checkpoint, run, history, storage, settings, structure }) => [
+  snapshot: ({ checkpoint, run, history, storage, settings, structure, since }) => [
+    ...restated(since).flatMap(slotsOf),
     ...slotsOf(checkpoint),
     ...history.map(({ message }) => message),
     run.input,

@@ -4,7 +4,7 @@ import { addValueReferences } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { entryBytes } from "./entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
-import { stateOfSnapshot } from "./stateOfSnapshot.ts";
+import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { Lines } from "../lines/Lines.ts";
 import { LogFacts } from "./LogFacts.ts";
@@ -33,17 +33,6 @@ export interface LaneStart {
 export interface NotePoint {
   readonly record: NoteRecord;
   readonly order: number;
-}
-
-/** Where reading began in the middle of a log. */
-export interface ProjectionBase {
-  readonly state: AgentState;
-  /** Orders it among all records of a log. */
-  readonly order: number;
-  /** The id of the parent of its checkpoint. */
-  readonly parentId: string | undefined;
-  /** True when its checkpoint begins its lane. */
-  readonly first: boolean;
 }
 
 /** What a log contains, indexed for look-ups. Add the entries oldest first; all of them, or from a snapshot on. */
@@ -143,7 +132,9 @@ export class LogProjection extends LogFacts {
     const bytes = entryBytes(records);
     this.bytes = snapshot ? estimateBytes(snapshot) : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
-    else for (const record of records) this.#addRecord(record, entry);
+    // What is before a snapshot in its append is part of it; other lines may have recorded something after it.
+    const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;
+    for (const record of added) this.#addRecord(record, entry);
     return bytes;
   }
 
@@ -186,7 +177,8 @@ export class LogProjection extends LogFacts {
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
-    return this.checkpoints.get(point.parent)?.id ?? this.base?.parentId;
+    const isBase = point.version === this.base?.state.checkpoint?.version;
+    return this.checkpoints.get(point.parent)?.id ?? (isBase ? this.base?.parentId : undefined);
   }
 
   /** The checkpoint with this id; `undefined` when the entries that were read do not contain it. */
@@ -365,13 +357,12 @@ export class LogProjection extends LogFacts {
     for (const fingerprint of record.structures) this.structures.add(fingerprint);
     const point = { id, generation, version, position, runId, parent, record: checkpoint, order };
     this.#addPoint(point);
-    this.base = {
-      state: stateOfSnapshot(record, point),
-      order,
-      parentId: record.parentId,
-      first: record.first === true,
-    };
+    this.base = baseOfSnapshot(record, point);
+    for (const { records, ...from } of record.since ?? [])
+      for (const each of records as readonly AgentRecord[]) this.#addRecord(each, { ...entry, ...from });
     this.nextNumber = record.nextNumber;
     this.nextLane = record.nextLane;
+    this.nextVersion = record.nextVersion ?? this.nextVersion;
+    this.#usage = record.usage ?? this.#usage;
   }
 }

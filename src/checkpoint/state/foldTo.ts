@@ -26,6 +26,11 @@ export function foldLine(index: LogProjection, lane: number, options?: FoldOptio
   return fold(index, lane, undefined, options);
 }
 
+/** Whether all that leads to the head of a line is within what was read. */
+export function reachesLine(index: LogProjection, lane: number): boolean {
+  return partsTo(index, lane, Infinity) !== undefined;
+}
+
 function fold(
   index: LogProjection,
   lane: number,

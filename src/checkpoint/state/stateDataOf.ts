@@ -1,6 +1,5 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StateData } from "../status/StateData.ts";
-import { agentPath } from "../status/agentPath.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
@@ -22,7 +21,7 @@ export function inProgressData(state: StatusState, agentName: string): StateData
   const { current, checkpoint, startedAt = 0 } = state;
   const { node, iteration, at } = checkpoint?.record ?? { node: "start", iteration: 0, at: 0 };
   return {
-    currentAgent: agentPath(node).join("/") || (state.task?.name ?? agentName),
+    currentAgent: subgraphOf(node) || (state.task?.name ?? agentName),
     currentStep: node,
     iterationCount: iteration,
     startedAt: iso(startedAt),
@@ -78,6 +77,11 @@ const dataOf: { readonly [Status in TaskStatus]: (state: StatusState, agentId: s
   cancelled: ({ current, checkpoint }) =>
     withoutUndefined({ cancelledAt: iso(current?.at), reason: checkpoint?.record.reason }),
 };
+
+/** The path of the subgraph that a node is in; empty: it is in none. */
+function subgraphOf(node: string): string {
+  return node.split("/").slice(0, -1).join("/");
+}
 
 function iso(at: number | undefined): string {
   return new Date(at ?? 0).toISOString();

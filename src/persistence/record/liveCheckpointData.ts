@@ -3,7 +3,6 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { recoveryInfo } from "../../checkpoint/data/checkpointData.ts";
-import { agentPath } from "../../checkpoint/status/agentPath.ts";
 import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
@@ -11,7 +10,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 /** A checkpoint that was just saved, built from the running state without reading it back. Only readers know its checksum. */
 export function liveCheckpointData(
   recorder: RunRecorder,
-  { state }: AgentRun,
+  { state, branch, agentPath }: AgentRun,
   record: CheckpointRecord,
   saved: {
     readonly input: unknown;
@@ -38,7 +37,8 @@ export function liveCheckpointData(
     nodeId: record.node,
     lastInput: input,
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),
-    agentPath: agentPath(record.node),
+    ...(branch !== undefined && { branch }),
+    agentPath,
     messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
     storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
     model,

@@ -1,5 +1,6 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
@@ -9,7 +10,7 @@ import {
   type CheckpointFilter,
   type PersistenceStorageProvider,
 } from "../PersistenceStorageProvider.ts";
-import { askProvider, CheckpointRecordLog, checkpointsOf } from "./CheckpointRecordLog.ts";
+import { askProvider, CheckpointRecordLog, checkpointsOf, readProviderCheckpoints } from "./CheckpointRecordLog.ts";
 
 /** A three-method provider as a storage with a log. */
 class CheckpointStorage implements LogStorage {
@@ -33,9 +34,12 @@ class CheckpointStorage implements LogStorage {
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 
+  /** The one that the provider gives may be of a branch. */
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
-    return latest && freezeInPlace(decodeCheckpoint(latest));
+    if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
+    const { index } = await readProviderCheckpoints(this.#provider, agentId, await this.sha256());
+    return index.latest && checkpointData(agentId, index, index.latest, "", new Map());
   }
 }
 

@@ -50,7 +50,6 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
   const first = exampleCheckpoint(agentId, 1, {
     runInput: { question: "who is it?" },
     nodeId: "subgraph/callTools",
-    agentPath: ["subgraph"],
     lastInput: { question: "who?", list: [1, [2], { three: null }] },
     lastInputType: '{"type":"object"}',
     messageHistory: messages.slice(0, 2),
@@ -91,7 +90,6 @@ export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
     ...begun,
     ...identity(agentId, 4),
     nodeId: "finish",
-    agentPath: [],
     move: "execution_point",
     standingToolCallIds: ["call-2", "call-4"],
     lastInput: "the output",

@@ -69,3 +69,43 @@ describe("a log made of checkpoints", () => {
     expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "second", ["first"]]);
   });
 });
+
+describe("branches in a log made of checkpoints", () => {
+  const fork = step(2, { nodeId: "both" });
+  const begun = step(3, { parentId: "1-2", branch: "both#a#1", nodeId: "a" });
+
+  it("are lines of their own, which a move within continues", () => {
+    const back = step(5, { parentId: "1-3", branch: "both#a#1", nodeId: "a", move: "rollback" });
+    const index = imported([step(1), fork, begun, step(4, { branch: "both#a#1" }), back]);
+    const [line] = index.lines.branchesOf(2);
+    expect([line?.place, line?.lanes.length, index.latest?.version]).toEqual([
+      { parent: 1, fork: 2, branch: "a#1" },
+      2,
+      2,
+    ]);
+    expect(index.latestOf(line?.lane ?? 0)?.version).toBe(5);
+  });
+
+  it("end with their output, and are closed by the join", () => {
+    const ended = step(4, { branch: "both#a#1", ...end });
+    const index = imported([step(1), fork, begun, ended, step(5, { parentId: "1-2", nodeId: "both", joined: "1-2" })]);
+    expect(index.checkpoints.get(4)?.record).toMatchObject({ ended: true, input: "input 4 of a" });
+    expect([index.unfinished, index.latest?.record.joined, index.lines.openLanes]).toEqual([true, 2, [1]]);
+  });
+
+  it("that follow no checkpoint of their fork are refused, and so is a join of what is not there", () => {
+    const code = "unreadable_value";
+    const refusal = (data: AgentCheckpointData) => {
+      try {
+        imported([step(1), fork, data]);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal(step(3, { branch: "other#a" }))).toMatchObject({ code });
+    const { parentId: _parent, ...orphan } = begun;
+    expect(refusal(orphan)).toMatchObject({ code });
+    expect(refusal(step(3, { joined: "1-7" }))).toMatchObject({ code });
+  });
+});

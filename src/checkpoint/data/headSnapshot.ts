@@ -1,0 +1,120 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { StructureRecord } from "../records/lineRecords.ts";
+import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
+import type { AgentState } from "../state/AgentState.ts";
+import { joinedBranches } from "../state/BranchResult.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import { foldTo } from "../state/foldTo.ts";
+import { byValue } from "../state/leanState.ts";
+import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
+import { type StatusState, statusInSnapshot } from "../state/StatusState.ts";
+import { checkpointByValue, recordsSince, restatedLine, visitStart } from "./lineSnapshot.ts";
+
+/**
+ * A snapshot of the head of a log, with every open line. The next record of the log is the snapshot: the index has all that
+ * comes before it, from the newest snapshot on.
+ *
+ * @returns `undefined` while it cannot stand for what is before it: a rollback is open, the run is not in progress, a line
+ * went back into the visit that it is in, or merges branches.
+ */
+export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
+  const { lines, statusState } = index;
+  const start = visitStart(index, lines.mainLane);
+  const state = start && foldTo(index, start);
+  if (!state?.run || !start || !isSteady(index)) return undefined;
+  const nested = lines.openLanes.slice(1).filter((lane) => !isOver(index, lane));
+  const restated = nested.map((lane) => restatedLine(index, lane));
+  if (restated.includes(undefined)) return undefined;
+  const since = [...recordsSince(index, start, state), ...restated.flatMap((records) => records ?? [])];
+  const usage = index.usageOf(state.run.run);
+  return {
+    ...mainLine(index, start, state, state.run),
+    ...lifeOf(statusState),
+    ...(since.length > 0 && { since: entriesOf(index, since) }),
+    nextVersion: index.nextVersion,
+    ...(usage && { usage }),
+  };
+}
+
+function isSteady(index: LogProjection): boolean {
+  const { status, record } = index.statusState.current ?? {};
+  if (index.rollback || status !== "in_progress" || record?.failedCalls) return false;
+  return index.lines.openLanes.every((lane) => {
+    const latest = index.latestOf(lane);
+    return latest !== undefined && joinedBranches(index, latest) === undefined;
+  });
+}
+
+/** A sub-agent that has ended has an outcome: nothing asks for its line again. */
+function isOver(index: LogProjection, lane: number): boolean {
+  const place = index.lines.nestedLine(lane)?.place;
+  return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
+}
+
+function mainLine(
+  index: LogProjection,
+  start: CheckpointPoint,
+  state: AgentState,
+  run: NonNullable<AgentState["run"]>,
+): Omit<SnapshotRecord, "createdAt"> {
+  const parentId = index.parentIdOf(start);
+  const { settings, requirements } = state;
+  const structure = structureOf(index, state);
+  return {
+    kind: "snapshot",
+    checkpoint: checkpointByValue(index, state.checkpoint ?? start),
+    checkpointId: start.id,
+    ...(start.parent !== undefined && { parent: start.parent }),
+    ...(parentId !== undefined && { parentId }),
+    ...(beginsLane(index, start) && { first: true }),
+    run,
+    nextNumber: index.nextNumber,
+    nextLane: index.nextLane,
+    history: state.history.map(({ number, message }) => ({ number, message: byValue(message, state) })),
+    storage: Object.fromEntries(state.storage),
+    ...(settings && { settings }),
+    ...(requirements && { requirements }),
+    ...(structure && { structure }),
+    structures: [...index.structures],
+    decisions: state.decisions,
+    runs: Object.fromEntries(index.runs),
+    cancelled: [...index.cancelled],
+    named: Object.fromEntries(index.named),
+    ...(index.pruned && { pruned: index.pruned }),
+  };
+}
+
+function lifeOf(status: StatusState): Pick<SnapshotRecord, "createdAt" | "life"> {
+  const life = statusInSnapshot(status);
+  return { createdAt: status.createdAt ?? status.run?.at ?? 0, ...(life && { life }) };
+}
+
+/** The whole structure where an earlier record of it is a reference. */
+function structureOf(index: LogProjection, { structure }: AgentState): StructureRecord | undefined {
+  if (!structure || structure.structure !== undefined) return structure;
+  const all = [...index.laneRecords.values()].flatMap((records) => records.map(({ record }) => record));
+  const isWhole = (record: AgentRecord | undefined): record is StructureRecord =>
+    record?.kind === "structure" && record.fingerprint === structure.fingerprint && record.structure !== undefined;
+  const whole = [...all, index.base?.state.structure].find(isWhole);
+  return whole ? { ...whole, lane: structure.lane } : structure;
+}
+
+const ofVisits: readonly string[] = ["checkpoint", "intent", "outcome", "note"];
+
+function beginsLane({ laneRecords, base }: LogProjection, { record: { lane }, order }: CheckpointPoint): boolean {
+  if (base?.state.lane === lane && !(base.first && base.order === order)) return false;
+  return !(laneRecords.get(lane) ?? []).some((each) => each.order < order && ofVisits.includes(each.record.kind));
+}
+
+/** In the order in which they were recorded, by append. */
+function entriesOf(index: LogProjection, records: readonly OrderedRecord[]): readonly SnapshotEntry[] {
+  const entries: { position: number; generation: number; records: AgentRecord[] }[] = [];
+  for (const { record, position } of records.toSorted((a, b) => a.order - b.order)) {
+    const generation = record.kind === "checkpoint" ? index.checkpoints.get(record.version)?.generation : undefined;
+    let entry = entries.at(-1);
+    if (entry?.position !== position) entries.push((entry = { position, generation: generation ?? 1, records: [] }));
+    entry.records.push(record);
+    entry.generation = generation ?? entry.generation;
+  }
+  return entries;
+}

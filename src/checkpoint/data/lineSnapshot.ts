@@ -1,0 +1,185 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { AnswerRecord } from "../records/callRecords.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
+import { type AgentState, emptyState, visitAt } from "../state/AgentState.ts";
+import { BranchResult } from "../state/BranchResult.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import { foldTo } from "../state/foldTo.ts";
+import { byValue } from "../state/leanState.ts";
+import { lineValue } from "../state/lineValue.ts";
+import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
+import { StateFold } from "../state/StateFold.ts";
+import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
+import { historyDelta } from "./historyDelta.ts";
+
+/** The checkpoint at which the current visit of a lane begins; `undefined`: there is none on this lane. */
+export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
+  const latest = index.latestOf(lane);
+  const start = latest && index.checkpoints.get(visitAt(latest)[0]);
+  // A line that went back into a visit needs what an earlier lane has of it.
+  return start?.record.lane === lane && start.record.visit === undefined ? start : undefined;
+}
+
+/** What a lane has recorded since its visit began, without references to what is before that. */
+export function recordsSince(
+  index: LogProjection,
+  start: CheckpointPoint,
+  state: AgentState,
+): readonly OrderedRecord[] {
+  const { lane } = start.record;
+  const since = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order > start.order);
+  const calls = new Set(
+    since.flatMap(({ record }) => (record.kind === "intent" && record.input === undefined ? [record.call] : [])),
+  );
+  const asking = [...state.answers.values()].filter((answer) => asksFor(answer, calls));
+  return [
+    ...asking.map((answer) => ({ record: { ...answer, lane }, position: start.position, order: start.order })),
+    ...since.map((ordered) => ({ ...ordered, record: withoutReferences(index, ordered) })),
+  ];
+}
+
+/** A checkpoint whose input refers to nothing but blobs and messages of its own history. */
+export function checkpointByValue(index: LogProjection, { record, order }: CheckpointPoint): CheckpointPoint["record"] {
+  return { ...record, input: ownValue(index, record.lane, record.input, order) };
+}
+
+/**
+ * All that a reader needs of an open nested line, as records of one lane: how it began, what it has changed since in the state
+ * of its fork, and what it has recorded since its visit began.
+ *
+ * @returns `undefined` when that cannot be told now.
+ */
+export function restatedLine(index: LogProjection, lane: number): readonly OrderedRecord[] | undefined {
+  const line = index.lines.nestedLine(lane);
+  const start = visitStart(index, lane);
+  const begun = line && index.lanes.get(line.first);
+  const first = line && firstCheckpoint(index, line.first);
+  if (!line || !start || !begun || !first) return undefined;
+  const { keep } = begun.record;
+  const changes = changedSince(index, { lane, keep, start });
+  if (!changes) return undefined;
+  const { from: _from, ...opening } = { ...begun.record, lane };
+  const at = { position: first.position, order: first.order };
+  const isFirst = first.version === start.version;
+  const placed = (record: AgentRecord): OrderedRecord => ({ record, position: start.position, order: start.order });
+  return [
+    { record: opening, ...at },
+    ...(isFirst ? [] : [{ record: { ...checkpointByValue(index, first), lane }, ...at }]),
+    ...changes.records.map(placed),
+    placed(checkpointByValue(index, start)),
+    ...recordsSince(index, start, changes.state),
+  ];
+}
+
+interface LineSpan {
+  readonly lane: number;
+  readonly keep: LaneRecord["keep"];
+  readonly start: CheckpointPoint;
+}
+
+interface LineDelta {
+  readonly records: readonly AgentRecord[];
+  readonly state: AgentState;
+}
+
+function changedSince(index: LogProjection, span: LineSpan): LineDelta | undefined {
+  const line = index.lines.nestedLine(span.lane);
+  const result = line && new BranchResult(index, line);
+  if (result && span.start.record.ended && result.history === undefined)
+    return { records: recordsOf(result, span.lane), state: emptyState };
+  const before = stateBefore(index, span);
+  const state = foldTo(index, span.start);
+  return before && state && { records: delta(span.lane, before, state), state };
+}
+
+/** The state that a line begins with. */
+function stateBefore(index: LogProjection, { lane, keep }: LineSpan): AgentState | undefined {
+  const place = index.lines.nestedLine(lane)?.place;
+  if (!place || !("fork" in place)) return emptyState;
+  const fork = index.checkpoints.get(place.fork);
+  const state = fork && foldTo(index, fork);
+  if (!state) return undefined;
+  const fold = new StateFold();
+  fold.restore(state);
+  fold.beginLane(keep);
+  return fold.state;
+}
+
+/** An ended branch is joined by what it did: that costs no copy of the history that it began with. */
+function recordsOf(
+  { messages, storage, decisions, settings, requirements }: BranchResult,
+  lane: number,
+): AgentRecord[] {
+  return [
+    ...messages.map((entry) => ({ kind: "message", lane, ...entry }) as const),
+    ...[...storage].map(([key, change]) => ({ kind: "storage", lane, key, ...change }) as const),
+    ...[settings, requirements, ...decisions].flatMap((record) => (record ? [{ ...record, lane }] : [])),
+  ];
+}
+
+function delta(lane: number, before: AgentState, after: AgentState): readonly AgentRecord[] {
+  const history = after.history.map(({ number, message }) => ({ number, message: byValue(message, after) }));
+  const { settings, requirements, structure } = after;
+  const changed = [
+    settings === before.settings ? undefined : settings,
+    requirements === before.requirements ? undefined : requirements,
+    structure === before.structure ? undefined : structure,
+    ...after.decisions.slice(before.decisions.length),
+  ];
+  return [
+    ...historyDelta(lane, before.history, history),
+    ...storageDelta(lane, before, after),
+    ...changed.flatMap((record) => (record ? [{ ...record, lane }] : [])),
+  ];
+}
+
+function storageDelta(lane: number, before: AgentState, after: AgentState): readonly AgentRecord[] {
+  const gone = [...before.storage.keys()].filter((key) => !after.storage.has(key));
+  const set = [...after.storage].filter(
+    ([key, value]) => before.storage.get(key) !== value || !before.storage.has(key),
+  );
+  return [
+    ...gone.map((key) => ({ kind: "storage", lane, key }) as const),
+    ...set.map(([key, value]) => ({ kind: "storage", lane, key, value }) as const),
+  ];
+}
+
+function firstCheckpoint(index: LogProjection, lane: number): CheckpointPoint | undefined {
+  const first = index.laneRecords.get(lane)?.find(({ record }) => record.kind === "checkpoint")?.record;
+  return first?.kind === "checkpoint" ? index.checkpoints.get(first.version) : undefined;
+}
+
+function withoutReferences(index: LogProjection, { record, order }: OrderedRecord): AgentRecord {
+  switch (record.kind) {
+    case "message":
+      return { ...record, message: lineValue(index, record.lane, record.message, order) };
+    case "edit":
+      return {
+        ...record,
+        insert: record.insert.map(({ number, message }) => ({
+          number,
+          message: lineValue(index, record.lane, message, order),
+        })),
+      };
+    case "checkpoint":
+      return { ...record, input: ownValue(index, record.lane, record.input, order) };
+    default:
+      return record;
+  }
+}
+
+/** The history is restated with its numbers. */
+function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: number): StoredValue {
+  if (envelopeKeyOf(slot) === "$message" && typeof (slot as { readonly $message: unknown }).$message === "number")
+    return slot;
+  return lineValue(index, lane, slot, order);
+}
+
+function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
+  if (calls.size === 0) return false;
+  // Elsewhere or encoded: it may.
+  if (envelopeKeyOf(message) !== undefined) return true;
+  const { content } = message as { readonly content?: unknown };
+  if (!Array.isArray(content)) return false;
+  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
+}
