@@ -18,12 +18,21 @@ export interface EventCheckpoint {
 /** The steps of a recovery, in order. */
 export type RecoveryStepName = "find_checkpoint" | "verify_environment" | "restore_state" | "resume_execution";
 
-/** The kinds of events about a run, with their fields. */
-interface RunEvents {
+/** The line of a run that an event is about. */
+export interface EventLine {
+  /** The branch of a parallel node, such as `both#facts`. Absent: none. */
+  readonly branch?: string;
+  /** The sub-agent: the names of the tools that the agents are called as, outermost first. Absent: the agent itself. */
+  readonly agentPath?: readonly string[];
+}
+
+/** The kinds of events about a line of a run, with their fields besides those of {@link EventLine}. */
+interface LineEvents {
   /** A checkpoint is durable. */
   readonly checkpoint_saved: EventCheckpoint & {
     /**
-     * Why it was made: `run_started`, `after_node`, `run_ended`, `unresolved` (a node ended and no edge matched),
+     * Why it was made: `run_started`, `after_node`, `run_ended`, `line_started` and `line_ended` (of a branch or a
+     * sub-agent), `fork` (a parallel node begins), `joined` (its branches have ended), `unresolved` (a node ended and no edge matched),
      * `asked_for` (by `createCheckpoint`), the move that led to it, or the name of a configured trigger.
      */
     readonly trigger: string;
@@ -41,14 +50,6 @@ interface RunEvents {
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
   /** An agent continues from a stored checkpoint: after an interruption, on a branch, or rolled back. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
-  /** The status of an agent has changed; its summary is durable. */
-  readonly status_changed: {
-    readonly status: string;
-    /** Absent: the agent is new. */
-    readonly previous?: string;
-    /** The data of the new status, as summaries show it. */
-    readonly data: unknown;
-  };
   /** A request for input or for an approval is durable, and waits for an answer. Not emitted when it is asked again. */
   readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
   /**
@@ -72,6 +73,24 @@ interface RunEvents {
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
   /** The summarizer threw `error`; its content stays in the history unchanged. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
+  /** A branch of a parallel node failed with `error`; the others go on, unless the node has `onFailure: "stop"`. */
+  readonly branch_failed: {
+    /** The node that ran. */
+    readonly nodeId: string;
+    readonly error: unknown;
+  };
+}
+
+/** The kinds of events about a run, with their fields. */
+interface RunEvents {
+  /** The status of an agent has changed; its summary is durable. */
+  readonly status_changed: {
+    readonly status: string;
+    /** Absent: the agent is new. */
+    readonly previous?: string;
+    /** The data of the new status, as summaries show it. */
+    readonly data: unknown;
+  };
   /** A recovery is about to resume the agent. `task`: the name of its task; without a task the agent's id. */
   readonly recovery_notice: EventCheckpoint & { readonly task: string };
 }
@@ -117,6 +136,9 @@ interface EventOrigin<Kind> {
 
 /** Something that happened to a durable agent. New kinds may be added: let a `switch` ignore those it does not know. */
 export type PersistenceEvent =
+  | {
+      [Kind in keyof LineEvents]: EventOrigin<Kind> & { readonly runId: string } & EventLine & LineEvents[Kind];
+    }[keyof LineEvents]
   | { [Kind in keyof RunEvents]: EventOrigin<Kind> & { readonly runId: string } & RunEvents[Kind] }[keyof RunEvents]
   | { [Kind in keyof AgentEvents]: EventOrigin<Kind> & AgentEvents[Kind] }[keyof AgentEvents];
 

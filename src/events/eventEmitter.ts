@@ -1,5 +1,8 @@
+import { LinePaths } from "../checkpoint/data/linePath.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
@@ -11,6 +14,7 @@ import type { Journal, JournalOptions } from "../journal/Journal.ts";
 import type {
   EventBody,
   EventCheckpoint,
+  EventLine,
   ListenerErrorHandler,
   PersistenceEvent,
   PersistenceListener,
@@ -51,33 +55,79 @@ export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEv
   if (rebuilt) emit({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
 }
 
-/** Emits the events of a journal's durable appends. It tracks their run, which the record of a checkpoint does not name. */
+/** Emits the events of a journal's durable appends. */
 export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<JournalOptions["listener"]> {
   return (generation, index) => {
-    let runId = index.run?.run ?? "";
-    let state = index.statusState;
-    let told: string | undefined = state.current?.status;
-    /** True between the record of a run and its first checkpoint. */
-    let starts = index.unfinished && index.latest?.runId !== index.run?.run;
+    const appended = new AppendedRecords(agentId, generation, index);
     return (records) => {
       const changes: StatusChange[] = [];
       for (const [at, record] of records.entries()) {
-        state = statusAfter(state, record, generation);
-        if (!isQueued(record, records[at + 1])) changes.push(...statusChange(agentId, told, state));
-        told = changes.at(-1)?.status ?? told;
-        if (record.kind === "run") {
-          runId = record.run;
-          starts = true;
-        }
-        if (record.kind === "answer") emit({ kind: "model_answered", agentId, runId, ...answerFacts(record) });
-        if (record.kind !== "checkpoint") continue;
-        const checkpoint = eventCheckpoint(record.id ?? `${generation}-${record.version}`, record);
-        emit({ kind: "checkpoint_saved", agentId, runId, trigger: triggerOf(record, starts), ...checkpoint });
-        starts = false;
+        changes.push(...appended.statusAfter(record, records[at + 1]));
+        const event = appended.eventOf(record);
+        if (event) emit(event);
       }
       for (const change of changes) emit(change);
     };
   };
+}
+
+/** It tracks the run and the lines of appended records, which the records of answers and checkpoints do not name. */
+class AppendedRecords {
+  readonly #agentId: string;
+  readonly #generation: number;
+  readonly #paths: LinePaths;
+  #state: StatusState;
+  /** The status that was told last. */
+  #told: string | undefined;
+  #runId: string;
+  /** Between the record of a run, or of the lane that a nested line begins on, and its first checkpoint. */
+  readonly #starting = new Map<number | "run", string>();
+
+  constructor(agentId: string, generation: number, index: LogProjection) {
+    this.#agentId = agentId;
+    this.#generation = generation;
+    this.#paths = new LinePaths(index);
+    this.#state = index.statusState;
+    this.#told = index.statusState.current?.status;
+    this.#runId = index.run?.run ?? "";
+    if (index.unfinished && index.latest?.runId !== this.#runId) this.#starting.set("run", "run_started");
+  }
+
+  /** The change of the status that a record makes, unless it was told already. */
+  statusAfter(record: AgentRecord, next: AgentRecord | undefined): readonly StatusChange[] {
+    this.#state = statusAfter(this.#state, record, this.#generation);
+    const changes = isQueued(record, next) ? [] : statusChange(this.#agentId, this.#told, this.#state);
+    this.#told = changes.at(-1)?.status ?? this.#told;
+    return changes;
+  }
+
+  eventOf(record: AgentRecord): EventBody | undefined {
+    this.#paths.add(record);
+    if (record.kind === "run") this.#beginRun(record);
+    else if (record.kind === "lane" && record.place && record.from === undefined)
+      this.#starting.set(record.lane, "line_started");
+    else if (record.kind === "answer")
+      return { kind: "model_answered", ...this.#origin(record.lane), ...answerFacts(record) };
+    else if (record.kind === "checkpoint") return this.#saved(record);
+    return undefined;
+  }
+
+  #beginRun({ run }: RunRecord): void {
+    this.#runId = run;
+    this.#starting.set("run", "run_started");
+  }
+
+  #saved(record: CheckpointRecord): EventBody {
+    const checkpoint = eventCheckpoint(record.id ?? `${this.#generation}-${record.version}`, record);
+    const line = this.#starting.has(record.lane) ? record.lane : "run";
+    const trigger = triggerOf(record, this.#starting.get(line));
+    this.#starting.delete(line);
+    return { kind: "checkpoint_saved", ...this.#origin(record.lane), trigger, ...checkpoint };
+  }
+
+  #origin(lane: number) {
+    return { agentId: this.#agentId, runId: this.#runId, ...eventLine(this.#paths.of(lane)) };
+  }
 }
 
 type StatusChange = Extract<EventBody, { readonly kind: "status_changed" }>;
@@ -94,6 +144,17 @@ function statusChange(agentId: string, previous: string | undefined, state: Stat
 /** Whether a run only begins later: the record after its own says so. */
 function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
   return record.kind === "run" && next?.kind === "status" && next.status === "queued";
+}
+
+/** What events show of a line. */
+export function eventLine({
+  branch,
+  agentPath,
+}: {
+  readonly branch?: string | undefined;
+  readonly agentPath: readonly string[];
+}): EventLine {
+  return { ...(branch !== undefined && { branch }), ...(agentPath.length > 0 && { agentPath }) };
 }
 
 function answerFacts({ node: nodeId, usage, finish: finishReason }: AnswerRecord) {
@@ -115,11 +176,15 @@ export function eventCheckpoint(
   };
 }
 
-/** Why a checkpoint was made: what its record says, or what follows from it. */
-function triggerOf({ trigger, move, status, unresolved }: CheckpointRecord, starts: boolean): string {
+/** Why a checkpoint was made: what its record says, or what follows from it. @param started what has begun with it */
+function triggerOf(
+  { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
+  started: string | undefined,
+): string {
   const recorded = trigger ?? move;
   if (recorded !== undefined) return recorded;
   if (status) return "run_ended";
-  if (unresolved) return "unresolved";
-  return starts ? "run_started" : "after_node";
+  if (ended) return "line_ended";
+  if (joined !== undefined) return "joined";
+  return unresolved ? "unresolved" : (started ?? "after_node");
 }

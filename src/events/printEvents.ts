@@ -1,6 +1,6 @@
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
-import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
+import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**
  * A listener that prints each event as one line for a terminal: `onEvent: printEvents((line) => console.log(line))`. No
@@ -9,7 +9,13 @@ import type { EventCheckpoint, PersistenceEvent, PersistenceListener } from "./P
  * @param write gets a line without its end.
  */
 export function printEvents(write: (line: string) => void): PersistenceListener {
-  return (event) => write(printable(`${event.at} ${event.agentId}: ${textOf(event)}`));
+  return (event) => write(printable(`${event.at} ${event.agentId}${lineOf(event)}: ${textOf(event)}`));
+}
+
+/** The sub-agent and the branch, if it is about one. */
+function lineOf(event: PersistenceEvent): string {
+  const { agentPath = [], branch } = event as EventLine;
+  return [...agentPath.map((name) => ` > ${name}`), ...(branch === undefined ? [] : [` ${branch}`])].join("");
 }
 
 function textOf(event: PersistenceEvent): string {
@@ -53,6 +59,7 @@ function tokensOf({ inputTokens, outputTokens }: ModelUsage = {}): string {
 }
 
 function failureOf(event: PersistenceEvent): string {
+  if (event.kind === "branch_failed") return `the branch failed in ${event.nodeId}: ${reasonOf(event.error)}`;
   if (event.kind === "trigger_failed") return `trigger ${event.trigger} failed: ${event.reason}`;
   if ("error" in event) return `${event.kind}: ${reasonOf(event.error)}`;
   return event.kind;

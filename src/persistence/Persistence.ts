@@ -3,6 +3,7 @@ import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { eventLine } from "../events/eventEmitter.ts";
 import { beginBranch } from "./record/beginBranch.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
@@ -35,8 +36,14 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
     pipeline.onModelRequestRetrying(({ context, attempt, delayMs, error }) => {
-      const { agentId, runId } = runOf(context);
-      setup.tell({ kind: "model_retry", agentId, runId, nodeId: context.nodeId, attempt, delayMs, error });
+      const run = runOf(context);
+      const { agentId, runId } = run;
+      const { nodeId } = context;
+      setup.tell({ kind: "model_retry", agentId, runId, ...eventLine(run), nodeId, attempt, delayMs, error });
+    });
+    pipeline.onBranchFailed(({ run, nodeId, error }) => {
+      const { agentId, runId, signal } = run;
+      if (!signal.aborted) setup.tell({ kind: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(async ({ run, requests }) => {

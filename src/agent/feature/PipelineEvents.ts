@@ -120,8 +120,8 @@ export interface PipelineEvents {
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
   /** A branch has its output. */
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** A branch failed with this error. */
-  branchFailed: { readonly run: AgentRun; readonly error: unknown };
+  /** A branch failed with this error, in this node. */
+  branchFailed: { readonly run: AgentRun; readonly nodeId: string; readonly error: unknown };
   /** All branches of a parallel node have ended, and its `merge` has not begun. */
   branchesJoined: {
     readonly run: AgentRun;

@@ -27,7 +27,7 @@ export async function runLine(line: ActiveLine): Promise<LineEnd> {
     if (line.isClosed) return stopped;
     for (const path of enclosing(step?.nodeId ?? ""))
       await pipeline.emitFailure("subgraphFailed", { run: line, path, error });
-    await pipeline.emitFailure(reports.failed, { run: line, error });
+    await emitFailed(line, step?.nodeId ?? line.root, error);
     throw error;
   } finally {
     line.end();
@@ -36,12 +36,13 @@ export async function runLine(line: ActiveLine): Promise<LineEnd> {
 
 const stopped = { stopped: true } as const;
 
-const reportsOfRun = {
-  starting: "strategyStarting",
-  completed: "strategyCompleted",
-  failed: "strategyFailed",
-} as const;
-const reportsOfBranch = { starting: "branchStarting", completed: "branchCompleted", failed: "branchFailed" } as const;
+const reportsOfRun = { starting: "strategyStarting", completed: "strategyCompleted" } as const;
+const reportsOfBranch = { starting: "branchStarting", completed: "branchCompleted" } as const;
+
+async function emitFailed(line: ActiveLine, nodeId: string, error: unknown): Promise<void> {
+  if (line.branch === undefined) await line.pipeline.emitFailure("strategyFailed", { run: line, error });
+  else await line.pipeline.emitFailure("branchFailed", { run: line, nodeId, error });
+}
 
 /** Visits a node. Resolves to `undefined` if the line moved meanwhile. */
 async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | LineEnd | undefined> {

@@ -1,3 +1,5 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { LanePlace } from "../records/lineRecords.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { contentsOn } from "../state/LaneContents.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
@@ -15,50 +17,89 @@ interface Way extends LinePath {
   readonly depth: number;
 }
 
+/** What the step from one line into another is named after: the node of the fork, or the tool of the call. */
+type NameOf = (place: LanePlace) => string;
+
+const mainLine: Way = { agentPath: [], depth: 0 };
+
 /** Where the line of a lane is. The name of a call's tool is `""` where its intent is not within what was read. */
 export function linePath(index: LogProjection, lane: number): LinePath {
-  const { branch, agentPath } = wayTo(index, lane);
-  return { ...(branch !== undefined && { branch }), agentPath };
+  return pathOf(wayTo(index, lane));
 }
 
 /** The key of a branch that begins at a checkpoint, by its path; `undefined`: a branch that begins there has another path. */
 export function branchKey(index: LogProjection, fork: CheckpointPoint, branch: string): string | undefined {
-  const path = forkPath(wayTo(index, fork.record.lane), namesOf(fork));
+  const path = forkPath(wayTo(index, fork.record.lane), fork.record.node.split("/"));
   return branch.startsWith(path) ? branch.slice(path.length) : undefined;
 }
 
+/** Where the lines are that records are about, which are appended to a log one after another. */
+export class LinePaths {
+  readonly #index: LogProjection;
+  readonly #ways = new Map<number, Way>();
+  /** The nodes that the newest checkpoints of lanes name. */
+  readonly #nodes = new Map<number, string>();
+  /** The tools of the calls in progress. */
+  readonly #tools = new Map<string, string>();
+
+  /** @param index of what the log contains before. */
+  constructor(index: LogProjection) {
+    this.#index = index;
+  }
+
+  add(record: AgentRecord): void {
+    if (record.kind === "checkpoint") this.#nodes.set(record.lane, record.node);
+    else if (record.kind === "intent") this.#tools.set(record.call, record.tool);
+    else if (record.kind === "outcome") this.#tools.delete(record.call);
+    else if (record.kind === "lane" && record.place) this.#ways.set(record.lane, this.#within(record.place));
+  }
+
+  of(lane: number): LinePath {
+    return pathOf(this.#wayTo(lane));
+  }
+
+  #wayTo(lane: number): Way {
+    return this.#ways.get(lane) ?? wayTo(this.#index, lane);
+  }
+
+  #within(place: LanePlace): Way {
+    const known = "fork" in place ? this.#nodes.get(place.parent) : this.#tools.get(place.call);
+    return within(this.#wayTo(place.parent), place, (at) => known ?? nameIn(this.#index, at));
+  }
+}
+
+function pathOf({ branch, agentPath }: Way): LinePath {
+  return { ...(branch !== undefined && { branch }), agentPath };
+}
+
 function wayTo(index: LogProjection, lane: number): Way {
-  const way: number[] = [];
-  for (let at: number | undefined = lane; at !== undefined; at = parentOf(index, at)) way.unshift(at);
-  return way.reduce<Way>((outer, at) => within(index, outer, at), { agentPath: [], depth: 0 });
+  const places: LanePlace[] = [];
+  for (let at = lane, place = placeIn(index, at); place !== undefined; at = place.parent, place = placeIn(index, at))
+    places.unshift(place);
+  return places.reduce((around, place) => within(around, place, (at) => nameIn(index, at)), mainLine);
 }
 
 /** A line is nested in an earlier one, unless the log is forged. */
-function parentOf({ lines }: LogProjection, lane: number): number | undefined {
-  const parent = lines.nestedLine(lane)?.place.parent;
-  return parent !== undefined && parent < lane ? parent : undefined;
+function placeIn({ lines }: LogProjection, lane: number): LanePlace | undefined {
+  const place = lines.nestedLine(lane)?.place;
+  return place !== undefined && place.parent < lane ? place : undefined;
 }
 
-function within(index: LogProjection, around: Way, lane: number): Way {
+function within(around: Way, place: LanePlace, nameOf: NameOf): Way {
   const { branch, agentPath } = around;
-  const place = index.lines.nestedLine(lane)?.place;
-  if (place === undefined) return around;
-  const outer = branch === undefined ? {} : { branch };
-  if ("call" in place) return { ...outer, agentPath: [...agentPath, toolOf(index, place)], depth: 0 };
-  const names = namesOf(index.checkpoints.get(place.fork));
+  if ("call" in place)
+    return { ...(branch !== undefined && { branch }), agentPath: [...agentPath, nameOf(place)], depth: 0 };
+  const names = nameOf(place).split("/");
   return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
 }
 
-function namesOf(fork: CheckpointPoint | undefined): readonly string[] {
-  return (fork?.record.node ?? "").split("/");
-}
-
 /** A branch stands beside its parallel node: what both are in is in the path of the line around them already. */
-function forkPath({ branch, depth }: Pick<Way, "branch" | "depth">, names: readonly string[]): string {
+function forkPath({ branch, depth }: Way, names: readonly string[]): string {
   return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }
 
-function toolOf(index: LogProjection, { parent, call }: { readonly parent: number; readonly call: string }): string {
-  const tool = contentsOn(index, parent)?.find({ kind: "tool", key: call }, Infinity)?.value;
-  return typeof tool === "string" ? tool : (index.base?.state.calls.get(call)?.intent?.tool ?? "");
+function nameIn(index: LogProjection, place: LanePlace): string {
+  if ("fork" in place) return index.checkpoints.get(place.fork)?.record.node ?? "";
+  const tool = contentsOn(index, place.parent)?.find({ kind: "tool", key: place.call }, Infinity)?.value;
+  return typeof tool === "string" ? tool : (index.base?.state.calls.get(place.call)?.intent?.tool ?? "");
 }

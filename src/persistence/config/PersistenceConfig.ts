@@ -111,6 +111,10 @@ export interface PersistenceConfig {
 /** Names that events use for checkpoints without a configured trigger. */
 const takenNames = [
   "run_started",
+  "line_started",
+  "line_ended",
+  "fork",
+  "joined",
   "after_node",
   "run_ended",
   "unresolved",

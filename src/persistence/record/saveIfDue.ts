@@ -2,6 +2,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { eventLine } from "../../events/eventEmitter.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
 import { dueTriggers } from "../triggers/dueTriggers.ts";
@@ -27,13 +28,17 @@ export function dueTrigger(
   const moment = Object.assign(sinceCheckpoint(recorder, run, next), happened) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
-  const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
+  const origin = originOf(recorder, run, nodeId);
   for (const { trigger, error } of failed)
     setup.tell({ kind: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
   for (const { name } of merged) setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: name, reason: "merged" });
   for (const { name } of unchanged)
     setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: name, reason: "unchanged" });
   return due;
+}
+
+function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: string) {
+  return { agentId, runId: run.runId, ...eventLine(run), nodeId };
 }
 
 /**
@@ -49,7 +54,7 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
   const { nodeId } = happened;
   if (recorder.savedWithin) {
     // The log has a checkpoint of a later state: a resume after a crash continues from that one.
-    const origin = { agentId: recorder.journal.agentId, runId: recorder.run.run, nodeId };
+    const origin = originOf(recorder, run, nodeId);
     setup.tell({ kind: "checkpoint_skipped", ...origin, trigger: trigger.name, reason: "superseded" });
     return;
   }

@@ -13,7 +13,8 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { eventCheckpoint } from "../../events/eventEmitter.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import { eventCheckpoint, eventLine } from "../../events/eventEmitter.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
@@ -109,7 +110,8 @@ export function restoredRun(
   };
   if (checkpoint && by) {
     const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
-    setup.tell({ kind: "checkpoint_restored", agentId: journal.agentId, runId: run.run, by, ...shown });
+    const at = eventLine(linePath(index, checkpoint.record.lane));
+    setup.tell({ kind: "checkpoint_restored", agentId: journal.agentId, runId: run.run, ...at, by, ...shown });
   }
   const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
   return new RunRecorder(setup, journal, run, start, {

@@ -1,6 +1,7 @@
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { eventLine } from "../../events/eventEmitter.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { planTrimming, trimmedKey } from "./planTrimming.ts";
 import { summarizePlainly } from "./summarizePlainly.ts";
@@ -28,9 +29,8 @@ export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promi
     older.length > 0 ? await summary(setup, run, trimming, { kind: "messages", messages: older }) : undefined;
   if (shortened.size === 0 && text === undefined) return;
   history.trim(trimmed(history.messages, shortened, text === undefined ? [] : older, text));
-  const { agentId, runId } = run.line;
   const counts = { toolOutputs: shortened.size, messages: text === undefined ? 0 : older.length };
-  setup.tell({ kind: "history_trimmed", agentId, runId, ...counts });
+  setup.tell({ kind: "history_trimmed", ...originOf(run), ...counts });
 }
 
 async function summary(
@@ -50,8 +50,9 @@ async function summary(
   }
 }
 
-function originOf({ line: { agentId, runId } }: AgentRun) {
-  return { agentId, runId };
+function originOf(run: AgentRun) {
+  const { agentId, runId } = run;
+  return { agentId, runId, ...eventLine(run) };
 }
 
 function withSummary(result: ToolResult, output: string): ToolResult {

@@ -54,7 +54,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["a switch that is text", "enableAutomaticPersistence", install({ enableAutomaticPersistence: "no" })],
   ["triggers that are no list", "triggers", install({ triggers: triggers.interval() })],
   ["a trigger that is none", "triggers.0", install({ triggers: [triggers.interval] })],
-  ...["after_node", "run_started", "run_ended", "unresolved", "asked_for", "rollback"].map(
+  ...["after_node", "run_started", "run_ended", "line_started", "joined", "unresolved", "asked_for", "rollback"].map(
     (name) =>
       [
         `a trigger named ${name}`,

@@ -1,0 +1,122 @@
+import { callModel, type PersistenceEvent, printEvents, strategy, textOf } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+
+/** A branch that asks the model, and one within another that fails while the fault is there. */
+function asking(fault: Fault) {
+  return strategy<string, string>("asking", (graph) => {
+    const asks = graph.subgraph<string, string>("asks", (inner) => {
+      const model = inner.node("model", callModel);
+      inner.edge(inner.start, model, { map: (text: string) => ({ role: "user", content: text }) });
+      inner.edge(model, inner.finish, { map: textOf });
+    });
+    const deep = graph.subgraph<string, string>("deep", (inner) => {
+      const stops = inner.node("stops", (text: string) => {
+        fault.strike();
+        return text;
+      });
+      const one = inner.each("one", stops, { key: (text) => text }, ([text = ""]) => text);
+      inner.edge(inner.start, one, { map: (text: string) => [text] });
+      inner.edge(one, inner.finish);
+    });
+    const both = graph.parallel("both", { asks, deep }, (results) => `${results.asks}, ${results.deep}`);
+    graph.edge(graph.start, both);
+    graph.edge(both, graph.finish);
+  });
+}
+
+type Shown = readonly [kind: string, branch: unknown, ...rest: readonly unknown[]];
+
+function shown(event: PersistenceEvent): readonly Shown[] {
+  const branch = "branch" in event ? event.branch : undefined;
+  switch (event.kind) {
+    case "checkpoint_saved":
+      return [[event.kind, branch, event.nodeId, event.trigger]];
+    case "checkpoint_restored":
+      return [[event.kind, branch, event.nodeId, event.by]];
+    case "model_answered":
+      return [[event.kind, branch, event.nodeId]];
+    case "branch_failed":
+      return [[event.kind, branch, event.nodeId, event.error instanceof Stopped]];
+    case "checkpoint_skipped":
+      return [[event.kind, branch, event.nodeId, event.trigger]];
+    default:
+      return [];
+  }
+}
+
+const ofLine = (events: readonly Shown[], line: string | undefined) =>
+  events.filter(([, branch]) => branch === line).map(([kind, , ...rest]) => [kind, ...rest]);
+
+describe.each(logStorages)("$name: events of branches", (storage) => {
+  it("name the branch, in the process that began it and in the next", async () => {
+    const opened = await storage.open();
+    const fault = new Fault();
+    const told: Shown[] = [];
+    const agent = () =>
+      durableAgent(asking(fault), opened(), {
+        turns: ["answer"],
+        onEvent: (event) => void told.push(...shown(event)),
+      });
+    await fault.stops(agent().run("go"));
+    const deepest = "both#deep/one#go";
+    expect(ofLine(told, undefined)).toEqual([["checkpoint_saved", "both", "run_started"]]);
+    expect(ofLine(told, "both#asks")).toEqual([
+      ["checkpoint_saved", "asks/model", "line_started"],
+      ["model_answered", "asks/model"],
+      ["checkpoint_saved", "finish", "line_ended"],
+    ]);
+    // A checkpoint is told of once it is durable, which nobody waits for where a branch begins.
+    expect(ofLine(told, "both#deep").map(String).toSorted()).toEqual([
+      "branch_failed,deep/one,true",
+      "checkpoint_saved,deep/one,line_started",
+    ]);
+    expect(ofLine(told, deepest).map(String).toSorted()).toEqual([
+      "branch_failed,deep/stops,true",
+      "checkpoint_saved,deep/stops,line_started",
+    ]);
+    told.length = 0;
+    await expect(agent().resume()).resolves.toMatchObject({ output: "answer, go" });
+    expect(ofLine(told, undefined)).toEqual([
+      ["checkpoint_restored", "both", "resume"],
+      ["checkpoint_saved", "both", "joined"],
+      ["checkpoint_saved", "finish", "run_ended"],
+    ]);
+    expect(ofLine(told, "both#deep")).toEqual([
+      ["checkpoint_saved", "deep/one", "joined"],
+      ["checkpoint_saved", "finish", "line_ended"],
+    ]);
+    expect(ofLine(told, deepest)).toEqual([["checkpoint_saved", "finish", "line_ended"]]);
+  });
+
+  it("are printed with their branch", async () => {
+    const opened = await storage.open();
+    const fault = new Fault();
+    const lines: string[] = [];
+    const onEvent = printEvents((line) => void lines.push(line.slice(line.indexOf("a"))));
+    await fault.stops(durableAgent(asking(fault), opened(), { turns: ["answer"], onEvent }).run("go"));
+    expect(lines).toContain("a both#asks: the model answered in asks/model");
+    expect(lines).toContain("a both#deep/one#go: the branch failed in deep/stops: stopped");
+    expect(lines).toContain("a: saved checkpoint 1-1 (run_started), next both, iteration 0");
+  });
+
+  it("no branch is said to have failed when the run was aborted", async () => {
+    const opened = await storage.open();
+    const stop = new AbortController();
+    const graph = strategy<string, string>("s", (g) => {
+      const wait = g.node("wait", async (text: string, { signal }) => {
+        stop.abort(new Stopped());
+        signal.throwIfAborted();
+        return text;
+      });
+      const both = g.parallel("both", { wait }, (results) => results.wait);
+      g.edge(g.start, both);
+      g.edge(both, g.finish);
+    });
+    const kinds: string[] = [];
+    const agent = durableAgent(graph, opened(), { onEvent: ({ kind }) => void kinds.push(kind) });
+    await expect(agent.run("go", { signal: stop.signal })).rejects.toBeInstanceOf(Stopped);
+    expect(kinds).not.toContain("branch_failed");
+  });
+});
