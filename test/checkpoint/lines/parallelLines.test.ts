@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { mutants, Simulation, type Variant, variants } from "./model/Simulation.ts";
+
+/** Programs with crashes and rollbacks at random. @returns what happened in all of them, and the first that went wrong. */
+function simulated(variant: Variant, programs: number) {
+  const sum = { crashes: 0, rollbacks: 0, within: 0, joins: 0 };
+  for (let seed = 1; seed <= programs; seed++) {
+    try {
+      const simulation = new Simulation(seed, variant);
+      simulation.run();
+      for (const [name, count] of Object.entries(simulation.counts)) sum[name as keyof typeof sum] += count;
+    } catch (error) {
+      return { sum, wrong: { seed, error } };
+    }
+  }
+  return { sum, wrong: undefined };
+}
+
+const programs = process.env["SOAK"] === undefined ? 150 : 2_000;
+
+it.each(variants)(
+  "random programs with lines in lines come to their output and their effects through crashes and rollbacks: %s",
+  (variant) => {
+    const { sum, wrong } = simulated(variant, programs);
+    expect(wrong).toBeUndefined();
+    for (const count of Object.values(sum)) expect(count).toBeGreaterThan(programs / 2);
+  },
+);
+
+it.each(mutants)("a log that is written or read otherwise is found out: %s", (mutant) => {
+  expect(simulated(mutant, 500).wrong).toBeDefined();
+});
