@@ -24,6 +24,7 @@ import {
   runOptionsSchema,
   type RunRequest,
 } from "./feature/RunRequest.ts";
+import { registerSubAgent } from "./feature/SubAgent.ts";
 import type { RunResult } from "./feature/RunResult.ts";
 import { fullModelRetry, type ModelRetry, modelRetrySchema } from "./model/ModelRetry.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
@@ -31,7 +32,7 @@ import { executeRun } from "./run/executeRun.ts";
 import { isStrategy } from "./strategy/GraphPlan.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { StrategyGraph } from "./strategy/StrategyGraph.ts";
-import { type AnyTool, toolSchema } from "./tool/Tool.ts";
+import { type AnyTool, tool, type Tool, toolSchema } from "./tool/Tool.ts";
 import { z } from "zod";
 
 /**
@@ -109,6 +110,46 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return this.#request("resume", options, {});
   }
 
+  /**
+   * This agent as a tool of another one, which calls it from its model or from its code. A call runs the strategy of this
+   * agent, with its own history, stored values, tools, model and limits. With Persistence installed in both, it is durable in
+   * the log of the caller: after a crash it goes on where it was, and a rollback takes back what it did. The storage, the clock
+   * and the rollback participants are those of the caller.
+   *
+   * @param options `inputSchema`: of the call, as the model sees it. `input`: the input of this agent, from that of the call.
+   * @throws InvalidInputError for a wrong or unknown option.
+   */
+  asTool<Schema extends z.ZodType>(options: {
+    readonly name: string;
+    readonly description: string;
+    readonly inputSchema: Schema;
+    readonly input: (input: z.output<Schema>) => Input;
+    readonly needsApproval?: Tool<never, unknown, z.output<Schema>>["needsApproval"];
+  }): Tool<z.input<Schema>, Output, z.output<Schema>> {
+    checkSchema(asToolSchema, options, "options of asTool()");
+    const { input, ...definition } = options;
+    const { graph } = this.#definition;
+    const called = tool<Schema, Output>({
+      ...definition,
+      // The effects are those of its own calls, and a call that was interrupted goes on.
+      effect: "none",
+      execute: () => {
+        throw new TypeError(
+          `Tool "${options.name}" is an agent: call it through context.tools, or let a model call it.`,
+        );
+      },
+    });
+    registerSubAgent(called, {
+      definition: this.#definition,
+      inputOf: (given) =>
+        // The schema of the tool has returned it.
+        frozenCopy(
+          checkSchema(graph.root.input, input(given as z.output<Schema>), `input of strategy "${graph.name}"`),
+        ),
+    });
+    return called;
+  }
+
   /** Disposes the features, in reverse install order. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { instance } of [...this.#features.values()].reverse()) {
@@ -136,6 +177,14 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return result as RunResult<Output>;
   }
 }
+
+const asToolSchema = strictOptions({
+  name: z.unknown(),
+  description: z.unknown(),
+  inputSchema: z.unknown(),
+  input: functionSchema(),
+  needsApproval: z.unknown().optional(),
+});
 
 const featureSchema = z.object({ key: nonEmptyString, install: functionSchema() });
 

@@ -1,3 +1,4 @@
+import { linePath } from "../checkpoint/data/linePath.ts";
 import { emptyState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
 import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
@@ -9,6 +10,8 @@ import { callFacts } from "../checkpoint/data/toolCalls.ts";
 /** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
+  /** The names of the tools by which agents called each other down to the one that made the call. */
+  readonly agentPath: readonly string[];
   /** Decoded when asked for. @throws when it cannot be read. */
   readonly input: () => unknown;
   /** Decoded when asked for; `undefined` when there is none. @throws when it cannot be read. */
@@ -20,11 +23,18 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
   // Values of calls and answers refer only to blobs, so they can be read without the state of their lane.
   const reader = new ValueReader(emptyState, blobs);
   const requested = new RequestedCalls(answersIn(index), reader);
+  const paths = new Map<number, readonly string[]>();
+  const pathOf = (lane: number): readonly string[] => {
+    const path = paths.get(lane) ?? linePath(index, lane).agentPath;
+    paths.set(lane, path);
+    return path;
+  };
   return callsOf(index)
     .toSorted((a, b) => a.order - b.order)
     .map((call) => ({
       ...call,
       ...callFacts(call),
+      agentPath: pathOf(call.lane),
       input: () => requested.inputOf(call),
       output: () => reader.read(call.outcome?.output),
     }));

@@ -28,14 +28,14 @@ export interface RollbackPlan {
 /**
  * Plans a rollback: decides about every call below the target that is not reverted yet, those on abandoned lanes included.
  *
- * @param hasInverse whether a tool has an inverse; its calls are reverted whatever effect the tool declares.
+ * @param hasInverse whether the tool of a call has an inverse; its calls are reverted whatever effect the tool declares.
  * @param isReverted whether a participant reverts the calls of a tool, ended or not. Default: none does.
  */
 export function planRollback(
   index: LogProjection,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
-  hasInverse: (tool: string) => boolean,
+  hasInverse: (call: LoggedCall) => boolean,
   isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
   const isBelow = placesBelow(index, target);
@@ -63,14 +63,14 @@ type Verdict = "revert" | "irreversible" | "in_doubt" | "skipped" | "nothing";
 
 function judge(
   call: LoggedCall,
-  hasInverse: (tool: string) => boolean,
+  hasInverse: (call: LoggedCall) => boolean,
   isReverted: (tool: string) => boolean,
 ): Verdict {
   const outcome: Partial<OutcomeRecord> = call.outcome ?? {};
   if (outcome.moved || outcome.suspended) return "skipped";
   if (outcome.error || outcome.unstarted || isReverted(call.tool)) return "nothing";
   if (outcome.unknown) return "in_doubt";
-  return judgeEffect(call, hasInverse(call.tool) || call.inverse);
+  return judgeEffect(call, hasInverse(call) || call.inverse);
 }
 
 function judgeEffect({ outcome, effect }: LoggedCall, hasInverse: boolean): Verdict {

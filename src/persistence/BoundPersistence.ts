@@ -36,12 +36,10 @@ interface Place {
 /** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {
   readonly #context: AgentContext;
-  readonly #setup: PersistenceSetup;
   readonly #recorders: RunRecorders;
 
-  constructor(context: AgentContext, setup: PersistenceSetup, recorders: RunRecorders) {
+  constructor(context: AgentContext, recorders: RunRecorders) {
     this.#context = context;
-    this.#setup = setup;
     this.#recorders = recorders;
   }
 
@@ -56,7 +54,7 @@ export class BoundPersistence implements RunPersistence {
     const recorded =
       again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
     if (recorded) return recorded;
-    await noteEnvironment(this.#setup.environment, run.state);
+    await noteEnvironment(recorder.setup.environment, run.state);
     checkNewCheckpoint(recorder, options);
     if (beginning && recorder.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = withoutUndefined({
@@ -117,15 +115,18 @@ export class BoundPersistence implements RunPersistence {
 
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
-    return notedValues(this.#setup.log, await this.#savedAgentId(), key);
+    const { log } = this.#at(this.#context).recorder.setup;
+    return notedValues(log, await this.#savedAgentId(), key);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    return this.#setup.storage.getCheckpoints(await this.#savedAgentId(), filter);
+    const { storage } = this.#at(this.#context).recorder.setup;
+    return storage.getCheckpoints(await this.#savedAgentId(), filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    return this.#setup.storage.getLatestCheckpoint(await this.#savedAgentId());
+    const { storage } = this.#at(this.#context).recorder.setup;
+    return storage.getLatestCheckpoint(await this.#savedAgentId());
   }
 
   async #savedAgentId(): Promise<string> {
@@ -179,7 +180,7 @@ export class BoundPersistence implements RunPersistence {
       const { run, recorder: from } = at;
       const target = findRollbackTarget(log, id, from.lane);
       const { journal } = from;
-      return rollBack({ setup: this.#setup, journal, log, target, signal: run.signal, onFailure, from });
+      return rollBack({ setup: setupOfRun(from), journal, log, target, signal: run.signal, onFailure, from });
     });
   }
 
@@ -197,12 +198,12 @@ export class BoundPersistence implements RunPersistence {
     { run, recorder }: Place,
     prepare: (log: AgentLog) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
-    const { recorder: own } = this.#at(context);
+    const own = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     let report: Report | undefined;
-    await run.move(asking === undefined ? {} : { except: asking }, async () => {
+    await run.move({ except: [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)] }, async () => {
       recorder.close();
-      if (asking !== undefined) own.recordMoved(asking);
+      if (asking !== undefined) own.recorder.recordMoved(asking);
       const log = await recorder.journal.readAll();
       // The next checkpoint does not include what the abandoned lane recorded since its last one.
       recorder.journal.writer.forget();
@@ -214,4 +215,17 @@ export class BoundPersistence implements RunPersistence {
     // The move has resolved, so its preparation has too.
     return report as Report;
   }
+}
+
+/** That of the agent that was run. */
+function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {
+  return parent ? setupOfRun(parent) : setup;
+}
+
+/** The tool calls that agents run for on the way from a line to one that it is nested in. */
+function callsTo(from: AgentRun, to: AgentRun): readonly string[] {
+  const calls: string[] = [];
+  for (let at: AgentRun | undefined = from; at && at !== to; at = at.parent)
+    if (at.call !== undefined) calls.push(at.call);
+  return calls;
 }

@@ -195,7 +195,9 @@ export class DurableAgent {
     const journal = { agentId: this.agentId, sha256: await this.#setup.storage.sha256() };
     return [
       ...callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call)),
-      ...inversesInDoubt(log).map((call) => inverseInDoubt(call, this.#setup.registry.inverseOf(call.tool), journal)),
+      ...inversesInDoubt(log).map((call) =>
+        inverseInDoubt(call, this.#setup.at(call.agentPath)?.registry.inverseOf(call.tool), journal),
+      ),
     ];
   }
 

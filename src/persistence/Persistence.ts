@@ -4,6 +4,7 @@ import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { eventLine } from "../events/eventEmitter.ts";
+import { beginAgentCall } from "./record/beginAgentCall.ts";
 import { beginBranch } from "./record/beginBranch.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
@@ -32,6 +33,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
     pipeline.aroundBranch((event, next) => beginBranch(recorders, event, next));
+    pipeline.aroundAgentCall((event, next) => beginAgentCall(recorders, event, next));
     pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
     pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));

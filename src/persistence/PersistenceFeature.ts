@@ -85,7 +85,7 @@ export class PersistenceFeature {
 
   /** Durability inside a run, bound to a context. */
   of(context: AgentContext): RunPersistence {
-    return new BoundPersistence(context, this.#setup, this.#recorders);
+    return new BoundPersistence(context, this.#recorders);
   }
 
   /** One durable agent, from outside a run. @param agentId default: the agent's own id. @throws DefaultIdSharedError */

@@ -41,7 +41,9 @@ interface Ended {
 async function jump(context: AgentContext, nodeId: string, input: unknown, change: Partial<RunStart> = {}) {
   const run = runOf(context);
   const except = callOf(context)?.toolCallId;
-  await run.move({ ...(except !== undefined && { except }) }, async () => startOn(run, nodeId, input, change));
+  await run.move({ ...(except !== undefined && { except: [except] }) }, async () =>
+    startOn(run, nodeId, input, change),
+  );
   return runMoved({});
 }
 
@@ -376,7 +378,7 @@ describe("moves and calls in flight", () => {
       description: "",
       inputSchema: z.object({}),
       execute: (_input, { context, toolCallId }) =>
-        runOf(context).move({ except: toolCallId }, async () => {
+        runOf(context).move({ except: [toolCallId] }, async () => {
           await otherRun();
           throw new RangeError("storage");
         }),

@@ -27,5 +27,11 @@ export const feature: AgentFeature<object, void> = {
 };
 
 expectTypeOf<keyof FeaturePipeline & `around${string}`>().toEqualTypeOf<
-  "aroundRun" | "aroundBranch" | "aroundNode" | "aroundModelRequest" | "aroundToolCall" | "aroundInputRequest"
+  | "aroundRun"
+  | "aroundBranch"
+  | "aroundAgentCall"
+  | "aroundNode"
+  | "aroundModelRequest"
+  | "aroundToolCall"
+  | "aroundInputRequest"
 >();

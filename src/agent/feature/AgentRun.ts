@@ -15,6 +15,8 @@ export interface AgentRun {
   readonly branch: string | undefined;
   /** The path of the node that the line visits with all that is in it; "" for a whole strategy. */
   readonly root: string;
+  /** The tool call that it runs for, as a sub-agent. `undefined`: it is none. */
+  readonly call: string | undefined;
   /** The names of the tools by which agents called each other down to this line's. Empty for the agent that was run. */
   readonly agentPath: readonly string[];
   readonly graph: StrategyGraph;
@@ -53,6 +55,9 @@ export interface AgentRun {
 
 /** How to interrupt a visit. */
 export interface InterruptOptions {
-  /** The tool call that asks for the interruption: neither aborted nor awaited. Absent: node code asks. */
-  readonly except?: string;
+  /**
+   * The tool calls that are neither aborted nor awaited: the one that asks for the interruption, and those of the sub-agents
+   * that it is made in. Default: none.
+   */
+  readonly except?: readonly string[];
 }

@@ -3,6 +3,8 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type {
+  AgentCallBeginning,
+  AgentCallEvent,
   BranchBeginning,
   BranchEvent,
   InputRequestEvent,
@@ -29,6 +31,8 @@ export interface PipelineInterceptors {
   run: [event: RunRequest, result: RunResult<unknown>];
   /** A branch of a parallel node is about to run. May set where it begins, or return what it left when it ended. */
   branch: [event: BranchEvent, result: BranchBeginning];
+  /** An agent is about to run for a tool call. May set where it begins, or return its output if it has ended before. */
+  agentCall: [event: AgentCallEvent, result: AgentCallBeginning];
   /** The result is the output of the node, before its schema. */
   node: [event: NodeEvent, result: unknown];
   /** The message of the result carries the library's tool-call ids. */

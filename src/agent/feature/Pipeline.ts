@@ -57,6 +57,7 @@ export class Pipeline {
   readonly #wrappers: { readonly [Name in keyof PipelineInterceptors]: Around<EventOf<Name>, ResultOf<Name>>[] } = {
     run: [],
     branch: [],
+    agentCall: [],
     node: [],
     modelRequest: [],
     toolCall: [],

@@ -5,6 +5,7 @@ import type { InputRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
+import type { AgentDefinition } from "./AgentDefinition.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { BranchResult } from "./BranchResult.ts";
 import type { RunStart } from "./RunRequest.ts";
@@ -53,6 +54,22 @@ export interface BranchEvent {
   /** Where the branch begins. */
   readonly start: RunStart;
 }
+
+/** The event of `aroundAgentCall`. */
+export interface AgentCallEvent {
+  /** The line that makes the call. */
+  readonly run: AgentRun;
+  readonly toolCallId: string;
+  /** The name that the agent has as a tool. */
+  readonly toolName: string;
+  /** Of the agent that is called. */
+  readonly definition: AgentDefinition;
+  /** Where it begins. */
+  readonly start: RunStart;
+}
+
+/** Where an agent begins that a tool call runs, or the output of one that has ended before. */
+export type AgentCallBeginning = { readonly start: RunStart } | { readonly output: unknown };
 
 /** Where a branch begins, or what it left when it ended. */
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };

@@ -4,13 +4,15 @@ import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions } from "../feature/AgentRun.ts";
+import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
+import type { SubAgent } from "../feature/SubAgent.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { DeltaSender } from "../visit/DeltaSender.ts";
-import { NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
+import { type AgentCall, NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
 import type { ActiveRun } from "./ActiveRun.ts";
 import { Budget } from "./Budget.ts";
 import type { BranchResult } from "../feature/BranchResult.ts";
@@ -28,9 +30,11 @@ interface Place {
 /** Where a line is nested in another one. */
 export interface Nesting {
   readonly parent: ActiveLine;
-  /** The path of the node that it visits, with all that is in it. */
+  /** The path of the node that it visits, with all that is in it; "" for a sub-agent, which visits a strategy. */
   readonly root: string;
-  readonly branch: string;
+  readonly branch?: string | undefined;
+  /** The tool call that a sub-agent runs for. Absent: it is a branch. */
+  readonly call?: { readonly toolCallId: string; readonly toolName: string };
   /** Told when the line waits, and when it goes on. */
   readonly onWaiting: (waits: boolean) => void;
 }
@@ -58,6 +62,8 @@ export class ActiveLine implements VisitedRun {
   #isClosed = false;
   #isStopped = false;
   readonly #iterationAtStart: number;
+  /** What it waits for. */
+  #requests: readonly InputRequestEvent[] = [];
   /** Ends a wait: the line goes on, or does not. */
   #goOn: ((goesOn: boolean) => void) | undefined;
 
@@ -75,11 +81,13 @@ export class ActiveLine implements VisitedRun {
     this.tools = definition.tools;
     this.pipeline = definition.pipeline;
     this.#nesting = nesting;
-    this.agentPath = nesting?.parent.agentPath ?? [];
+    const { parent, call } = nesting ?? {};
+    this.agentPath = [...(parent?.agentPath ?? []), ...(call ? [call.toolName] : [])];
     this.#isFresh = isFresh;
     this.#place = this.#placeAt(start);
-    this.#iterationAtStart = nesting?.parent.state.iteration ?? 0;
-    this.budget = nesting?.parent.budget ?? new Budget(definition.maxIterations);
+    const shares = parent !== undefined && !call;
+    this.#iterationAtStart = shares ? parent.state.iteration : 0;
+    this.budget = shares ? parent.budget : new Budget(definition.maxIterations);
     this.budget.add(this.#iterations);
     run.lines.add(this);
     if (nesting) nesting.parent.#nested.add(this);
@@ -93,6 +101,17 @@ export class ActiveLine implements VisitedRun {
   }
   get branch(): string | undefined {
     return this.#nesting?.branch;
+  }
+  get call(): string | undefined {
+    return this.#nesting?.call?.toolCallId;
+  }
+  /** Whether it is the main line of a run or of a sub-agent. */
+  get isAgent(): boolean {
+    return !this.#nesting || this.#nesting.call !== undefined;
+  }
+  /** What the lines wait for that are nested in this one. */
+  get nestedRequests(): readonly InputRequestEvent[] {
+    return [...this.#nested].flatMap((line) => [...line.#requests, ...line.nestedRequests]);
   }
   get sha256(): Sha256 {
     return this.run.sha256;
@@ -189,6 +208,10 @@ export class ActiveLine implements VisitedRun {
     if (this.#nesting) this.#nesting.parent.#nested.delete(this);
   }
 
+  callAgent(agent: SubAgent, call: AgentCall): Promise<unknown> {
+    return this.run.callAgent(this, agent, call);
+  }
+
   async interrupt(options: InterruptOptions = {}): Promise<readonly string[]> {
     const nested = [...this.#nested].map((line) => line.#close(options));
     const unended = await Promise.all([this.#visit?.interrupt(options) ?? [], ...nested]);
@@ -229,12 +252,15 @@ export class ActiveLine implements VisitedRun {
   }
 
   /** Waits for an answer, for the end of the run, or for a move. Resolves to whether the line goes on. */
-  async answered(): Promise<boolean> {
+  async answered(requests: readonly InputRequestEvent[]): Promise<boolean> {
+    for (const line of this.#nested) line.stopWaiting();
     if (this.#isClosed || this.#isStopped || this.signal.aborted) return false;
     const answered = new Promise<boolean>((resolve) => (this.#goOn = resolve));
+    this.#requests = requests;
     this.waits(true);
     const goesOn = await answered;
     this.#goOn = undefined;
+    this.#requests = [];
     return goesOn;
   }
 

@@ -1,7 +1,9 @@
 import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
+import type { SubAgent } from "../feature/SubAgent.ts";
 import { DeltaSender } from "../visit/DeltaSender.ts";
+import type { AgentCall } from "../visit/NodeExecution.ts";
 import type { LineEnd } from "./LineEnd.ts";
 
 /** A run in progress: what all of its lines share. */
@@ -22,6 +24,8 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     readonly sha256: Sha256,
     /** Runs a line to its end. */
     readonly runLine: (line: Line) => Promise<LineEnd>,
+    /** Runs a sub-agent for a tool call of a line. */
+    readonly callAgent: (line: Line, agent: SubAgent, call: AgentCall) => Promise<unknown>,
   ) {
     this.agentId = agentId;
     this.signal = options.signal ?? new AbortController().signal;

@@ -133,5 +133,7 @@ export class BranchGroup {
 
 /** The path of a branch: of the nodes around it, with the branch that each is in. */
 function branchPath({ branch, root }: ActiveLine, nodeId: string, key: string): string {
-  return `${branch === undefined ? nodeId : branch + nodeId.slice(root.length)}#${key}`;
+  if (branch === undefined) return `${nodeId}#${key}`;
+  // A branch is at its node; a sub-agent has nodes of its own.
+  return `${branch}${root === "" ? `/${nodeId}` : nodeId.slice(root.length)}#${key}`;
 }

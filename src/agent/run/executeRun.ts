@@ -5,6 +5,7 @@ import type { RunRequest, RunStart } from "../feature/RunRequest.ts";
 import { pendingRequest, type RunResult } from "../feature/RunResult.ts";
 import { ActiveLine } from "./ActiveLine.ts";
 import { ActiveRun } from "./ActiveRun.ts";
+import { callAgent } from "./callAgent.ts";
 import { runLine } from "./runLine.ts";
 
 /** Executes a run, inside the interceptors of `aroundRun`. */
@@ -13,7 +14,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   const { start } = request;
   if (request.kind === "resume" && !start)
     throw new TypeError("A resume needs a start. The feature that claims it has to set request.start.");
-  const active = new ActiveRun(request, await platformSha256(), runLine);
+  const active = new ActiveRun(request, await platformSha256(), runLine, callAgent);
   const run = new ActiveLine(active, definition, start ?? freshStart(request, active), { isFresh: !start });
   const unlisten = onAbort(run.signal, () => active.abort());
   try {

@@ -10,7 +10,7 @@ import { visitNode } from "./visitNode.ts";
 /** Visits one node after another until the line finishes, or cannot go on. @throws what failed it */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
   const { pipeline } = line;
-  const reports = line.branch === undefined ? reportsOfRun : reportsOfBranch;
+  const reports = line.isAgent ? reportsOfRun : reportsOfBranch;
   let step: NextStep | undefined;
   try {
     step = await arrive(line, reports.starting);
@@ -58,7 +58,7 @@ async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | Li
 /** Waits for an answer. The run ends as waiting when no line can go on. */
 async function wait(line: ActiveLine, waiting: Wait): Promise<NextStep | LineEnd> {
   await line.pipeline.emit("lineWaiting", { run: line, requests: waiting.waiting });
-  if (await line.answered()) {
+  if (await line.answered(waiting.waiting)) {
     await line.takeMove();
     return arrive(line, "lineContinued");
   }

@@ -8,6 +8,7 @@ import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
+import type { SubAgent } from "../feature/SubAgent.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
@@ -24,6 +25,27 @@ export interface VisitedRun extends AgentRun {
   readonly deltas: DeltaSender | undefined;
   /** Adds the tokens of a model request to those of the run. */
   addUsage(usage: unknown): void;
+  /** What the lines wait for that are nested in this one. */
+  readonly nestedRequests: readonly InputRequestEvent[];
+  /** Runs an agent for a tool call. Resolves to its output. */
+  callAgent(agent: SubAgent, call: AgentCall): Promise<unknown>;
+}
+
+/** A tool call for which an agent runs. */
+export interface AgentCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** As the schema of the tool returned it. */
+  readonly input: unknown;
+  /** Told when the agent waits for an answer, and when it goes on. */
+  readonly onWaiting: (waits: boolean) => void;
+}
+
+const runFailures = new WeakSet<object>();
+
+/** Whether an error fails the run whatever catches it, as that of a feature does. */
+export function isRunFailure(error: unknown): boolean {
+  return runFailures.has(Object(error) as object);
 }
 
 /** The run can continue only when these requests are answered. */
@@ -120,6 +142,12 @@ export class NodeExecution {
     });
   }
 
+  /** The agent that runs for a tool call waits for an answer, or goes on. */
+  setWaiting(toolCallId: string, waits: boolean): void {
+    this.pending.setWaiting(toolCallId, waits);
+    if (waits) void this.#watch();
+  }
+
   /** Emits an event unless the visit is closed. What a listener throws fails the run. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     if (this.#closed) return;
@@ -133,6 +161,7 @@ export class NodeExecution {
   /** Records what a feature threw, and throws it. */
   fail(error: unknown): never {
     this.#failure ??= { error };
+    if (typeof error === "object" && error !== null) runFailures.add(error);
     throw error;
   }
 
@@ -165,7 +194,7 @@ export class NodeExecution {
   }
 
   /** Closes the visit because the run moves: aborts all pending work but the call that asks, and rejects its callers. */
-  close(except?: string): void {
+  close(except?: readonly string[]): void {
     if (this.#isMoved) return;
     this.#isMoved = true;
     const reason = new ExecutionMovedError(this.nodeId);
@@ -194,10 +223,10 @@ export class NodeExecution {
       await nextTurn();
     } while (started !== this.pending.started);
     this.#isWatching = false;
-    const { openRequests } = this.pending;
-    if (openRequests.length === 0 || this.#isMoved || this.#aborted) return;
+    const { openRequests, hasWaitingAgents } = this.pending;
+    if ((openRequests.length === 0 && !hasWaitingAgents) || this.#isMoved || this.#aborted) return;
     this.#closed = { reason: new RunSuspendedError(this.nodeId) };
-    this.#leave({ waiting: openRequests });
+    this.#leave({ waiting: [...openRequests, ...this.run.nestedRequests] });
   }
 
   #warnOfDropped({ nodeId, requestId }: InputRequestEvent): void {
@@ -208,7 +237,7 @@ export class NodeExecution {
     );
   }
 
-  #abort(reason: unknown, except?: string): void {
+  #abort(reason: unknown, except?: readonly string[]): void {
     this.#aborted ??= { reason };
     this.#controller?.abort(reason);
     this.pending.abort(reason, except);

@@ -10,10 +10,12 @@ import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
+import { subAgentOf } from "../feature/SubAgent.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
+import { isRunFailure } from "./NodeExecution.ts";
 import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
@@ -163,6 +165,7 @@ export class NodeTools implements AgentTools {
       signal.throwIfAborted();
       visit.assertOpen();
       if (visit.failure) throw visit.failure.error;
+      if (isRunFailure(cause)) throw cause;
       if (isToolFailure(cause) && cause.toolCallId === toolCallId) throw cause;
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
     }
@@ -172,6 +175,11 @@ export class NodeTools implements AgentTools {
     const { visit } = this.#scope;
     const { generation, definition, pipeline } = visit.run;
     const { messages } = visit.state.history;
+    const agent = subAgentOf(tool);
+    if (agent) {
+      const onWaiting = (waits: boolean) => visit.setWaiting(toolCallId, waits);
+      return visit.run.callAgent(agent, { toolCallId, toolName: tool.name, input, onWaiting });
+    }
     const execute = (abortSignal: AbortSignal): unknown => {
       const context = this.#contextFor({ toolCallId, signal: abortSignal });
       // The tool's own schema has just returned this input.

@@ -14,6 +14,8 @@ interface Work {
   detached: boolean;
   /** A request for input that has no answer. */
   request?: InputRequestEvent;
+  /** True for the call of an agent that waits for an answer. */
+  waits?: boolean;
 }
 
 /**
@@ -75,6 +77,18 @@ export class PendingWork {
     this.#changed();
   }
 
+  /** The agent that runs for a tool call waits for an answer, or goes on. */
+  setWaiting(id: string, waits: boolean): void {
+    for (const work of this.#pending) if (work.id === id) work.waits = waits;
+    this.#started++;
+    this.#changed();
+  }
+
+  /** Whether the agents of some tool calls wait for an answer. */
+  get hasWaitingAgents(): boolean {
+    return [...this.#pending].some(({ waits }) => waits);
+  }
+
   /** Requests that have no answer, in the order in which they were made. */
   get openRequests(): readonly InputRequestEvent[] {
     return [...this.#pending].flatMap(({ request }) => request ?? []);
@@ -89,8 +103,8 @@ export class PendingWork {
     }
   }
 
-  /** Aborts all work but one tool call. */
-  abort(reason: unknown, except?: string): void {
+  /** Aborts all work but some tool calls. */
+  abort(reason: unknown, except?: readonly string[]): void {
     for (const { controller } of this.#others(except)) controller.abort(reason);
   }
 
@@ -112,7 +126,7 @@ export class PendingWork {
   }
 
   /** Waits, within the grace period, for all but one tool call. Resolves to the ids of those that have not ended. */
-  async unendedAfter({ ms, clock }: AbortGrace, except?: string): Promise<readonly string[]> {
+  async unendedAfter({ ms, clock }: AbortGrace, except?: readonly string[]): Promise<readonly string[]> {
     const others = this.#others(except);
     if (others.length > 0) {
       let cancel: () => void = () => undefined;
@@ -140,11 +154,11 @@ export class PendingWork {
   #isActive(): boolean {
     const callers = new Set([...this.#pending].map(({ within }) => within));
     return [...this.#pending].some(
-      ({ id, request, detached }) => !detached && !request && (id === undefined || !callers.has(id)),
+      ({ id, request, waits, detached }) => !detached && !request && !waits && (id === undefined || !callers.has(id)),
     );
   }
 
-  #others(except: string | undefined): readonly Work[] {
-    return [...this.#pending].filter(({ id }) => except === undefined || id !== except);
+  #others(except: readonly string[] = []): readonly Work[] {
+    return [...this.#pending].filter(({ id }) => id === undefined || !except.includes(id));
   }
 }

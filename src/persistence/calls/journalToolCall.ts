@@ -1,4 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
+import { subAgentOf } from "../../agent/feature/SubAgent.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
@@ -48,6 +49,8 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   if (!recorded) {
     await saveBefore(recorder, event);
     const facts = intentOf(recorder, event);
+    // The log names the agent that a line runs for a call. What that does has intents of its own.
+    if (subAgentOf(event.tool)) recorder.journal.append([facts]);
     await begin(recorder, facts);
     return perform(recorder, { facts, event, next });
   }

@@ -1,5 +1,7 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentDefinition } from "../../agent/feature/AgentDefinition.ts";
+import { type SubAgent, subAgentOf } from "../../agent/feature/SubAgent.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -47,6 +49,21 @@ const defaults = {
   clock: systemClock,
 } as const;
 
+/** By the pipeline that the feature was installed into. */
+const setups = new WeakMap<FeaturePipeline, PersistenceSetup>();
+
+/** What a called agent shares with its caller. */
+function ofCaller({ clock, participants, inverseRetry }: PersistenceSetup) {
+  return { clock, participants, inverseRetry };
+}
+
+function both(first: EmitEvent, second: EmitEvent | undefined): EmitEvent {
+  return (event) => {
+    first(event);
+    second?.(event);
+  };
+}
+
 /** An agent definition with its persistence configuration, defaults applied. */
 export class PersistenceSetup {
   readonly storage: LogStorage;
@@ -75,17 +92,25 @@ export class PersistenceSetup {
   /** Gives an event to the listener; without one, failures become warnings of the process. */
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
+  readonly #config: PersistenceConfig;
+  readonly #pipeline: FeaturePipeline;
+  readonly #isStored: boolean;
+  /** Those of agents that this one calls. */
+  readonly #nested = new Map<FeaturePipeline, PersistenceSetup>();
   /** What tells the definition from others that have no id of their own either; `undefined`: it has one. */
   readonly #defaultIdentity: string | undefined;
   /** The agent that was asked for or run last. */
   lastAgentId: string;
 
-  constructor(config: PersistenceConfig, pipeline: FeaturePipeline) {
+  /** @param caller of the agent that calls this one: its storage, clock and participants are used. Absent: it is run. */
+  constructor(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
-    const given = { ...defaults, ...withoutUndefined(config) };
-    if (!config.storage) warnOnce("no_storage", noStorage);
-    this.storage = logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
-    this.storageKey = config.storage ?? this.storage;
+    const given = { ...defaults, ...withoutUndefined(config), ...(caller && ofCaller(caller)) };
+    this.#config = config;
+    this.#pipeline = pipeline;
+    this.#isStored = config.storage !== undefined;
+    this.storage = caller?.storage ?? logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
+    this.storageKey = caller?.storageKey ?? config.storage ?? this.storage;
     this.log = this.storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
@@ -106,9 +131,31 @@ export class PersistenceSetup {
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
-    this.tell = this.#emit ?? warnOfFailure;
+    this.tell = caller ? both(caller.tell, this.#emit) : (this.#emit ?? warnOfFailure);
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
+    if (!caller) setups.set(pipeline, this);
+  }
+
+  /**
+   * That of the agent which agents call each other down to by tools of these names. For no names this one; `undefined` where
+   * there is no such tool any more.
+   */
+  at(agentPath: readonly string[]): PersistenceSetup | undefined {
+    let found: PersistenceSetup | undefined = this;
+    for (const name of agentPath) {
+      const agent: SubAgent | undefined = subAgentOf(found?.tools.get(name) ?? {});
+      found = agent && found?.nested(agent.definition);
+    }
+    return found;
+  }
+
+  /** That of an agent which this one calls; `undefined`: it has no Persistence. */
+  nested({ pipeline: { hooks } }: AgentDefinition): PersistenceSetup | undefined {
+    const own = setups.get(hooks);
+    const nested = this.#nested.get(hooks) ?? (own && new PersistenceSetup(own.#config, own.#pipeline, this));
+    if (nested) this.#nested.set(hooks, nested);
+    return nested;
   }
 
   /** Refuses the default id where another definition uses it on the same storage. @throws DefaultIdSharedError */
@@ -122,6 +169,8 @@ export class PersistenceSetup {
 
   async openJournal(agentId: string): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
+    // An agent that only others call needs none of its own.
+    if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#emit && emitAppended(agentId, this.#emit);
     const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });

@@ -236,7 +236,8 @@ export class RunRecorder {
 
   /** The line has ended with an output, and with the main line the run. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
-    if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true, boundary: true }));
+    // What follows from it comes later in the same log.
+    if (this.parent) return void this.save(run, { node: "finish", input, ended: true }).catch(() => undefined);
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
     await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }), ...boundary });
@@ -282,9 +283,11 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    const snapshot = plan.boundary && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
+    // A snapshot of the main line stands for the whole log: no other line may be open.
+    const isAlone = !this.parent && plan.joined === undefined;
+    const snapshot = plan.boundary && isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
-    const last = plan.boundary === true;
+    const last = plan.boundary === true && !this.parent;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     this.savedWithin = true;
     return record;

@@ -40,7 +40,7 @@ export async function revertCalls(
     return { ...shown, error: new ToolCallInDoubtError({ agentId, nodeId: call.node, ...shown }) as unknown };
   });
   for (const [at, call] of plan.revert.entries()) {
-    const end = await revertCall(call, rollback);
+    const end = await revertCall(call, ofCaller(call, rollback));
     if (end.kind === "reverted") {
       reverted.push(revertibleCall(end.call));
       continue;
@@ -52,6 +52,11 @@ export async function revertCalls(
     throw new RollbackIncompleteError(agentId, target.id, reverted, unsettled, remaining);
   }
   return { reverted, failed };
+}
+
+/** A call is undone with what the agent has that made it. An agent that is gone leaves its caller's. */
+function ofCaller({ agentPath }: LoggedCall, rollback: Rollback): Rollback {
+  return { ...rollback, setup: rollback.setup.at(agentPath) ?? rollback.setup };
 }
 
 /** Records that the caller leaves a call unreverted; false: the rollback stops at it. */

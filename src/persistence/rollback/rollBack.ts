@@ -80,12 +80,12 @@ async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog
 }
 
 function planOf({ setup, target }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
-  const { registry, participantTools } = setup;
+  const { participantTools } = setup;
   return planRollback(
     index,
     loggedCalls(index, blobs),
     target,
-    (tool) => registry.has(tool),
+    ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true,
     (tool) => participantTools.has(tool),
   );
 }
@@ -102,7 +102,8 @@ async function resolveDoubts(
 ): Promise<readonly OutcomeRecord[]> {
   const records: OutcomeRecord[] = [];
   for (const call of [...revert, ...inDoubt].filter((one) => !one.outcome && !isRepeatable(one, setup))) {
-    const asked = { tool: setup.toolNamed(call.tool), choice: setup.onToolCallInDoubt, signal };
+    const { onToolCallInDoubt: choice } = setup.at(call.agentPath) ?? setup;
+    const asked = { tool: setup.at(call.agentPath)?.toolNamed(call.tool), choice, signal };
     const { settlement, by } = await askWhatHappened(toolCallInDoubt(journal.agentId, call), asked);
     const end =
       settlement === "not-done"
@@ -115,9 +116,10 @@ async function resolveDoubts(
 }
 
 /** As its tool is declared now; for an unknown tool, as it was declared when the call began. */
-function isRepeatable({ tool, effect }: LoggedCall, setup: PersistenceSetup): boolean {
-  const known = setup.toolNamed(tool);
-  const now = known ? setup.effectOf(known) : effect;
+function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
+  const own = setup.at(agentPath);
+  const known = own?.toolNamed(tool);
+  const now = own && known ? own.effectOf(known) : effect;
   return now === "none" || now === "idempotent";
 }
 

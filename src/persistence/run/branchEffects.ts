@@ -1,7 +1,7 @@
 import type { BranchEffects } from "../../agent/feature/RunResult.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { revertibleCall } from "../rollback/RollbackReport.ts";
@@ -10,7 +10,7 @@ import { revertibleCall } from "../rollback/RollbackReport.ts";
 export function branchEffects(
   log: AgentLog,
   target: CheckpointPoint,
-  hasInverse: (tool: string) => boolean,
+  hasInverse: (call: LoggedCall) => boolean,
 ): BranchEffects {
   const calls = loggedCalls(log.index, log.blobs);
   const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);

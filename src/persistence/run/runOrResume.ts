@@ -267,7 +267,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
   const opening = [...(reopens ? [] : startRecords(journal)), ...records];
   const recorder = restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
-  const effects = branchEffects(log, target, (tool) => setup.registry.has(tool));
+  const effects = branchEffects(log, target, ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true);
   const result = await start(call, recorder);
   const differs = effects.remaining.length > 0 || effects.missing.length > 0;
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;

@@ -1,4 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
@@ -16,6 +17,9 @@ import { runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 /** A request of a line that waits in this process. */
 interface LiveRequest extends AskedRequest {
+  /** The lane of the line that asks. */
+  readonly lane: number;
+  /** The line whose node runs again: the one that asks, or one whose node has ended to wait for it. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   /** Ends the watch for its time. */
@@ -64,9 +68,14 @@ export class LiveRequests implements Disposable {
   /** A line waits: what it asks is stored now, whether or not the run waits. */
   open(run: AgentRun, events: readonly InputRequestEvent[]): void {
     const recorder = this.#recorders.of(run);
-    const { journal } = recorder;
-    const { asked, records } = askedRecords(recorder, events);
-    for (const request of asked) this.#add({ ...request, recorder, run });
+    const { journal, lane } = recorder;
+    const own = events.filter(({ context }) => runOf(context) === run);
+    const { asked, records } = askedRecords(recorder, own);
+    for (const request of asked) this.#add({ ...request, lane, recorder, run });
+    for (const { requestId } of events) {
+      const nested = this.#open.get(requestId);
+      if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
+    }
     // The main line waits only where the run does, and its status says so in the same append.
     const status = run.parent ? statusRecords(journal.statusState, runningStatus(journal, this.#pending)) : [];
     journal.append([...records, ...status]);
@@ -137,9 +146,9 @@ export class LiveRequests implements Disposable {
     this.#open.set(requestId, { ...request, forget });
   }
 
-  async #end({ recorder, run, pending }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
+  async #end({ lane, recorder, run, pending }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
     const journal = this.#journal;
-    const reply = replyRecord(journal, recorder.lane, pending.requestId, end);
+    const reply = replyRecord(journal, lane, pending.requestId, end);
     assertAnswersFit(journal, [pending], [reply], uploads);
     this.#answered.add(pending.requestId);
     // Its node runs again, and asks again for what else it waited for.

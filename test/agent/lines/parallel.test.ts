@@ -10,6 +10,7 @@ import { DuplicateNameError } from "../../../src/errors/agent/DuplicateNameError
 import { IterationLimitError } from "../../../src/errors/agent/IterationLimitError.ts";
 import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
 import { gate } from "../gate.ts";
+import { otherRun } from "../otherRun.ts";
 
 const found = storageKey("found", z.array(z.string()));
 const count = storageKey("count", z.int());
@@ -267,7 +268,7 @@ describe("a branch that fails", () => {
         const first = inner.node("first", async () => {
           begun.open();
           await failed.opened;
-          await Promise.resolve();
+          await otherRun();
           seen.push("first");
         });
         const second = inner.node("second", () => void seen.push("second"));

@@ -79,7 +79,7 @@ class Oracle {
     for (let at: Place | undefined = { lane: point.record.lane, order: point.order }; at;) {
       way.push(at);
       const origin = this.origin(at.lane);
-      const parent = this.place(at.lane)?.parent;
+      const parent: number | undefined = this.place(at.lane)?.parent;
       if (origin) at = { lane: origin.record.lane, order: origin.order };
       else
         at =

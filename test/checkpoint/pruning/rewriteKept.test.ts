@@ -31,7 +31,7 @@ function rollbackTo(index: LogProjection, version: number, hasInverse: (tool: st
     index,
     loggedCalls(index, new Map()),
     target,
-    hasInverse,
+    ({ tool }) => hasInverse(tool),
   );
   return [revert, irreversible, inDoubt, skipped].map((calls) =>
     calls.map((call) => [call.call, call.tool, call.input(), call.output()]),

@@ -1,0 +1,46 @@
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import type { RunStart } from "../feature/RunRequest.ts";
+import type { SubAgent } from "../feature/SubAgent.ts";
+import type { AgentCall } from "../visit/NodeExecution.ts";
+import { ActiveLine } from "./ActiveLine.ts";
+
+/** Runs an agent for a tool call, as a line that is nested in the caller's. Resolves to its output. @throws what failed it */
+export async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
+  const { toolCallId, toolName, onWaiting } = call;
+  const { definition } = agent;
+  const start = startOf(caller, agent.inputOf(call.input));
+  const event = { run: caller, toolCallId, toolName, definition, start };
+  const begun = await caller.pipeline.around("agentCall", event, async (accepted) => ({ start: accepted.start }));
+  if ("output" in begun) return begun.output;
+  const nesting = { parent: caller, root: "", branch: caller.branch, call: { toolCallId, toolName }, onWaiting };
+  return outputOf(new ActiveLine(caller.run, definition, begun.start, { isFresh: false, nesting }));
+}
+
+function startOf({ run, agentId, runId, generation, state }: ActiveLine, input: unknown): RunStart {
+  return {
+    nodeId: "start",
+    input,
+    state: { numbers: state.history.numbers },
+    line: { agentId, runId, lane: run.nextLane++ },
+    generation,
+    visitBase: 0,
+    visitOrdinal: 0,
+    runId,
+  };
+}
+
+async function outputOf(line: ActiveLine): Promise<unknown> {
+  const { pipeline } = line;
+  try {
+    await pipeline.emit("agentStarting", { run: line });
+    const end = await line.run.runLine(line);
+    // The caller's visit has ended without this call, which is made again when what it waits for is answered.
+    if ("waiting" in end) return await new Promise<never>(() => undefined);
+    if ("stopped" in end) throw new ExecutionMovedError(line.position.nodeId);
+    await pipeline.emit("agentCompleted", { run: line, output: end.output });
+    return end.output;
+  } catch (error) {
+    await pipeline.emitFailure("agentFailed", { run: line, error });
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import type { AgentCallBeginning, AgentCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import { firstVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { lineValue } from "../../checkpoint/state/lineValue.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { RunRecorder } from "./RunRecorder.ts";
+import type { RunRecorders } from "./RunRecorders.ts";
+import { restoredRun } from "./startRecorder.ts";
+import { structureRecord, structureReference } from "./strategyRecord.ts";
+
+type Next = (event: AgentCallEvent) => Promise<AgentCallBeginning>;
+
+/**
+ * An agent that runs for a tool call of a durable run: it begins on a lane of its own, or goes on from where the log has it;
+ * ended, it does not run.
+ *
+ * @throws FeatureNotInstalledError when the agent has no Persistence.
+ */
+export async function beginAgentCall(
+  recorders: RunRecorders,
+  event: AgentCallEvent,
+  next: Next,
+): Promise<AgentCallBeginning> {
+  const beginning = await next(event);
+  if ("output" in beginning) return beginning;
+  const { definition, toolName, toolCallId } = event;
+  const parent = recorders.of(event.run);
+  const setup = parent.setup.nested(definition);
+  if (!setup) throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`);
+  const place = { parent: parent.lane, call: toolCallId };
+  const { stored: log } = parent;
+  const line = log?.index.lines.lineOf(place);
+  const ended = log && line && outputOf(log, line.lane);
+  if (ended) return ended;
+  const recorder =
+    log && line
+      ? restored(parent, setup, { log, lane: line.lane, lanes: line.lanes.map(([lane]) => lane), place })
+      : begun(parent, setup, place, beginning);
+  recorders.add(recorder);
+  return { start: recorder.start };
+}
+
+/** The output of a line that has ended. */
+function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | undefined {
+  const { record, order } = log.index.latestOf(lane) ?? {};
+  return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;
+}
+
+interface StoredLine {
+  readonly log: AgentLog;
+  readonly lane: number;
+  readonly lanes: number[];
+  readonly place: LanePlace;
+}
+
+function restored(parent: RunRecorder, setup: PersistenceSetup, { log, lane, ...line }: StoredLine): RunRecorder {
+  const { journal, run } = parent;
+  const state = foldLine(log.index, lane);
+  if (!state) throw new UnreadableValueError(`lane ${lane} of an agent is not in the log`);
+  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
+}
+
+function begun(
+  parent: RunRecorder,
+  setup: PersistenceSetup,
+  place: LanePlace,
+  { start }: Extract<AgentCallBeginning, { start: unknown }>,
+): RunRecorder {
+  const { journal, run } = parent;
+  const lane = journal.nextLane++;
+  const [visitBase, visitOrdinal] = firstVisitOf(lane);
+  const opening: LaneRecord = { kind: "lane", lane, place, keep: "nothing" };
+  const structure = structureRecord(setup.graph, lane, journal);
+  const begins = { ...start, line: { ...start.line, lane }, visitBase, visitOrdinal };
+  return new RunRecorder(setup, journal, run, begins, {
+    structure,
+    opening: [opening, structureReference(structure, journal)],
+    line: { place, lanes: [lane] },
+    parent,
+  });
+}
