@@ -282,12 +282,17 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    const snapshot = plan.boundary && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
+    const snapshot = this.#isAlone(plan) && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     this.savedWithin = true;
     return record;
+  }
+
+  /** Whether the state of this line is all that a run needs to go on from a checkpoint. */
+  #isAlone({ boundary, joined }: CheckpointPlan): boolean {
+    return boundary === true && !this.parent && this.nested.size === 0 && joined === undefined;
   }
 
   /** Saves the state at the beginning of the current visit: a resume repeats its node and replays the records since. */
