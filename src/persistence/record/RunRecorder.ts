@@ -226,7 +226,11 @@ export class RunRecorder {
 
   /** Roughly how many bytes were stored since the last checkpoint, or were collected. */
   get grownBytes(): number {
-    return this.journal.valueBytes - this.saved.valueBytes + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
+    return (
+      this.journal.valueBytesOn(this.lane) -
+      this.saved.valueBytes +
+      (this.#pending.length > 0 ? valueBytes(this.#pending) : 0)
+    );
   }
 
   /** A node has ended and no edge matches: a resume tries the edges again, not the node. */
@@ -398,8 +402,14 @@ export class RunRecorder {
   }
 
   #moment({ progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">): SavedMoment {
-    const { clock, valueBytes: stored } = this.journal;
-    return { at: clock.monotonic(), valueBytes: stored, left: false, progress, progressSummary };
+    const { clock } = this.journal;
+    return {
+      at: clock.monotonic(),
+      valueBytes: this.journal.valueBytesOn(this.lane),
+      left: false,
+      progress,
+      progressSummary,
+    };
   }
 
   #drainUnsaved(): AgentRecord[] {
@@ -414,7 +424,7 @@ export class RunRecorder {
 interface SavedMoment {
   /** Milliseconds of the monotonic clock. */
   readonly at: number;
-  /** What the journal had taken. */
+  /** What the journal had taken for the lane. */
   readonly valueBytes: number;
   /** True once the run has left the node that the checkpoint names. */
   readonly left: boolean;
