@@ -66,6 +66,7 @@ export type { TaskStatus, WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
 export { DefaultIdSharedError } from "./errors/agent/DefaultIdSharedError.ts";
+export { BranchConflictError } from "./errors/agent/BranchConflictError.ts";
 export { DuplicateNameError } from "./errors/agent/DuplicateNameError.ts";
 export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
 export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";

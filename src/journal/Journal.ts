@@ -66,13 +66,13 @@ export class Journal implements AsyncDisposable {
   usage: ModelUsage | undefined;
   /** Verifies the output before the end of the run is recorded; returns what is recorded with it. `undefined`: nothing does. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
-  /** What was appended since this journal was opened, snapshots aside, with the blobs that it refers to: estimated in bytes. */
-  valueBytes = 0;
   /** When the next snapshot is due; the same for all journals of the agent in this process, as far as it is remembered. */
   snapshotDue: SnapshotDue;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
+  /** By lane, what was appended since this journal was opened, snapshots aside, with the blobs that it refers to. */
+  readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
 
   private constructor(
@@ -204,10 +204,16 @@ export class Journal implements AsyncDisposable {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = snapshot ? records.filter((record) => record !== snapshot) : records;
     const bytes = entryBytes(own);
-    this.valueBytes += valueBytes(own, bytes);
+    const lane = own.flatMap((record) => ("lane" in record ? [record.lane] : []))[0] ?? 0;
+    this.#valueBytes.set(lane, this.valueBytesOn(lane) + valueBytes(own, bytes));
     this.unreadBytes = snapshot ? estimateBytes(snapshot) : this.unreadBytes + bytes;
     if (own.some((record) => record.kind === "edit" || (record.kind === "storage" && !("value" in record))))
       this.snapshotDue.shortened();
+  }
+
+  /** About how many bytes this journal has appended for a lane. */
+  valueBytesOn(lane: number): number {
+    return this.#valueBytes.get(lane) ?? 0;
   }
 
   /** Appends records; they are durable when it resolves. */

@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
+import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
@@ -189,7 +189,8 @@ export interface NextNumbers {
  * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content.
  *
  * @param next versions and lanes only grow, and no lane begins above the next version or is nested in a later lane: this keeps
- * lanes from forming a circle. Absent: the entries before this one were not read, so this is not checked.
+ * lanes from forming a circle. The checkpoint of a fork may have been pruned: no later one has its version. Absent: the entries
+ * before this one were not read, so this is not checked.
  * @returns the first defect; `undefined` when the records are valid.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
@@ -205,7 +206,7 @@ export function validateRecord({ records, position }: Entry, next?: NextNumbers)
 /** What the entry after a valid record may begin with. */
 export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: AgentRecord): NextNumbers {
   return {
-    nextVersion: hasVersion(record) ? Math.max(nextVersion, record.version + 1) : nextVersion,
+    nextVersion: Math.max(nextVersion, versionIn(record) + 1),
     nextLane: "lane" in record ? Math.max(nextLane, record.lane + 1) : nextLane,
   };
 }
@@ -249,8 +250,13 @@ function unorderedLaneField(
   if (lane < nextLane) return "lane";
   if (from >= nextVersion) return "from";
   if (place === undefined) return undefined;
-  const isNestedInLater = place.parent >= lane || ("fork" in place && place.fork >= nextVersion);
-  return isNestedInLater ? "place" : undefined;
+  return place.parent >= lane ? "place" : undefined;
+}
+
+/** The version of a checkpoint, of what is left of one, or of the fork of a branch; else 0. */
+function versionIn(record: LogRecord): number {
+  if (hasVersion(record)) return record.version;
+  return record.kind === "lane" ? (forkOf(record as LaneRecord) ?? 0) : 0;
 }
 
 /** Whether it is a checkpoint, or what is left of one. */

@@ -1,47 +1,58 @@
+import { LayeredMap } from "../../internal/LayeredMap.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 
-/** A message between its neighbors; the end has none. */
+/** A message between its neighbors, by their numbers; the end has none. */
 interface Link {
   readonly entry: StoredMessage | undefined;
-  before: Link;
-  after: Link;
+  readonly before: number | undefined;
+  readonly after: number | undefined;
 }
+
+/** The key of what comes after the last message and before the first. */
+const end = undefined;
 
 /** A history as a linked list: an edit costs what it changes, however long the history is. */
 export class LinkedHistory {
-  readonly #links = new Map<number, Link>();
-  /** Comes after the last message and before the first. */
-  readonly #end: Link;
+  #links = new LayeredMap<number | typeof end, Link>();
 
   constructor(entries: Iterable<StoredMessage> = []) {
-    const end = { entry: undefined } as unknown as Link;
-    end.before = end;
-    end.after = end;
-    this.#end = end;
+    this.#links.set(end, { entry: undefined, before: end, after: end });
     for (const entry of entries) this.push(entry);
   }
 
+  /** Whether {@link layered} copies the messages after all. */
+  get isCopied(): boolean {
+    return this.#links.isCopied;
+  }
+
+  /** Another that begins with these messages, without a copy. While it is in use, this one must not change. */
+  layered(): LinkedHistory {
+    const next = new LinkedHistory();
+    next.#links = this.#links.layered();
+    return next;
+  }
+
   push(entry: StoredMessage): void {
-    this.#insert(entry, this.#end);
+    this.#insert(entry, end);
   }
 
   /** Absent numbers are ignored. @returns the messages that were removed. */
   edit({ remove, insert, before }: HistoryEdit<StoredMessage>): readonly StoredMessage[] {
     const removed = remove.flatMap(([from, to]) => this.#numbersIn(from, to).flatMap((number) => this.#remove(number)));
-    const next = (before === undefined ? undefined : this.#links.get(before)) ?? this.#end;
+    const next = before !== undefined && this.has(before) ? before : end;
     for (const entry of insert) this.#insert(entry, next);
     return removed;
   }
 
   /** The messages in order, from one on. Default: from the first. */
   *from(number?: number): Generator<StoredMessage> {
-    let link = number === undefined ? this.#end.after : (this.#links.get(number) ?? this.#end);
-    for (; link.entry !== undefined; link = link.after) yield link.entry;
+    let link = this.#links.get(number ?? this.#links.get(end)?.after);
+    for (; link?.entry !== undefined; link = this.#links.get(link.after)) yield link.entry;
   }
 
   get size(): number {
-    return this.#links.size;
+    return this.#links.size - 1;
   }
 
   has(number: number): boolean {
@@ -54,34 +65,43 @@ export class LinkedHistory {
 
   /** The number of the message before one; `undefined` for the first. */
   numberBefore(number: number): number | undefined {
-    return this.#links.get(number)?.before.entry?.number;
+    return this.#links.get(number)?.before;
   }
 
   /** A range may span many absent numbers: those that are there are then fewer. */
   #numbersIn(from: number, to: number): readonly number[] {
-    if (to - from >= this.#links.size)
-      return [...this.#links.keys()].filter((number) => number >= from && number <= to);
+    if (to - from >= this.size)
+      return [...this.#links.entries().keys()].filter(
+        (number) => number !== end && number >= from && number <= to,
+      ) as number[];
     const numbers: number[] = [];
-    for (let number = from; number <= to; number++) if (this.#links.has(number)) numbers.push(number);
+    for (let number = from; number <= to; number++) if (this.has(number)) numbers.push(number);
     return numbers;
   }
 
-  #insert(entry: StoredMessage, after: Link): void {
+  #insert(entry: StoredMessage, after: number | undefined): void {
+    const { number } = entry;
     // Walks from message to message would go round in circles.
-    if (this.#links.has(entry.number))
-      throw new UnreadableValueError(`message ${entry.number} is in the history twice`);
-    const link: Link = { entry, before: after.before, after };
-    link.before.after = link;
-    after.before = link;
-    this.#links.set(entry.number, link);
+    if (this.has(number)) throw new UnreadableValueError(`message ${number} is in the history twice`);
+    const before = this.#links.get(after)?.before;
+    this.#links.set(number, { entry, before, after });
+    this.#join(before, number);
+    this.#join(number, after);
   }
 
   #remove(number: number): readonly StoredMessage[] {
     const link = this.#links.get(number);
     if (link?.entry === undefined) return [];
-    link.before.after = link.after;
-    link.after.before = link.before;
     this.#links.delete(number);
+    this.#join(link.before, link.after);
     return [link.entry];
+  }
+
+  /** Two that come one after the other. */
+  #join(before: number | undefined, after: number | undefined): void {
+    const first = this.#links.get(before);
+    if (first) this.#links.set(before, { ...first, after });
+    const second = this.#links.get(after);
+    if (second) this.#links.set(after, { ...second, before });
   }
 }

@@ -15,13 +15,22 @@ export class HistorySpan {
   /** The numbers of messages that were there at the start, and were removed. */
   #removed = new Set<number>();
 
-  constructor(entries: Iterable<StoredMessage> = []) {
-    this.history = new LinkedHistory(entries);
+  constructor(history = new LinkedHistory()) {
+    this.history = history;
   }
 
   /** Another one from here, with the same start. */
-  fork(): HistorySpan {
-    const fork = new HistorySpan(this.history.from());
+  copy(): HistorySpan {
+    return this.#fork(new LinkedHistory(this.history.from()));
+  }
+
+  /** The same without a copy of the history. While it is in use, this one must not change. */
+  layered(): HistorySpan {
+    return this.#fork(this.history.layered());
+  }
+
+  #fork(history: LinkedHistory): HistorySpan {
+    const fork = new HistorySpan(history);
     fork.#added = new Map(this.#added);
     fork.#removed = new Set(this.#removed);
     return fork;

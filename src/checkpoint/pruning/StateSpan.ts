@@ -1,5 +1,6 @@
 import { LinkedHistory } from "../messages/LinkedHistory.ts";
 import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
+import { LayeredMap } from "../../internal/LayeredMap.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey } from "../records/Visit.ts";
 import type { AnswerRecord } from "../records/callRecords.ts";
@@ -11,6 +12,13 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { differences, type HistoryChanges, HistorySpan } from "./HistorySpan.ts";
 
 type Keep = LaneRecord["keep"];
+
+/** What of a state counts after two lanes, one of which begins from the other. */
+function keptAfter(first: Keep, second: Keep): Keep {
+  if (first === "all" || first === second) return second;
+  return second === "all" ? first : "nothing";
+}
+
 type Latest = { [Kind in "settings" | "requirements"]?: Extract<AgentRecord, { kind: Kind }> };
 
 /**
@@ -27,56 +35,64 @@ export class StateSpan {
   /** The history as readers of the kept checkpoints know it at the start. Absent: nothing was trimmed by then. */
   #restated: LinkedHistory | undefined;
   /** What messages are that refer to answers or calls, by number. */
-  #values = new Map<number, StoredValue>();
-  #storage = new Map<string, StoredValue>();
+  #values = new LayeredMap<number, StoredValue>();
+  #storage = new LayeredMap<string, StoredValue>();
   /** The values at the start of the keys that were written or deleted. */
   #storageBefore = new Map<string, StoredValue>();
   #latest: Latest = {};
   #latestBefore: Latest = {};
   #decisions: DecisionRecord[] = [];
-  #answers = new Map<string, AnswerRecord>();
-  #calls = new Map<string, RecordedCall>();
+  #answers = new LayeredMap<string, AnswerRecord>();
+  #calls = new LayeredMap<string, RecordedCall>();
 
-  /** How many messages and storage keys another one from here takes. */
-  get size(): number {
-    return this.#originals.history.size + this.#storage.size;
+  /** How many messages and storage keys another one from here copies: most often none. */
+  get copied(): number {
+    const { history } = this.#originals;
+    return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Another one from here, for one of several lanes that begin here. */
+  /** Another one from here, for one of several lanes that begin here. While it is in use, this one must not change. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;
-    fork.#originals = this.#originals.fork();
-    fork.#trimmed = this.#trimmed?.fork();
-    fork.#restated = this.#restated && new LinkedHistory(this.#restated.from());
-    fork.#values = new Map(this.#values);
-    fork.#storage = new Map(this.#storage);
+    fork.#originals = this.#originals.layered();
+    fork.#trimmed = this.#trimmed?.layered();
+    fork.#restated = this.#restated?.layered();
+    fork.#values = this.#values.layered();
+    fork.#storage = this.#storage.layered();
     fork.#storageBefore = new Map(this.#storageBefore);
     fork.#latest = { ...this.#latest };
     fork.#latestBefore = { ...this.#latestBefore };
     fork.#decisions = [...this.#decisions];
-    fork.#answers = new Map(this.#answers);
-    fork.#calls = new Map(this.#calls);
+    fork.#answers = this.#answers.layered();
+    fork.#calls = this.#calls.layered();
     return fork;
   }
 
   /** A lane begins with what it keeps of the one before. */
   beginLane(keep: Keep): void {
     if (keep === "all") return;
-    this.#storage = new Map();
+    this.keep = keptAfter(this.keep, keep);
+    // What messages refer to was resolved when they came.
+    this.#answers = new LayeredMap();
+    this.#calls = new LayeredMap();
+    if (keep !== "state") this.#forgetRest();
+    if (keep !== "history") this.#forgetHistory();
+  }
+
+  #forgetRest(): void {
+    this.#storage = new LayeredMap();
     this.#storageBefore = new Map();
     this.#latest = {};
     this.#latestBefore = {};
     this.#decisions = [];
-    // What messages refer to was resolved when they came.
-    this.#answers = new Map();
-    this.#calls = new Map();
-    if (this.keep !== "nothing") this.keep = keep;
-    if (keep === "history") return;
+  }
+
+  #forgetHistory(): void {
     this.#originals = new HistorySpan();
     this.#trimmed = undefined;
     this.#restated = undefined;
-    this.#values = new Map();
+    this.#values = new LayeredMap();
   }
 
   add(record: AgentRecord, order: number): void {
@@ -132,7 +148,7 @@ export class StateSpan {
   }
 
   #edit(edit: EditRecord): void {
-    if (edit.trim) this.#trimmed ??= this.#originals.fork();
+    if (edit.trim) this.#trimmed ??= this.#originals.copy();
     const spans = this.#histories();
     const removed = spans.flatMap((span) => (edit.trim && span === this.#originals ? [] : span.edit(edit, edit.lane)));
     for (const number of removed) if (!spans.some(({ history }) => history.has(number))) this.#values.delete(number);

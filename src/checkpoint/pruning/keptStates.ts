@@ -2,14 +2,15 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import type { Pace } from "../../internal/Pace.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
+import { type LaneRecord, originOf } from "../records/lineRecords.ts";
+import { recordByValue } from "../state/foldTo.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { StateSpan } from "./StateSpan.ts";
 
 /** What the kept checkpoints of a log need to be read back. */
 export interface KeptStates {
-  /** By version: the records that lead to a kept checkpoint from the kept one before it. */
+  /** By version: the records that lead to a kept checkpoint from the kept one before it, and then itself. */
   readonly deltas: ReadonlyMap<number, readonly AgentRecord[]>;
   /** By lane: what its first kept checkpoint needs of the kept checkpoint before the lane. */
   readonly keeps: ReadonlyMap<number, LaneRecord["keep"]>;
@@ -59,7 +60,9 @@ class LaneWalk implements KeptStates {
     this.#kept = kept;
     for (const { record } of index.lanes.values()) this.#addLane(record);
     for (const { version, order, record } of index.checkpoints.values())
-      if (kept.has(version) || record.status || this.#children.has(version)) this.#last.set(record.lane, order);
+      if (kept.has(version) || record.status) this.#last.set(record.lane, order);
+    // A lane comes after the one that it begins from.
+    for (const { record } of [...index.lanes.values()].reverse()) this.#addNeeded(record);
   }
 
   /** Yields about how many bytes it went over. */
@@ -80,14 +83,23 @@ class LaneWalk implements KeptStates {
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
       else if (!isOver) this.#pass(frame, next);
-      yield child === undefined || isLast ? bytesOfStep : bytesOfStep * (1 + frame.span.size);
+      yield child === undefined || isLast ? bytesOfStep : bytesOfStep * (1 + frame.span.copied);
     }
   }
 
-  #addLane({ lane, from }: LaneRecord): void {
-    if (from === undefined || !this.#index.checkpoints.has(from)) this.#roots.push(lane);
-    else if (this.#children.has(from)) this.#children.get(from)?.push(lane);
-    else this.#children.set(from, [lane]);
+  #addLane(record: LaneRecord): void {
+    const from = originOf(record);
+    if (from === undefined || !this.#index.checkpoints.has(from)) this.#roots.push(record.lane);
+    else if (this.#children.has(from)) this.#children.get(from)?.push(record.lane);
+    else this.#children.set(from, [record.lane]);
+  }
+
+  #addNeeded(record: LaneRecord): void {
+    const from = originOf(record);
+    const point = from === undefined ? undefined : this.#index.checkpoints.get(from);
+    if (!point || !this.#last.has(record.lane)) return;
+    const { lane } = point.record;
+    this.#last.set(lane, Math.max(point.order, this.#last.get(lane) ?? -1));
   }
 
   #enter(lane: number, span: StateSpan): void {
@@ -96,22 +108,24 @@ class LaneWalk implements KeptStates {
     this.#frames.push({ lane, span, records, children: [], last: this.#last.get(lane) ?? -1, at: 0 });
   }
 
-  #pass(frame: Frame, { record, order }: OrderedRecord): void {
+  #pass(frame: Frame, ordered: OrderedRecord): void {
     frame.at++;
-    frame.span.add(record, order);
+    const record = recordByValue(this.#index, ordered);
+    frame.span.add(record, ordered.order);
     if (record.kind !== "checkpoint") return;
     this.#reach(frame, record);
     // Of a lane without a checkpoint, such as that of a run of which the result is left, no state is needed.
     frame.children.push(...(this.#children.get(record.version) ?? []).filter((lane) => this.#last.has(lane)));
   }
 
-  #reach({ lane, span }: Frame, { version, status, input }: CheckpointRecord): void {
+  #reach({ lane, span }: Frame, record: CheckpointRecord): void {
+    const { version, status, input } = record;
     if (!this.#kept.has(version)) {
       if (status === "completed") this.outputs.set(version, span.valueOf(input));
       return;
     }
     if (!this.keeps.has(lane)) this.keeps.set(lane, span.keep);
-    this.deltas.set(version, span.takeDelta(lane));
+    this.deltas.set(version, [...span.takeDelta(lane), record]);
   }
 }
 

@@ -1,6 +1,7 @@
 import { callFacts } from "../data/toolCalls.ts";
 import type { Pace } from "../../internal/Pace.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import { headsOf } from "./neededCheckpoints.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import { type RecordedCall, visitAt } from "../state/AgentState.ts";
@@ -38,10 +39,13 @@ export async function neededCalls(
   }
   const again = visitsThatRunAgain(index, kept);
   const isShown = shownAfter(index, kept);
-  const needed = callsOf(index).filter(
-    (call) => calls.has(call.call) || again.has(call.visit[0]) || hasEffect(index, call, isShown, hasInverse),
-  );
-  for (const { call } of needed) calls.add(call);
+  const all = callsOf(index);
+  for (const call of all)
+    if (again.has(call.visit[0]) || hasEffect(index, call, isShown, hasInverse)) calls.add(call.call);
+  const lanes = all.flatMap(({ call, lane }) => (calls.has(call) ? [lane] : []));
+  const points = [...kept].flatMap((version) => index.checkpoints.get(version)?.record.lane ?? []);
+  for (const call of callersOf(index, [...lanes, ...points])) calls.add(call);
+  const needed = all.filter(({ call }) => calls.has(call));
   const withoutInput = needed.filter(({ intent, outcome }) => !("input" in (intent ?? outcome ?? {})));
   const askedFor = new Set(withoutInput.map(({ call }) => call));
   const needsAnswer = (record: AnswerRecord): boolean =>
@@ -49,6 +53,20 @@ export async function neededCalls(
     again.has(record.visit[0]) ||
     asksFor(record, askedFor);
   return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
+}
+
+/** The agent of a call and of a checkpoint is known by the calls that its line and those around it run for. */
+function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlySet<string> {
+  const known = new Set<number>();
+  const callers = new Set<string>();
+  for (const lane of lanes) {
+    let line = lines.nestedLine(lane);
+    for (; line && !known.has(line.first); line = lines.nestedLine(line.place.parent)) {
+      known.add(line.first);
+      if ("call" in line.place) callers.add(line.place.call);
+    }
+  }
+  return callers;
 }
 
 type LaneCall = RecordedCall & { readonly lane: number };
@@ -75,11 +93,13 @@ function shownAfter(index: LogProjection, kept: ReadonlySet<number>): (call: Lan
   return ({ lane, order }) => (last.get(lane) ?? -1) > order;
 }
 
-/** The visits of kept checkpoints that were made within one, and of the head. */
+/** The visits of kept checkpoints that were made within one, and of the heads of the open lines. */
 function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): ReadonlySet<number> {
-  const points = [...kept].flatMap((version) => index.checkpoints.get(version) ?? []);
-  const within = points.filter((point) => point.record.visit !== undefined || point === index.latest);
-  return new Set([...within.map((point) => visitAt(point)[0]), ...[...index.lanes.keys()].map((lane) => -lane)]);
+  const within = [...kept]
+    .flatMap((version) => index.checkpoints.get(version) ?? [])
+    .filter(({ record }) => record.visit);
+  const again = [...within, ...headsOf(index)].map((point) => visitAt(point)[0]);
+  return new Set([...again, ...[...index.lanes.keys()].map((lane) => -lane)]);
 }
 
 function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {

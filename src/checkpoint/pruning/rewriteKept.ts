@@ -7,8 +7,10 @@ import type { LaneRecord } from "../records/lineRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
+import { recordByValue } from "../state/foldTo.ts";
 import { keptStates, type KeptStates } from "./keptStates.ts";
 import { neededCalls, type NeededCalls } from "./neededCalls.ts";
+import { withoutIdleLanes } from "./withoutIdleLanes.ts";
 
 /** The kinds that make the state of a lane: a kept checkpoint restates them as the changes since the kept one before it. */
 const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings", "requirements", "decision"]);
@@ -18,7 +20,8 @@ const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "
  * it reverts. Of a run whose end is not kept, the result is. Records that belong to no state are kept unchanged. Takes as
  * long as it takes to read the log once more.
  *
- * @param kept versions; they must include the head and every checkpoint that a lane of the same run begins from.
+ * @param kept versions; they must include the heads, every checkpoint that a lane of the same run begins from, and what these
+ * need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],
@@ -28,48 +31,36 @@ export async function rewriteKept(
   pace: Pace,
 ): Promise<readonly RestatedEntry[]> {
   const states = await keptStates(index, kept, pace);
-  const rewriting = new Rewriting(index, kept, states, await callsNeeded(index, kept, states, hasInverse, pace));
+  const needed = await neededCalls(index, [...states.deltas.values()].flat(), kept, hasInverse, pace);
+  const rewriting = new Rewriting(index, kept, states, needed);
   const restated: RestatedEntry[] = [];
   for (const { position, generation, checksum, records } of entries) {
     const left = (records as readonly AgentRecord[]).flatMap((record) => rewriting.rewritten(record));
     if (left.length > 0) restated.push({ position, generation, checksum, records: left });
     await pace.after(estimateBytes(records));
   }
-  return restated;
-}
-
-function callsNeeded(
-  index: LogProjection,
-  kept: ReadonlySet<number>,
-  { deltas }: KeptStates,
-  hasInverse: (tool: string) => boolean,
-  pace: Pace,
-): Promise<NeededCalls> {
-  const restated = [...deltas].flatMap(([version, records]) => {
-    const checkpoint = index.checkpoints.get(version)?.record;
-    return checkpoint ? [...records, checkpoint] : records;
-  });
-  return neededCalls(index, restated, kept, hasInverse, pace);
+  return withoutIdleLanes(restated, index);
 }
 
 class Rewriting {
   readonly #index: LogProjection;
-  readonly #kept: ReadonlySet<number>;
   readonly #states: KeptStates;
   readonly #needed: NeededCalls;
   /** By version: the kept checkpoint that it is or that comes before it. */
   readonly #origins = new Map<number, number>();
+  /** By lane of the open lines: the order of the newest checkpoint. */
+  readonly #heads = new Map<number, number>();
   #order = -1;
 
   constructor(index: LogProjection, kept: ReadonlySet<number>, states: KeptStates, needed: NeededCalls) {
     this.#index = index;
-    this.#kept = kept;
     this.#states = states;
     for (const { version, parent } of index.checkpoints.values()) {
       const origin = kept.has(version) ? version : parent === undefined ? undefined : this.#origins.get(parent);
       if (origin !== undefined) this.#origins.set(version, origin);
     }
     this.#needed = needed;
+    for (const lane of index.lines.openLanes) this.#heads.set(lane, index.latestOf(lane)?.order ?? -1);
   }
 
   /** The next record of the log, as far as it is kept. */
@@ -77,12 +68,14 @@ class Rewriting {
     this.#order++;
     if (record.kind === "checkpoint") return this.#checkpoint(record);
     if (record.kind === "lane") return [this.#lane(record)];
-    return this.#isKept(record) ? [record] : [];
+    if (!this.#isKept(record)) return [];
+    return [recordByValue(this.#index, { record, order: this.#order, position: 0 })];
   }
 
   #checkpoint(record: CheckpointRecord): readonly AgentRecord[] {
     const { version, status } = record;
-    if (this.#kept.has(version)) return [...(this.#states.deltas.get(version) ?? []), record];
+    const delta = this.#states.deltas.get(version);
+    if (delta) return delta;
     return status === undefined ? [] : [this.#ended(record, status)];
   }
 
@@ -97,8 +90,15 @@ class Rewriting {
     const { from: before, ...own } = record;
     if (before === undefined || !this.#index.checkpoints.has(before)) return record;
     const from = this.#origins.get(before);
-    if (from === undefined) return { ...own, keep: "nothing" };
+    if (from === undefined || !this.#isOfLine(record.lane, from)) return { ...own, keep: "nothing" };
     return { ...own, from, keep: this.#states.keeps.get(record.lane) ?? record.keep };
+  }
+
+  /** A nested line begins at no checkpoint of another. */
+  #isOfLine(lane: number, from: number): boolean {
+    const { lines, checkpoints } = this.#index;
+    const line = lines.nestedLine(lane);
+    return line === undefined || line === lines.nestedLine(checkpoints.get(from)?.record.lane ?? -1);
   }
 
   #isKept(record: AgentRecord): boolean {
@@ -107,14 +107,13 @@ class Rewriting {
     if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#needed.has(record);
     if ("lane" in record && this.#isOver(record.lane)) return !isOfLaneOnly(record);
     if (!stateKinds.has(kind)) return true;
-    // No checkpoint restates what follows the head.
-    const { latest } = this.#index;
-    return latest !== undefined && this.#order > latest.order && "lane" in record && record.lane === latest.record.lane;
+    // No checkpoint restates what follows a head.
+    return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
   /** Whether nothing continues on a lane, and no checkpoint of it is kept. */
   #isOver(lane: number): boolean {
-    return lane !== this.#index.nextLane - 1 && !this.#states.keeps.has(lane);
+    return !this.#heads.has(lane) && !this.#states.keeps.has(lane);
   }
 }
 

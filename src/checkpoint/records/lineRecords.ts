@@ -25,8 +25,13 @@ export type LanePlace =
   | { readonly parent: number; readonly call: string };
 
 /** The checkpoint that a lane begins from, by its version; `undefined` where it begins with nothing. */
-export function originOf({ from, place }: Pick<LaneRecord, "from" | "place">): number | undefined {
-  return from ?? (place && "fork" in place ? place.fork : undefined);
+export function originOf(record: Pick<LaneRecord, "from" | "place">): number | undefined {
+  return record.from ?? forkOf(record);
+}
+
+/** The fork of the branch that a lane belongs to; `undefined` for a lane of another line. */
+export function forkOf({ place }: Pick<LaneRecord, "place">): number | undefined {
+  return place && "fork" in place ? place.fork : undefined;
 }
 
 export interface MessageRecord {

@@ -1,7 +1,7 @@
 import type { NestedLine } from "../lines/Lines.ts";
 import { HistoryFold } from "../messages/HistoryFold.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
-import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../records/lineRecords.ts";
+import { type DecisionRecord, forkOf, type RequirementsRecord, type SettingsRecord } from "../records/lineRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { visitAt } from "./AgentState.ts";
@@ -94,8 +94,8 @@ export class BranchResult {
 
   /** How many iterations it made, with those of the branches in it. */
   get iterations(): number {
-    const first = this.#own.find(({ record }) => record.kind === "checkpoint")?.record;
-    const begun = first?.kind === "checkpoint" ? first.iteration : 0;
+    const fork = this.#index.checkpoints.get(forkOf(this.line) ?? -1);
+    const begun = fork?.record.iteration ?? 0;
     return Math.max(0, (this.checkpoint?.record.iteration ?? begun) - begun);
   }
 

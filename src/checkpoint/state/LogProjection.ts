@@ -13,7 +13,7 @@ import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
-import { type EditRecord, type LaneRecord, type MessageRecord, originOf } from "../records/lineRecords.ts";
+import { type EditRecord, forkOf, type LaneRecord, type MessageRecord, originOf } from "../records/lineRecords.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -242,7 +242,7 @@ export class LogProjection extends LogFacts {
       for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
     else {
       this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
-      this.pruned = [this.latest?.version ?? 0, this.checkpoints.size + this.#ends.size];
+      this.pruned = [this.nextVersion - 1, this.checkpoints.size + this.#ends.size];
     }
   }
 
@@ -283,6 +283,8 @@ export class LogProjection extends LogFacts {
   #addLane(start: LaneStart, order: number): void {
     this.lanes.set(start.record.lane, start);
     this.lines.addLane(start.record, order);
+    // The checkpoint of a fork may have been pruned.
+    this.nextVersion = Math.max(this.nextVersion, (forkOf(start.record) ?? 0) + 1);
   }
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {

@@ -33,6 +33,8 @@ export interface StatusState {
   readonly failedCalls?: readonly string[] | undefined;
   /** The newest checkpoint of the main line. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
+  /** When a nested line made its newest checkpoint, in milliseconds since 1970. Absent: none has made one. */
+  readonly activeAt?: number;
   /** The lanes of nested lines. What one state learns of them, those before it know, too. Absent: there were none. */
   readonly nestedLanes?: ReadonlySet<number>;
 }
@@ -52,7 +54,11 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
     case "status":
       return moved(state, record);
     case "checkpoint":
-      return further(state.nestedLanes?.has(record.lane) ? state : atCheckpoint(state, record, generation));
+      return further(
+        state.nestedLanes?.has(record.lane)
+          ? { ...state, activeAt: record.at }
+          : atCheckpoint(state, record, generation),
+      );
     case "answer":
       return further(state);
     case "outcome":

@@ -45,20 +45,22 @@ function fold(
   const checkpoint = point ?? index.latestOf(lane);
   const runId = checkpoint?.runId ?? index.run?.run ?? "";
   const run = index.runRecords.get(runId);
-  return { ...folded.state, lane, runId, run, checkpoint: checkpoint && withInputByValue(index, checkpoint) };
+  return { ...folded.state, lane, runId, run, checkpoint: checkpoint && pointByValue(index, checkpoint) };
 }
 
 /** After a join, records refer to the lanes of the joined branches: what these contain comes in their place. */
-function withInputByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
-  const { lane, input } = point.record;
-  if (!refersToLane(input)) return point;
-  return { ...point, record: { ...point.record, input: lineValue(index, lane, input, point.order) } };
+function pointByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
+  const record = recordByValue(index, point);
+  return record === point.record || record.kind !== "checkpoint" ? point : { ...point, record };
 }
 
-function byValue(index: LogProjection, { record, order }: OrderedRecord): AgentRecord {
+/** A record without references to lanes other than its own. */
+export function recordByValue(index: LogProjection, { record, order }: OrderedRecord): AgentRecord {
   const valueOf = <Entry extends StoredMessage>(entry: Entry, lane: number): Entry =>
     refersToLane(entry.message) ? { ...entry, message: lineValue(index, lane, entry.message, order) } : entry;
   if (record.kind === "message") return valueOf(record, record.lane);
+  if (record.kind === "checkpoint" && refersToLane(record.input))
+    return { ...record, input: lineValue(index, record.lane, record.input, order) };
   if (record.kind !== "edit" || !record.insert.some(({ message }) => refersToLane(message))) return record;
   return { ...record, insert: record.insert.map((entry) => valueOf(entry, record.lane)) };
 }
@@ -102,7 +104,7 @@ function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: 
   for (const ordered of index.laneRecords.get(lane) ?? []) {
     const { record, order } = ordered;
     if (order > upTo) return;
-    if (!originals || record.kind !== "edit" || !record.trim) fold.add(byValue(index, ordered), order);
+    if (!originals || record.kind !== "edit" || !record.trim) fold.add(recordByValue(index, ordered), order);
   }
 }
 

@@ -29,8 +29,11 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
   };
 }
 
+/** Where what a value refers to is looked up. */
+type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };
+
 /** A value that refers to blobs at most. A reference to a message stays: the history contains it. */
-export function byValue(slot: StoredValue, { answers, calls }: Pick<AgentState, "answers" | "calls">): StoredValue {
+export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
   const [answer] = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;
   const results = resultsIn(slot);

@@ -13,19 +13,19 @@ export function stateDataOf(agentId: string, state: StatusState): unknown {
 }
 
 /**
- * All data of an agent that is in progress.
+ * All data of an agent that is in progress. While branches run it names the parallel node of the main line.
  *
  * @param agentName used as `currentAgent` outside subgraphs when the agent is not a task.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
-  const { current, checkpoint, startedAt = 0 } = state;
+  const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;
   const { node, iteration, at } = checkpoint?.record ?? { node: "start", iteration: 0, at: 0 };
   return {
     currentAgent: subgraphOf(node) || (state.task?.name ?? agentName),
     currentStep: node,
     iterationCount: iteration,
     startedAt: iso(startedAt),
-    lastActivityAt: iso(Math.max(startedAt, current?.at ?? 0, at)),
+    lastActivityAt: iso(Math.max(startedAt, current?.at ?? 0, at, activeAt)),
     accumulatedContext: checkpoint?.id ?? "",
   };
 }

@@ -226,7 +226,11 @@ export class RunRecorder {
 
   /** Roughly how many bytes were stored since the last checkpoint, or were collected. */
   get grownBytes(): number {
-    return this.journal.valueBytes - this.saved.valueBytes + (this.#pending.length > 0 ? valueBytes(this.#pending) : 0);
+    return (
+      this.journal.valueBytesOn(this.lane) -
+      this.saved.valueBytes +
+      (this.#pending.length > 0 ? valueBytes(this.#pending) : 0)
+    );
   }
 
   /** A node has ended and no edge matches: a resume tries the edges again, not the node. */
@@ -283,14 +287,17 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    // A snapshot of the main line stands for the whole log: no other line may be open.
-    const isAlone = !this.parent && plan.joined === undefined;
-    const snapshot = plan.boundary && isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
+    const snapshot = this.#isAlone(plan) && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true && !this.parent;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     this.savedWithin = true;
     return record;
+  }
+
+  /** Whether the state of this line is all that a run needs to go on from a checkpoint. */
+  #isAlone({ boundary, joined }: CheckpointPlan): boolean {
+    return boundary === true && !this.parent && this.nested.size === 0 && joined === undefined;
   }
 
   /** Saves the state at the beginning of the current visit: a resume repeats its node and replays the records since. */
@@ -396,8 +403,14 @@ export class RunRecorder {
   }
 
   #moment({ progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">): SavedMoment {
-    const { clock, valueBytes: stored } = this.journal;
-    return { at: clock.monotonic(), valueBytes: stored, left: false, progress, progressSummary };
+    const { clock } = this.journal;
+    return {
+      at: clock.monotonic(),
+      valueBytes: this.journal.valueBytesOn(this.lane),
+      left: false,
+      progress,
+      progressSummary,
+    };
   }
 
   #drainUnsaved(): AgentRecord[] {
@@ -412,7 +425,7 @@ export class RunRecorder {
 interface SavedMoment {
   /** Milliseconds of the monotonic clock. */
   readonly at: number;
-  /** What the journal had taken. */
+  /** What the journal had taken for the lane. */
   readonly valueBytes: number;
   /** True once the run has left the node that the checkpoint names. */
   readonly left: boolean;

@@ -9,10 +9,9 @@ import { rewriteKept } from "../../checkpoint/pruning/rewriteKept.ts";
 import { withoutPacks } from "../../checkpoint/pruning/withoutPacks.ts";
 import type { AgentRecord, PrunedRecord, RestatedEntry } from "../../checkpoint/records/AgentRecord.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { Pace } from "../../internal/Pace.ts";
-import { firstOfRun } from "../move/findCheckpoint.ts";
-import { planRetention, type RetainableAgent } from "./planRetention.ts";
+import { planRetention } from "./planRetention.ts";
+import { retainableAgent } from "./retainableAgent.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
 /** What is deleted of one agent. */
@@ -59,7 +58,7 @@ export async function planPruning(
   const entries = liveEntries(stored);
   const index = new LogProjection();
   for (const entry of entries) await pace.after(index.add(entry));
-  const agent = retainable(index);
+  const agent = retainableAgent(index);
   const plan = agent && planRetention(agent, options.policy, options.now);
   if (!plan || plan.kind === "keep") return undefined;
   const size = await sizeOf(entries, pace);
@@ -85,32 +84,6 @@ export async function planPruning(
       [...new Set(before)].filter((blob) => !left.blobs.has(blob)),
     ),
   };
-}
-
-/** `undefined` for an agent without a status, or with an open rollback, which needs everything. */
-function retainable(index: LogProjection): RetainableAgent | undefined {
-  const { current } = index.statusState;
-  if (!current || index.rollback) return undefined;
-  const points = [...index.checkpoints.values()];
-  const beginnings = new Set([...index.lanes.values()].flatMap(({ record }) => beginningOf(record)));
-  const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The agent's first checkpoint is kept anyway, and counts.
-  if (start !== undefined && start !== points[0]?.version) beginnings.add(start);
-  const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
-  return {
-    status: current.status,
-    lastTime: times.reduce((latest, at) => Math.max(latest, at), current.at),
-    checkpoints: points.map(({ version, record }) => ({
-      version,
-      exempt: record.id !== undefined || beginnings.has(version),
-    })),
-  };
-}
-
-/** The checkpoint that a lane cannot do without: a run that follows another needs no more than the messages at its end. */
-function beginningOf({ from, keep }: LaneRecord): readonly number[] {
-  if (from === undefined) return [];
-  return keep === "all" ? [from] : [];
 }
 
 function changeTo(

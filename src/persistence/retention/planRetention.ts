@@ -4,6 +4,8 @@ export interface RetainableCheckpoint {
   readonly version: number;
   /** Always kept, and not counted. */
   readonly exempt: boolean;
+  /** Goes before any other is deleted. */
+  readonly goesFirst?: boolean;
 }
 
 export interface RetainableAgent {
@@ -32,10 +34,8 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
   const counted = checkpoints.filter(({ exempt }) => !exempt);
   const atMost = isHeld(status) ? policy.maxCheckpointsPaused : policy.maxCheckpoints;
   if (counted.length <= atMost) return { kind: "keep" };
-  const kept = thinned(
-    counted.map(({ version }) => version),
-    atMost,
-  );
+  const staying = counted.filter(({ goesFirst }) => !goesFirst).map(({ version }) => version);
+  const kept = staying.length <= atMost ? new Set(staying) : thinned(staying, atMost);
   for (const { version, exempt } of checkpoints) if (exempt) kept.add(version);
   return { kind: "prune", kept };
 }

@@ -5,6 +5,7 @@ import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
@@ -218,7 +219,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await assertFits(call, stored);
+  await assertFits(call, stored, [...(journal.head?.lines.values() ?? [])]);
   return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
 }
 
@@ -256,7 +257,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const log = await journal.readAll();
   const target = findCheckpoint(log, checkpointId);
   const state = stateAt(log, target);
-  await assertFits(call, { log, state });
+  await assertFits(call, { log, state }, []);
   const head = foldTo(log.index);
   // At the head of an unfinished run, a branch is a resume: it keeps what the next node did already.
   if (head?.checkpoint === target && log.index.unfinished)
@@ -316,12 +317,18 @@ function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> 
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
 }
 
-async function assertFits({ setup, journal }: DurableCall, { log, state }: StoredState): Promise<void> {
+async function assertFits(
+  { setup, journal }: DurableCall,
+  { log, state }: StoredState,
+  nested: readonly AgentState[],
+): Promise<void> {
   const { graph, tools } = setup;
   const { agentId, sha256 } = journal;
   await assertStrategyFits(graph, agentId, state, log.reader(state), sha256, () => journal.readAll());
-  if (state.checkpoint && state.checkpoint.record.node !== "finish") graph.resolve(state.checkpoint.record.node);
-  if (state.settings) toolsByNames(tools, state.settings.tools);
+  for (const { checkpoint, settings } of [state, ...nested]) {
+    if (checkpoint && checkpoint.record.node !== "finish") graph.resolve(checkpoint.record.node);
+    if (settings) toolsByNames(tools, settings.tools);
+  }
 }
 
 /**

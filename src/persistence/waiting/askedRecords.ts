@@ -4,6 +4,8 @@ import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResu
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
+import { eventLine } from "../../events/eventEmitter.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
@@ -38,10 +40,11 @@ export function askedRecords(
 /** Tells that a request waits, and is durable. */
 export function tellOpened(
   { setup, journal, run }: RunRecorder,
-  { nodeId, requestId, request }: InputRequestEvent,
+  { nodeId, requestId, request, context }: InputRequestEvent,
 ): void {
   const { waitingFor } = askedQuestion(request);
-  setup.tell({ kind: "request_opened", agentId: journal.agentId, runId: run.run, nodeId, requestId, waitingFor });
+  const origin = { agentId: journal.agentId, runId: run.run, ...eventLine(runOf(context)) };
+  setup.tell({ kind: "request_opened", ...origin, nodeId, requestId, waitingFor });
 }
 
 function withProblems({ replies }: RunRecorder, event: InputRequestEvent): InputRequestEvent {

@@ -7,6 +7,7 @@ import {
 } from "../../../src/checkpoint/format/validateRecord.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { LogRecord } from "../../../src/checkpoint/records/Entry.ts";
+import { projectionOf } from "../support/projection.ts";
 
 const lane = (fields: object): LogRecord => ({ kind: "lane", lane: 5, keep: "all", ...fields }) as LogRecord;
 const checkpoint = (fields: object): LogRecord =>
@@ -46,9 +47,17 @@ describe("the place of a lane", () => {
   it.each([
     ["its own lane", { parent: 5, call: "c1" }],
     ["a later lane", { parent: 6, call: "c1" }],
-    ["a fork to come", { parent: 1, fork: 7, branch: "a" }],
   ])("does not refer to %s", (_name, place) => {
     expect(validateRecord(entry(lane({ place })), { nextVersion: 7, nextLane: 5 })).toContain('invalid "place"');
+  });
+
+  it("does not name a fork to come: no checkpoint after it has the version of its fork", () => {
+    const branch = lane({ place: { parent: 1, fork: 7, branch: "a" } });
+    const next = { nextVersion: 7, nextLane: 5 };
+    expect(validateRecord(entry(branch, checkpoint({ version: 7 })), next)).toContain('invalid "version"');
+    expect(validateRecord(entry(branch, checkpoint({ version: 8 })), next)).toBeUndefined();
+    const index = projectionOf([branch as AgentRecord]);
+    expect(validateRecord(entry(checkpoint({ version: 7 })), index)).toContain('invalid "version"');
   });
 
   it("may name what comes before it in the same append", () => {

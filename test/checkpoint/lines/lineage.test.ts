@@ -187,6 +187,8 @@ describe("of random lines", () => {
       if (!point) return;
       const [isBelow, isUpTo] = [placesBelow(index, point), placesUpTo(index, point)];
       for (const { lane: on, order } of all(index)) expect(isBelow(on, order) && isUpTo(on, order)).toBe(false);
+      const isOpen = [...index.lanes.keys()].filter((on) => index.lines.isOpen(on));
+      expect(new Set(isOpen)).toEqual(new Set(index.lines.openLanes));
       for (const open of index.lines.openLanes) {
         const newest = index.latestOf(open);
         if (!newest || newest === point || !placesOnWay(index, newest)(point.record.lane, point.order)) continue;

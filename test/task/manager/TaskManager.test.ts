@@ -281,6 +281,37 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(seen).toMatchObject([{ data: { currentAgent: "reviewer", currentStep: "reviewer/read" } }]);
   });
 
+  it("and while branches run its step is the parallel node, and their checkpoints count as activity", async () => {
+    const { opened, tasks } = await queued();
+    const clock = new SimulatedClock();
+    let seen: Task | undefined;
+    const graph = strategy<string, string>("echo", (g) => {
+      const reviewer = g.subgraph<string, string>("reviewer", (inner) => {
+        const wait = inner.node("wait", (input: string) => {
+          clock.advance(5_000);
+          return input;
+        });
+        const read = inner.node("read", async (input: string) => {
+          seen = await tasks.get("t");
+          return input;
+        });
+        inner.edge(inner.start, wait);
+        inner.edge(wait, read);
+        inner.edge(read, inner.finish);
+      });
+      const all = g.parallel("all", { reviewer }, (results) => results.reviewer);
+      g.edge(g.start, all);
+      g.edge(all, g.finish);
+    });
+    const begun = new Date(clock.now()).toISOString();
+    await durableAgent(graph, opened(), { clock }).resume({ agentId: "t" });
+    const lastActivityAt = new Date(clock.now()).toISOString();
+    expect(lastActivityAt > begun).toBe(true);
+    expect(seen).toMatchObject({
+      data: { currentAgent: "echo", currentStep: "all", iterationCount: 0, lastActivityAt },
+    });
+  });
+
   it("and another input is refused while it is queued", async () => {
     const { opened, tasks } = await queued();
     await expect(durableAgent(echo(), opened()).run("other", { agentId: "t" })).rejects.toBeInstanceOf(

@@ -1,0 +1,102 @@
+import type { NestedLine } from "../lines/Lines.ts";
+import { forkOf } from "../records/lineRecords.ts";
+import { visitAt } from "../state/AgentState.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+
+/**
+ * The versions of checkpoints that cannot do without each other, and of these themselves. A checkpoint of a nested line needs
+ * the fork and those that its lane begins from, for its state, and where its line began and was closed on the lane around it, for
+ * its place among the lines. A
+ * checkpoint from which branches are merged needs their ends.
+ *
+ * @param wanted versions.
+ */
+export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
+  return new Needed(index).with(wanted);
+}
+
+/** The newest checkpoints of the open lines, that of the main line first. */
+export function headsOf(index: LogProjection): readonly CheckpointPoint[] {
+  return index.lines.openLanes.flatMap((lane) => index.latestOf(lane) ?? []);
+}
+
+/** The version of the fork whose branches are merged next from a checkpoint; `undefined`: none are. */
+export function mergedAt({ checkpoints }: LogProjection, point: CheckpointPoint): number | undefined {
+  return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
+}
+
+class Needed {
+  readonly #index: LogProjection;
+  readonly #versions = new Set<number>();
+  readonly #lines = new Set<NestedLine>();
+  readonly #forks = new Set<number>();
+  /** The checkpoints of each lane, oldest first. */
+  readonly #byLane = new Map<number, CheckpointPoint[]>();
+
+  constructor(index: LogProjection) {
+    this.#index = index;
+    for (const point of index.checkpoints.values()) {
+      const points = this.#byLane.get(point.record.lane);
+      if (points) points.push(point);
+      else this.#byLane.set(point.record.lane, [point]);
+    }
+  }
+
+  with(wanted: Iterable<number>): ReadonlySet<number> {
+    for (const version of wanted) this.#versions.add(version);
+    // What is added on the way comes next.
+    for (const version of this.#versions) {
+      const point = this.#index.checkpoints.get(version);
+      if (!point) this.#versions.delete(version);
+      else for (const needed of this.#neededBy(point)) this.#versions.add(needed);
+    }
+    return this.#versions;
+  }
+
+  *#neededBy(point: CheckpointPoint): Generator<number> {
+    const { lane } = point.record;
+    const line = this.#index.lines.nestedLine(lane);
+    const from = line && this.#index.lanes.get(lane)?.record.from;
+    if (from !== undefined) yield from;
+    if (line && isNew(this.#lines, line)) yield* this.#around(line);
+    const fork = mergedAt(this.#index, point);
+    if (fork === undefined) return;
+    yield fork;
+    if (point.record.joined === undefined) yield visitAt(point)[0];
+    if (isNew(this.#forks, fork)) yield* this.#endsOf(fork);
+  }
+
+  *#endsOf(fork: number): Generator<number> {
+    for (const { lane } of this.#index.lines.branchesOf(fork)) {
+      const end = this.#index.latestOf(lane);
+      if (end) yield end.version;
+    }
+  }
+
+  *#around(line: NestedLine): Generator<number> {
+    const points = this.#byLane.get(line.place.parent) ?? [];
+    const begun = forkOf(line) ?? points[countUpTo(points, line.begun) - 1]?.version;
+    if (begun !== undefined) yield begun;
+    const closing = line.closed === undefined ? undefined : points[countUpTo(points, line.closed) - 1];
+    if (closing) yield closing.version;
+  }
+}
+
+/** Adds an item; false if it is there already. */
+function isNew<Item>(known: Set<Item>, item: Item): boolean {
+  if (known.has(item)) return false;
+  known.add(item);
+  return true;
+}
+
+/** How many of them come up to an order. */
+function countUpTo(points: readonly CheckpointPoint[], order: number): number {
+  let [low, high] = [0, points.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((points[middle]?.order ?? Infinity) <= order) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,67 @@
+import { headsOf, mergedAt, neededCheckpoints } from "../../checkpoint/pruning/neededCheckpoints.ts";
+import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { firstOfRun } from "../move/findCheckpoint.ts";
+import type { RetainableAgent } from "./planRetention.ts";
+
+/** What retention looks at. `undefined` for an agent without a status, or with an open rollback, which needs everything. */
+export function retainableAgent(index: LogProjection): RetainableAgent | undefined {
+  const { current } = index.statusState;
+  if (!current || index.rollback) return undefined;
+  const points = [...index.checkpoints.values()];
+  const exempt = exemptVersions(index, points);
+  const times = [...points.map(({ record }) => record.at), ...[...index.runRecords.values()].map(({ at }) => at)];
+  return {
+    status: current.status,
+    lastTime: times.reduce((latest, at) => Math.max(latest, at), current.at),
+    checkpoints: points.map((point) => {
+      const { version } = point;
+      const isExempt = exempt.has(version);
+      return { version, exempt: isExempt, goesFirst: !isExempt && point !== index.latest && goesFirst(index, point) };
+    }),
+  };
+}
+
+/** What is kept anyway, with what that cannot do without. The only head of a log is its last checkpoint, which counts. */
+function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
+  const named = points.filter(({ record }) => record.id !== undefined).map(({ version }) => version);
+  const noted = linesWithNotes(index);
+  const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
+  const start = index.unfinished ? firstOfRun(index)?.version : undefined;
+  // The agent's first checkpoint is kept anyway, and counts.
+  if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
+  const heads = headsOf(index).map(({ version }) => version);
+  const wanted = [...named, ...beginnings];
+  if (heads.length > 1) return neededCheckpoints(index, [...wanted, ...heads]);
+  const exempt = new Set(neededCheckpoints(index, [...wanted, ...heads]));
+  for (const head of heads) if (!wanted.includes(head)) exempt.delete(head);
+  return exempt;
+}
+
+/**
+ * The checkpoint that a lane cannot do without: a run that follows another needs no more than the messages at its end, and a
+ * line that is closed only its notes.
+ */
+function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
+  if (from === undefined) return [];
+  const line = lines.nestedLine(lane);
+  const isNeeded = line ? lines.isOpen(line.lane) || noted.has(line.first) : keep === "all";
+  return isNeeded ? [from] : [];
+}
+
+/** The first lanes of the nested lines with notes, on them or on lines within. */
+function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const { record } of notes) {
+    let line = lines.nestedLine(record.lane);
+    for (; line && !found.has(line.first); line = lines.nestedLine(line.place.parent)) found.add(line.first);
+  }
+  return found;
+}
+
+/** Nothing goes back to a checkpoint of a closed line, and one from which branches are merged needs the ends of all of them. */
+function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
+  const line = index.lines.nestedLine(point.record.lane);
+  return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;
+}

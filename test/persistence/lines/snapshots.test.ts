@@ -1,0 +1,47 @@
+import { storageKey, strategy } from "agent-persistence";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+
+const large = storageKey("large", z.string());
+
+/** A branch that stores much in many steps, beside one that stores little; the merge may fail. */
+function spinning(fault: Fault, ran: string[]) {
+  return strategy<number, string>("spinning", (graph) => {
+    const busy = graph.subgraph<number, number>("busy", (inner) => {
+      const spin = inner.node("spin", (left: number, context) => {
+        ran.push("spin");
+        context.storage.set(large, String(left).padEnd(9_000, "."));
+        return left - 1;
+      });
+      inner.edge(inner.start, spin);
+      inner.edge(spin, spin, { when: (left: number) => left > 0 });
+      inner.edge(spin, inner.finish, { when: (left: number) => left <= 0 });
+    });
+    const idle = graph.node("idle", (left: number, context) => {
+      ran.push("idle");
+      context.llm.append({ role: "user", content: "idle" });
+      return left;
+    });
+    const both = graph.parallel("both", { busy, idle }, (results, context) => {
+      fault.strike();
+      const { messages } = context.branches.idle;
+      return `${results.busy} ${results.idle} ${messages.length} ${context.branches.busy.storage.get(large)?.slice(0, 3)}`;
+    });
+    graph.edge(graph.start, both);
+    graph.edge(both, graph.finish);
+  });
+}
+
+it.each(logStorages)("$name: what is stored on branches is whole, however much it is", async (storage) => {
+  const [fault, ran] = [new Fault(), [] as string[]];
+  const opened = await storage.open();
+  const options = { maxIterations: 1_000 };
+  await expect(durableAgent(spinning(fault, ran), opened(), options).run(200)).rejects.toBeInstanceOf(Stopped);
+  expect(ran).toHaveLength(201);
+  fault.repair();
+  const result = await durableAgent(spinning(fault, ran), opened(), options).resume();
+  expect(result).toMatchObject({ status: "completed", output: "0 200 1 1.." });
+  expect(ran).toHaveLength(201);
+});
