@@ -58,7 +58,16 @@ it.each(names)(
 const shownOtherwise: readonly string[] = ["requestId", "askedAt", "formatVersion"];
 
 function asBefore(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, field: unknown) => (shownOtherwise.includes(key) ? undefined : field)));
+  return JSON.parse(
+    JSON.stringify(value, (key, field: unknown) => (shownOtherwise.includes(key) ? undefined : withoutAgent(field))),
+  );
+}
+
+/** 0.1.0 did not say in which sub-agent a request is. */
+function withoutAgent(field: unknown): unknown {
+  if (typeof field !== "object" || field === null || !("waitingFor" in field)) return field;
+  const { agentPath: _agentPath, ...request } = field as { readonly agentPath?: unknown };
+  return request;
 }
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
