@@ -1,11 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { checkpointFields, requiredFields } from "../../checkpoint/data/checkpointSchema.ts";
-import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
-import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
@@ -14,12 +8,11 @@ import type { CheckpointValidation, ValidationCheck } from "../../environment/Ch
 import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../../environment/compareEnvironment.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
+import { checkOf, failed, type Found, isAboutBlob, isDamage, judgeWithLines, reasonOf } from "./judgeData.ts";
 import { logComplete } from "./logComplete.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
-
-const good: ValidationCheck = { ok: true };
 
 /** {@link DurableAgent.validateCheckpoint} */
 export async function validateCheckpoint(
@@ -27,11 +20,11 @@ export async function validateCheckpoint(
   agentId: string,
   checkpointId: string | undefined,
 ): Promise<CheckpointValidation> {
-  const { data, damage, end } = await readStored(setup, agentId, checkpointId);
+  const { data, lines, damage, end } = await readStored(setup, agentId, checkpointId);
   if (damage !== undefined) return validation(agentId, checkpointId, judgeDamage(damage), unknownEnvironment);
   if (data === undefined)
     return validation(agentId, checkpointId, withEnd(nothingThere(checkpointId), end), unknownEnvironment);
-  const stored = withEnd(judgeData(data), end);
+  const stored = withEnd(judgeWithLines(data, lines), end);
   const around = allPass(stored) ? await lookAround(data, setup) : unknownEnvironment;
   return validation(agentId, data.checkpointId, stored, around);
 }
@@ -44,12 +37,6 @@ function validation(
 ): CheckpointValidation {
   const valid = allPass(stored) && around.mismatches.length === 0;
   return { agentId, ...(checkpointId !== undefined && { checkpointId }), valid, ...stored, ...around };
-}
-
-/** What is found in a checkpoint, before the end of its log is looked at. */
-interface Found {
-  readonly structural: CheckpointValidation["structural"];
-  readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
 }
 
 function withEnd({ structural, integrity }: Found, end: StoredCheckpoint["end"]): Stored {
@@ -155,59 +142,11 @@ function nothingThere(checkpointId: string | undefined): Found {
   };
 }
 
-/** The storage has compared checksums; values are decoded here, one by one. */
-function judgeData(data: AgentCheckpointData): Found {
-  const values = new Map<string, unknown>();
-  const problems: unknown[] = [];
-  for (const field of Object.keys(data)) {
-    try {
-      values.set(field, data[field as keyof AgentCheckpointData]);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      problems.push(error);
-      values.set(field, undefined);
-    }
-  }
-  const missing = requiredFields.filter((field) => !values.has(field));
-  const wrong = [...values].flatMap(([field, value]) => (problems.length > 0 ? [] : shapeProblem(field, value)));
-  const blobs = problems.filter(isAboutBlob).map(reasonOf);
-  const unreadable = problems.filter((problem) => !isAboutBlob(problem)).map(reasonOf);
-  return {
-    structural: {
-      hasRequiredFields: checkOf(missing.map((field) => `it has no field "${field}"`)),
-      schemaValid: checkOf([...unreadable, ...wrong]),
-    },
-    integrity: {
-      checksumMatch: data.checksum === "" ? { ok: true, notChecked: "this storage keeps no checksums" } : good,
-      blobsAccessible: checkOf(blobs),
-    },
-  };
-}
-
-function shapeProblem(field: string, value: unknown): readonly string[] {
-  const outcome = checkpointFields[field]?.safeParse(value);
-  return outcome?.success === false ? [`the field "${field}" is not as it must be: ${outcome.error.message}`] : [];
-}
-
-function isAboutBlob(error: unknown): boolean {
-  return error instanceof CorruptBlobError || (error instanceof UnreadableValueError && error.blob !== undefined);
-}
-
-function checkOf(problems: readonly string[]): ValidationCheck {
-  return problems.length === 0 ? good : failed([...new Set(problems)].join(" "));
-}
-
-function failed(reason: string): ValidationCheck {
-  return { ok: false, reason };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A checkpoint, or the damage that prevents reading it; neither: there is none. */
 interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
+  /** The newest checkpoints of the lines that are nested in its line, if it is the newest there. */
+  readonly lines: readonly AgentCheckpointData[];
   readonly damage?: unknown;
   /** How the log ends, or why that was not looked at; absent: the storage cannot tell. */
   readonly end?: LogEnd | string | undefined;
@@ -221,26 +160,34 @@ async function readStored(
 ): Promise<StoredCheckpoint> {
   try {
     const end = await setup.log.end?.(agentId);
-    if (checkpointId === undefined) return { data: await setup.storage.getLatestCheckpoint(agentId), end };
-    const all = await setup.storage.getCheckpoints(agentId);
-    return { data: all.find((data) => data.checkpointId === checkpointId), end };
+    const data =
+      checkpointId === undefined
+        ? await setup.storage.getLatestCheckpoint(agentId)
+        : (await setup.storage.getCheckpoints(agentId)).find((stored) => stored.checkpointId === checkpointId);
+    return { data, lines: data?.branches ? await openLinesIn(setup, data) : [], end };
   } catch (error) {
     if (!isDamage(error)) throw error;
     const data = checkpointId === undefined ? undefined : await readBefore(error, setup, agentId, checkpointId);
-    return data ? { data, end: "the log is damaged after this checkpoint" } : { damage: error };
+    return data ? { data, lines: [], end: "the log is damaged after this checkpoint" } : { lines: [], damage: error };
   }
 }
 
-/** Whether an error is about the stored data, not the storage. Errors of other classes come from wrong shapes. */
-function isDamage(error: unknown): boolean {
-  const kinds = [
-    CorruptLogError,
-    CorruptBlobError,
-    UnreadableValueError,
-    UnsupportedFormatError,
-    UnsupportedRecordError,
-  ];
-  return !AgentPersistenceError.isInstance(error) || kinds.some((kind) => error instanceof kind);
+/** What the lines that are nested in that of a checkpoint continue from. None for a checkpoint that others follow. */
+async function openLinesIn(
+  { log }: PersistenceSetup,
+  { agentId, checkpointId }: AgentCheckpointData,
+): Promise<readonly AgentCheckpointData[]> {
+  const read = await AgentLog.read(log, agentId);
+  const { index } = read;
+  const lane = index.byId(checkpointId)?.record.lane ?? 0;
+  if (index.latestOf(lane)?.id !== checkpointId) return [];
+  const within = new Set([lane]);
+  return index.lines.openLanes.flatMap((open) => {
+    const point = index.latestOf(open);
+    if (!point || !within.has(index.lines.nestedLine(open)?.place.parent ?? 0)) return [];
+    within.add(open);
+    return [read.data(point)];
+  });
 }
 
 /** A checkpoint before the damage is still valid. */

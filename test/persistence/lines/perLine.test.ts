@@ -14,6 +14,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate } from "../../agent/gate.ts";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
+import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
@@ -179,7 +180,7 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
     const branches = {
       ends: [
         (text, context) => {
-          context.storage.set(key, large);
+          context.storage.set(key, `${large} kept`);
           return say(large)(text, context);
         },
         () => large,
@@ -202,7 +203,7 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
     });
     const agent = (tools: readonly AnyTool[] = [book, hang]) => durableAgent(steps, opened(), { tools });
     await fault.stops(agent().run("go"));
-    return { agent, large, of: persistence(agent()).agent("a"), world, hang };
+    return { agent, large, of: persistence(agent()).agent("a"), world, hang, opened };
   };
 
   it("large values of branches are read, by readers and by a resume", async () => {
@@ -217,7 +218,20 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
       expect(await of.validateCheckpoint(checkpointId)).toMatchObject({ valid: true, checkpointId });
     const result = await agent().resume();
     expect(result).toMatchObject({ output: JSON.stringify({ ends: large, stops: "go" }) });
-    expect((await of.getLatestCheckpoint())?.storage).toEqual({ key: large });
+    expect((await of.getLatestCheckpoint())?.storage).toEqual({ key: `${large} kept` });
+  });
+
+  it("a value of a branch that is lost makes the checkpoint of the main line invalid, and names the branch", async () => {
+    const { of, opened } = await stopped();
+    const stored = (await recordsOf(opened())).find(({ kind }) => kind === "storage");
+    const [blob = ""] = /blob:[^"]+/.exec(JSON.stringify(stored)) ?? [];
+    await opened().log.blobs.delete("a", blob);
+    const { valid, structural, integrity } = await of.validateCheckpoint();
+    const reason = expect.stringMatching(/^all#ends: .*blob:/) as string;
+    expect([valid, structural.schemaValid.ok, integrity.blobsAccessible]).toEqual([false, true, { ok: false, reason }]);
+    const [first, , ends, stops] = await of.getCheckpoints();
+    expect([ends?.branch, stops?.branch]).toEqual(["all#ends", "all#stops"]);
+    for (const other of [first, stops]) expect((await of.validateCheckpoint(other?.checkpointId)).valid).toBe(true);
   });
 
   it("the messages are those of the main line", async () => {
