@@ -48,6 +48,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/doubt"],
   ["persistence/config"],
   ["persistence/read", "persistence/trimming", "persistence/record"],
+  ["persistence/start"],
   ["persistence/waiting", "persistence/move", "persistence/calls"],
   ["persistence/retention", "persistence/rollback"],
   ["persistence/run"],

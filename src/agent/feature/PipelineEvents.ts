@@ -5,7 +5,6 @@ import type { InputRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
-import type { AgentDefinition } from "./AgentDefinition.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { BranchResult } from "./BranchResult.ts";
 import type { RunStart } from "./RunRequest.ts";
@@ -62,8 +61,8 @@ export interface AgentCallEvent {
   readonly toolCallId: string;
   /** The name that the agent has as a tool. */
   readonly toolName: string;
-  /** Of the agent that is called. */
-  readonly definition: AgentDefinition;
+  /** The pipeline of the agent that is called: the object that its features were installed into. */
+  readonly callee: object;
   /** Where it begins. */
   readonly start: RunStart;
 }

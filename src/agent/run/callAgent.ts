@@ -9,7 +9,7 @@ export async function callAgent(caller: ActiveLine, agent: SubAgent, call: Agent
   const { toolCallId, toolName, onWaiting } = call;
   const { definition } = agent;
   const start = startOf(caller, agent.inputOf(call.input));
-  const event = { run: caller, toolCallId, toolName, definition, start };
+  const event = { run: caller, toolCallId, toolName, callee: definition.pipeline.hooks, start };
   const begun = await caller.pipeline.around("agentCall", event, async (accepted) => ({ start: accepted.start }));
   if ("output" in begun) return begun.output;
   const nesting = { parent: caller, root: "", branch: caller.branch, call: { toolCallId, toolName }, onWaiting };

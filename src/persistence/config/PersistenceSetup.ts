@@ -1,7 +1,6 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentDefinition } from "../../agent/feature/AgentDefinition.ts";
-import { type SubAgent, subAgentOf } from "../../agent/feature/SubAgent.ts";
+import { subAgentOf } from "../../agent/feature/SubAgent.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -50,7 +49,7 @@ const defaults = {
 } as const;
 
 /** By the pipeline that the feature was installed into. */
-const setups = new WeakMap<FeaturePipeline, PersistenceSetup>();
+const setups = new WeakMap<object, PersistenceSetup>();
 
 /** What a called agent shares with its caller. */
 function ofCaller({ clock, participants, inverseRetry }: PersistenceSetup) {
@@ -96,7 +95,7 @@ export class PersistenceSetup {
   readonly #pipeline: FeaturePipeline;
   readonly #isStored: boolean;
   /** Those of agents that this one calls. */
-  readonly #nested = new Map<FeaturePipeline, PersistenceSetup>();
+  readonly #nested = new Map<object, PersistenceSetup>();
   /** What tells the definition from others that have no id of their own either; `undefined`: it has one. */
   readonly #defaultIdentity: string | undefined;
   /** The agent that was asked for or run last. */
@@ -142,19 +141,17 @@ export class PersistenceSetup {
    * there is no such tool any more.
    */
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
-    let found: PersistenceSetup | undefined = this;
-    for (const name of agentPath) {
-      const agent: SubAgent | undefined = subAgentOf(found?.tools.get(name) ?? {});
-      found = agent && found?.nested(agent.definition);
-    }
-    return found;
+    const [name, ...rest] = agentPath;
+    if (name === undefined) return this;
+    const agent = subAgentOf(this.tools.get(name) ?? {});
+    return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
-  /** That of an agent which this one calls; `undefined`: it has no Persistence. */
-  nested({ pipeline: { hooks } }: AgentDefinition): PersistenceSetup | undefined {
-    const own = setups.get(hooks);
-    const nested = this.#nested.get(hooks) ?? (own && new PersistenceSetup(own.#config, own.#pipeline, this));
-    if (nested) this.#nested.set(hooks, nested);
+  /** That of an agent which this one calls, by its pipeline; `undefined`: it has no Persistence. */
+  nested(pipeline: object): PersistenceSetup | undefined {
+    const own = setups.get(pipeline);
+    const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.#pipeline, this));
+    if (nested) this.#nested.set(pipeline, nested);
     return nested;
   }
 

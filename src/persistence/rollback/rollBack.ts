@@ -16,7 +16,7 @@ import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { restoredRun } from "../record/startRecorder.ts";
+import { restoredRun } from "../start/startRecorder.ts";
 import { storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { revertCalls } from "./revertCalls.ts";

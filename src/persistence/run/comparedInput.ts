@@ -1,6 +1,6 @@
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import type { StoredState } from "../record/startRecorder.ts";
+import type { StoredState } from "../start/startRecorder.ts";
 import type { RunInput } from "./decideRun.ts";
 
 /** How the input of a stored run compares with a given one. */

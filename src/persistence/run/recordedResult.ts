@@ -1,7 +1,7 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
-import type { StoredState } from "../record/startRecorder.ts";
+import type { StoredState } from "../start/startRecorder.ts";
 import { comparedInput } from "./comparedInput.ts";
 import type { DurableCall } from "./DurableCall.ts";
 import { recordedEnd } from "./recordedEnd.ts";

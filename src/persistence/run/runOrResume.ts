@@ -29,7 +29,7 @@ import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { newRun, restoredRun, type StoredState } from "../record/startRecorder.ts";
+import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";

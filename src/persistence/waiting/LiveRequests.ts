@@ -10,7 +10,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { restoredRun } from "../record/startRecorder.ts";
+import { restoredRun } from "../start/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } from "./answerRequests.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
 import { runningStatus, waitingStatus } from "./waitingStatus.ts";

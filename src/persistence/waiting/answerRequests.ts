@@ -13,7 +13,7 @@ import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../record/startRecorder.ts";
+import type { StoredState } from "../start/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { pendingRequests } from "./pendingRequests.ts";
 import { runningStatus, waitingStatus } from "./waitingStatus.ts";

@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { openRequests, requestsOf } from "../../checkpoint/state/openRequests.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { StoredState } from "../record/startRecorder.ts";
+import type { StoredState } from "../start/startRecorder.ts";
 
 /** What an agent, or some line of it, waits for, as its log says. */
 export function pendingRequests({ log, state }: StoredState): readonly PendingRequest[] {

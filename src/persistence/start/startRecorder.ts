@@ -17,14 +17,14 @@ import { linePath } from "../../checkpoint/data/linePath.ts";
 import { eventCheckpoint, eventLine } from "../../events/eventEmitter.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import { Replay } from "../replay/Replay.ts";
-import type { CheckpointHead } from "./checkpointRecord.ts";
-import { NamedCheckpoints } from "./NamedCheckpoints.ts";
-import { RunRecorder } from "./RunRecorder.ts";
-import type { RecordedLine } from "./RecordedLine.ts";
+import type { CheckpointHead } from "../record/checkpointRecord.ts";
+import { NamedCheckpoints } from "../record/NamedCheckpoints.ts";
+import { RunRecorder } from "../record/RunRecorder.ts";
+import type { RecordedLine } from "../record/RecordedLine.ts";
 import { seedOf } from "./restoredState.ts";
 import { storedResult } from "./storedResult.ts";
 import { missingToolResults } from "./missingToolResults.ts";
-import { structureRecord, structureReference } from "./strategyRecord.ts";
+import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 
 /** A stored state with the log it was read from. */
 export interface StoredState {

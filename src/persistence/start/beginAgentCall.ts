@@ -7,10 +7,10 @@ import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalled
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { RunRecorder } from "./RunRecorder.ts";
-import type { RunRecorders } from "./RunRecorders.ts";
+import { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";
-import { structureRecord, structureReference } from "./strategyRecord.ts";
+import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 
 type Next = (event: AgentCallEvent) => Promise<AgentCallBeginning>;
 
@@ -27,9 +27,9 @@ export async function beginAgentCall(
 ): Promise<AgentCallBeginning> {
   const beginning = await next(event);
   if ("output" in beginning) return beginning;
-  const { definition, toolName, toolCallId } = event;
+  const { callee, toolName, toolCallId } = event;
   const parent = recorders.of(event.run);
-  const setup = parent.setup.nested(definition);
+  const setup = parent.setup.nested(callee);
   if (!setup) throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`);
   const place = { parent: parent.lane, call: toolCallId };
   const { stored: log } = parent;

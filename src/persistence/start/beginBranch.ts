@@ -6,8 +6,8 @@ import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { RunRecorder } from "./RunRecorder.ts";
-import type { RunRecorders } from "./RunRecorders.ts";
+import { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";
 import { storedResult } from "./storedResult.ts";
 
