@@ -203,7 +203,8 @@ export class BoundPersistence implements RunPersistence {
     let report: Report | undefined;
     await run.move({ except: [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)] }, async () => {
       recorder.close();
-      if (asking !== undefined) own.recorder.recordMoved(asking);
+      const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
+      if (moved.length > 0) recorder.journal.append(moved);
       const log = await recorder.journal.readAll();
       // The next checkpoint does not include what the abandoned lane recorded since its last one.
       recorder.journal.writer.forget();

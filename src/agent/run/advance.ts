@@ -3,6 +3,7 @@ import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts
 import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
 /** More crossings than this between two nodes are an endless circle of subgraphs without a node. */
@@ -25,12 +26,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown, roo
   while (crossings.length < maxCrossings) {
     if ([...within, at].join("/") === root) return stepTo("finish", value, crossings);
     const plan = graph.graphAt(within);
-    const edge = plan.edges.get(at)?.find(({ when }) => when === undefined || when(value));
-    if (!edge)
-      throw new NoMatchingEdgeError(
-        [...within, at].join("/"),
-        (plan.edges.get(at) ?? []).map(({ to }) => to),
-      );
+    const edge = matchingEdge(plan, [...within, at].join("/"), value);
     value = edge.map ? edge.map(value) : value;
     const path = [...within, edge.to].join("/");
     const target = plan.nodes.get(edge.to);
@@ -54,6 +50,17 @@ export function advance(graph: StrategyGraph, from: string, output: unknown, roo
     at = outer;
   }
   throw new InvalidStrategyError(graph.name, `after "${from}" its subgraphs form a circle without a node.`);
+}
+
+/** @throws NoMatchingEdgeError */
+function matchingEdge({ edges }: GraphPlan, path: string, output: unknown): EdgePlan {
+  const all = edges.get(path.slice(path.lastIndexOf("/") + 1)) ?? [];
+  const edge = all.find(({ when }) => when === undefined || when(output));
+  if (edge) return edge;
+  throw new NoMatchingEdgeError(
+    path,
+    all.map(({ to }) => to),
+  );
 }
 
 function stepTo(nodeId: string, input: unknown, crossings: readonly Crossing[]): NextStep {

@@ -9,25 +9,12 @@ import { visitNode } from "./visitNode.ts";
 
 /** Visits one node after another until the line finishes, or cannot go on. @throws what failed it */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
-  const { pipeline } = line;
-  const reports = line.isAgent ? reportsOfRun : reportsOfBranch;
-  let step: NextStep | undefined;
+  const at: LastStep = {};
   try {
-    step = await arrive(line, reports.starting);
-    for (;;) {
-      if (await line.takeMove()) step = await arrive(line, "runMoved");
-      if (step.nodeId === "finish") break;
-      const next: NextStep | LineEnd | undefined = await nextStep(line, step);
-      if (next && !("nodeId" in next)) return next;
-      step = next ?? step;
-    }
-    await pipeline.emit(reports.completed, { run: line, output: step.input });
-    return { output: step.input };
+    return await takeSteps(line, at);
   } catch (error) {
     if (line.isClosed) return stopped;
-    for (const path of enclosing(step?.nodeId ?? ""))
-      await pipeline.emitFailure("subgraphFailed", { run: line, path, error });
-    await emitFailed(line, step?.nodeId ?? line.root, error);
+    await reportFailure(line, at, error);
     throw error;
   } finally {
     line.end();
@@ -36,12 +23,31 @@ export async function runLine(line: ActiveLine): Promise<LineEnd> {
 
 const stopped = { stopped: true } as const;
 
-const reportsOfRun = { starting: "strategyStarting", completed: "strategyCompleted" } as const;
-const reportsOfBranch = { starting: "branchStarting", completed: "branchCompleted" } as const;
+/** Where a line has come to. */
+interface LastStep {
+  step?: NextStep;
+}
 
-async function emitFailed(line: ActiveLine, nodeId: string, error: unknown): Promise<void> {
-  if (line.branch === undefined) await line.pipeline.emitFailure("strategyFailed", { run: line, error });
-  else await line.pipeline.emitFailure("branchFailed", { run: line, nodeId, error });
+async function takeSteps(line: ActiveLine, at: LastStep): Promise<LineEnd> {
+  const { pipeline, isAgent } = line;
+  let step = (at.step = await arrive(line, isAgent ? "strategyStarting" : "branchStarting"));
+  for (;;) {
+    if (await line.takeMove()) step = at.step = await arrive(line, "runMoved");
+    if (step.nodeId === "finish") break;
+    const next: NextStep | LineEnd | undefined = await nextStep(line, step);
+    if (next && !("nodeId" in next)) return next;
+    step = at.step = next ?? step;
+  }
+  await pipeline.emit(isAgent ? "strategyCompleted" : "branchCompleted", { run: line, output: step.input });
+  return { output: step.input };
+}
+
+async function reportFailure(line: ActiveLine, { step }: LastStep, error: unknown): Promise<void> {
+  const { pipeline, isAgent, root } = line;
+  const { nodeId } = step ?? { nodeId: root };
+  for (const path of enclosing(nodeId)) await pipeline.emitFailure("subgraphFailed", { run: line, path, error });
+  if (isAgent) await pipeline.emitFailure("strategyFailed", { run: line, error });
+  else await pipeline.emitFailure("branchFailed", { run: line, nodeId, error });
 }
 
 /** Visits a node. Resolves to `undefined` if the line moved meanwhile. */

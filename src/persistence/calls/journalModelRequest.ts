@@ -60,18 +60,18 @@ function replayed(recorder: RunRecorder, { event, visit, within, asked }: Placed
 async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): Promise<PromptAnswer> {
   const { event, visit, within, asked } = request;
   const place = answerKey(visit, event.ordinal, within);
-  const failed = recorder.failedRequests.get(place) ?? [];
+  const failed = recorder.calls.failedRequests.get(place) ?? [];
   const run = runOf(event.context);
   let answer: PromptAnswer;
   try {
     answer = await next(event);
   } catch (error) {
-    recorder.failedRequests.set(place, [...failed, { asked, error: modelFailure(error) }]);
+    recorder.calls.failedRequests.set(place, [...failed, { asked, error: modelFailure(error) }]);
     throw error;
   } finally {
     recorder.journal.usage = run.usage;
   }
-  recorder.failedRequests.delete(place);
+  recorder.calls.failedRequests.delete(place);
   if (!recorder.closed) record(recorder, request, answer, failed);
   return answer;
 }

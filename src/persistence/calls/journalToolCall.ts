@@ -31,13 +31,13 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
-  const known = recorder.performed.get(toolCallId);
+  const known = recorder.calls.performed.get(toolCallId);
   // One id is one call: executing a message twice gives the same outcomes.
   if (known) return known;
   const performing = replayOrPerform(recorder, event, next);
-  recorder.performed.set(toolCallId, performing);
+  recorder.calls.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
-    if (!isToolFailure(error)) recorder.performed.delete(toolCallId);
+    if (!isToolFailure(error)) recorder.calls.performed.delete(toolCallId);
   });
   return performing;
 }
@@ -106,7 +106,7 @@ function hasRun(error: unknown): boolean {
 
 async function runRecorded(recorder: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event, next } = performance;
-  recorder.inFlight.set(facts.call, facts);
+  recorder.calls.inFlight.set(facts.call, facts);
   try {
     const output = await next(event);
     const parts = partsIn(output);
@@ -116,7 +116,7 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
     recordError(recorder, performance, error);
     throw error;
   } finally {
-    recorder.inFlight.delete(facts.call);
+    recorder.calls.inFlight.delete(facts.call);
   }
 }
 

@@ -55,7 +55,7 @@ export function recordEnd(
   end: Partial<OutcomeRecord>,
   shown?: Pick<CheckpointToolCall, "input" | "status" | "output" | "error">,
 ): void {
-  if (recorder.movedCalls.has(facts.call)) return;
+  if (recorder.calls.hasMoved(facts.call)) return;
   const { kind: _kind, ...fields } = facts;
   const { lane, visit, call, tool, effect } = facts;
   recorder.journal.append([

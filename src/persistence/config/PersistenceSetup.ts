@@ -56,10 +56,17 @@ function ofCaller({ clock, participants, inverseRetry }: PersistenceSetup) {
   return { clock, participants, inverseRetry };
 }
 
-function both(first: EmitEvent, second: EmitEvent | undefined): EmitEvent {
+function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey"> {
+  const storage = logStorageOf(given ?? new NoPersistenceStorageProvider());
+  return { storage, storageKey: given ?? storage };
+}
+
+/** The listener of a caller hears of what it calls. */
+function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefined): EmitEvent {
+  if (!caller) return own ?? warnOfFailure;
   return (event) => {
-    first(event);
-    second?.(event);
+    caller.tell(event);
+    own?.(event);
   };
 }
 
@@ -108,9 +115,10 @@ export class PersistenceSetup {
     this.#config = config;
     this.#pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
-    this.storage = caller?.storage ?? logStorageOf(config.storage ?? new NoPersistenceStorageProvider());
-    this.storageKey = caller?.storageKey ?? config.storage ?? this.storage;
-    this.log = this.storage.log;
+    const { storage, storageKey } = caller ?? storageOf(config);
+    this.storage = storage;
+    this.storageKey = storageKey;
+    this.log = storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
     this.environment = config.environment;
@@ -130,7 +138,7 @@ export class PersistenceSetup {
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
-    this.tell = caller ? both(caller.tell, this.#emit) : (this.#emit ?? warnOfFailure);
+    this.tell = tellerOf(this.#emit, caller);
     this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
     if (!caller) setups.set(pipeline, this);

@@ -2,6 +2,8 @@ import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { type AgentState, visitAt } from "../../checkpoint/state/AgentState.ts";
@@ -32,11 +34,7 @@ export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "message
  * @throws CheckpointNotFoundError when there is no head.
  */
 export async function continueFromHead(journal: Journal, log: AgentLog, point: NextPoint): Promise<void> {
-  const { graph } = point;
-  const at = graph && "node" in point ? laneForNode(log.index, graph, point.node) : log.index.lines.mainLane;
-  const head = log.index.latestOf(at) ?? log.index.latest;
-  const state = head && foldTo(log.index, head);
-  if (!head || !state) throw new CheckpointNotFoundError(journal.agentId, undefined, []);
+  const { head, state } = headFor(log, point);
   const { run, reopens } = runAt(head, log.index);
   const reader = log.reader(state);
   const history = new MessageHistory(
@@ -46,17 +44,12 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const { messageHistory } = point;
   if (messageHistory) history.rewrite(() => messageHistory);
   const lane = journal.nextLane++;
-  const { iteration, progress, summary, inputType, unresolved, joined } = head.record;
-  const moves = "node" in point;
-  const { node, input } = moves
-    ? point
-    : { node: head.record.node, input: reader.read(state.checkpoint?.record.input) };
+  const { iteration, progress, summary } = head.record;
+  const { node, input, ...kept } = nextAt(point, head, () => reader.read(state.checkpoint?.record.input));
   const checkpoint = checkpointAt(journal, lane, {
     node,
     input: journal.writer.input(input, `the input of node "${node}"`, lane, (message) => history.numberOf(message)),
-    inputType: moves ? undefined : inputType,
-    unresolved: moves ? undefined : unresolved,
-    joined: moves ? undefined : joined,
+    ...kept,
     iteration,
     progress,
     summary,
@@ -74,6 +67,29 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   // In the same turn of the event loop, so in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
+}
+
+/** The head of the line that continues. @throws CheckpointNotFoundError */
+function headFor(
+  { index, agentId }: AgentLog,
+  point: NextPoint,
+): { readonly head: CheckpointPoint; readonly state: AgentState } {
+  const { graph } = point;
+  const lane = graph && "node" in point ? laneForNode(index, graph, point.node) : index.lines.mainLane;
+  const head = index.latestOf(lane) ?? index.latest;
+  const state = head && foldTo(index, head);
+  if (!head || !state) throw new CheckpointNotFoundError(agentId, undefined, []);
+  return { head, state };
+}
+
+/** What runs next: another node, or what would have run anyway. */
+function nextAt(
+  point: NextPoint,
+  { record: { node, inputType, unresolved, joined } }: CheckpointPoint,
+  readInput: () => unknown,
+): Pick<ExecutionPoint, "node" | "input"> & Pick<CheckpointRecord, "inputType" | "unresolved" | "joined"> {
+  if ("node" in point) return { node: point.node, input: point.input };
+  return { node, input: readInput(), ...withoutUndefined({ inputType, unresolved, joined }) };
 }
 
 /** Who sets a node of another strategy wants the run to continue with it. */

@@ -9,7 +9,6 @@ import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { FailedRequest, IntentRecord } from "../../checkpoint/records/callRecords.ts";
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
@@ -32,8 +31,12 @@ import {
   checkpointRecord,
   subjectOf,
 } from "./checkpointRecord.ts";
+import { Forks } from "./Forks.ts";
+import { LineCalls } from "./LineCalls.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedLine } from "./RecordedLine.ts";
+import type { RecorderStart } from "./RecorderStart.ts";
+import { type SavedMoment, savedMoment } from "./SavedMoment.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
@@ -49,19 +52,11 @@ export class RunRecorder {
   readonly structure: StructureRecord;
   /** The recorders of the lines that are nested in this one. */
   readonly nested = new Set<RunRecorder>();
-  /** The lanes of the branches of the parallel node that runs, by their keys. */
-  readonly branchLanes = new Map<string, readonly number[]>();
+  readonly forks = new Forks();
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
   readonly replies: RecordedAnswers | undefined;
-  /** Calls that moved the run, or that wait: they get no other outcome. */
-  readonly movedCalls = new Set<string>();
-  /** The results of the calls that this process made on this lane. */
-  readonly performed = new Map<string, Promise<unknown>>();
-  /** Model requests of this process that failed, by their place; an answer at that place is recorded with them. */
-  readonly failedRequests = new Map<string, readonly FailedRequest[]>();
-  /** Calls that have begun and not ended. */
-  readonly inFlight = new Map<string, IntentRecord>();
+  readonly calls = new LineCalls();
   readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
   /** Settings of the model that a resume changes. Absent: those of the stored state stay. */
@@ -70,8 +65,6 @@ export class RunRecorder {
   answersDurable: Promise<void> | undefined;
   /** True once the line has moved to another lane: of what still ends on this one, only effects are recorded. */
   closed = false;
-  /** The version of the checkpoint that names the parallel node that runs. Absent: none has. */
-  fork: number | undefined;
   /** Whether the newest checkpoint names the node that runs next, and it has not begun. */
   #namesNext: boolean;
   /** Calls that ended since the last checkpoint, for the data that a save returns. */
@@ -98,37 +91,26 @@ export class RunRecorder {
     readonly journal: Journal,
     readonly run: RunRecord,
     readonly start: RunStart,
-    {
-      structure,
-      opening,
-      head,
-      origin,
-      restored,
-      recording,
-      replies,
-      named = new NamedCheckpoints(),
-      line = { lanes: [start.line.lane] },
-      stored,
-      parent,
-    }: RecorderStart,
+    from: RecorderStart<RunRecorder>,
   ) {
+    const { head, parent, named = new NamedCheckpoints(), line = { lanes: [start.line.lane] } } = from;
     this.lane = start.line.lane;
     this.line = line;
-    this.stored = stored;
+    this.stored = from.stored;
     this.parent = parent;
-    this.structure = structure;
+    this.structure = from.structure;
     this.#namesNext = head !== undefined;
     parent?.nested.add(this);
     this.requests = new RequestDigest(journal.sha256);
-    this.recording = recording;
-    this.replies = replies;
+    this.recording = from.recording;
+    this.replies = from.replies;
     this.head = head;
     this.named = named;
-    this.#origin = origin;
-    this.#restored = restored;
-    this.#opening = opening;
+    this.#origin = from.origin;
+    this.#restored = from.restored;
+    this.#opening = from.opening;
     const { progress, progressSummary } = start.state;
-    this.saved = this.#moment({ progress, progressSummary });
+    this.saved = savedMoment(journal, this.lane, { progress, progressSummary });
   }
 
   /** The run's first position is known. A new run is durable when this resolves. */
@@ -163,14 +145,14 @@ export class RunRecorder {
   /** A parallel node is about to run: its branches begin at a checkpoint that names it. */
   beginFork(run: AgentRun, node: string, input: unknown): void {
     if (!this.#namesNext) this.save(run, { node, input, boundary: true, trigger: "fork" }).catch(() => undefined);
-    this.fork = this.head?.version;
-    this.branchLanes.clear();
+    this.forks.begin(this.head?.version);
   }
 
   /** The branches of a parallel node have ended, and its merge runs next. */
   join(run: AgentRun, node: string, input: unknown, results: ReadonlyMap<string, BranchResult>): void {
-    for (const [key, { added }] of results) this.journal.writer.noteJoined(this.branchLanes.get(key) ?? [], added);
-    const joined = this.fork === undefined ? {} : { joined: this.fork };
+    const { journal, forks } = this;
+    forks.join(results, journal.writer);
+    const joined = forks.version === undefined ? {} : { joined: forks.version };
     this.save(run, { node, input, boundary: true, ...joined }).catch(() => undefined);
     this.nested.clear();
   }
@@ -318,28 +300,6 @@ export class RunRecorder {
     return this.#writer.decisions;
   }
 
-  get fingerprint(): string {
-    return this.structure.fingerprint;
-  }
-
-  /** A tool call asked for the move that ends this recorder: it has no outcome, and is not in doubt. */
-  recordMoved(call: string): void {
-    const facts = this.inFlight.get(call);
-    if (!facts) return;
-    this.movedCalls.add(call);
-    this.journal.append([{ ...facts, kind: "outcome", moved: true }]);
-  }
-
-  /** The run waits, and so do the calls that have not ended: none of them is in doubt. This recorder ends. */
-  suspendOpenCalls(): AgentRecord[] {
-    this.closed = true;
-    const calls = [...this.inFlight.values()];
-    for (const { call } of calls) this.movedCalls.add(call);
-    return calls
-      .filter(({ effect }) => effect !== "none")
-      .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));
-  }
-
   /** The records of everything not yet saved, for a line that begins with the state of this moment. */
   drainUnsaved(run: AgentRun): AgentRecord[] {
     this.#takeChanges(run.state);
@@ -391,26 +351,11 @@ export class RunRecorder {
     return record;
   }
 
-  #append(
-    records: readonly AgentRecord[],
-    how: Parameters<Journal["append"]>[1],
-    { progress, progressSummary }: RunState,
-  ): void {
+  #append(records: readonly AgentRecord[], how: Parameters<Journal["append"]>[1], state: RunState): void {
     this.journal.append(records, how);
     this.endedCalls = [];
     this.changedFiles = [];
-    this.saved = this.#moment({ progress, progressSummary });
-  }
-
-  #moment({ progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">): SavedMoment {
-    const { clock } = this.journal;
-    return {
-      at: clock.monotonic(),
-      valueBytes: this.journal.valueBytesOn(this.lane),
-      left: false,
-      progress,
-      progressSummary,
-    };
+    this.saved = savedMoment(this.journal, this.lane, state);
   }
 
   #drainUnsaved(): AgentRecord[] {
@@ -419,37 +364,4 @@ export class RunRecorder {
     this.#pending = [];
     return records;
   }
-}
-
-/** What was when a checkpoint was saved. */
-interface SavedMoment {
-  /** Milliseconds of the monotonic clock. */
-  readonly at: number;
-  /** What the journal had taken for the lane. */
-  readonly valueBytes: number;
-  /** True once the run has left the node that the checkpoint names. */
-  readonly left: boolean;
-  readonly progress: number | undefined;
-  readonly progressSummary: string | undefined;
-}
-
-/** Where a recorder begins: at a stored state, or with a new run. */
-interface RecorderStart {
-  readonly structure: StructureRecord;
-  /** Records that begin the run or the lane; appended with its first checkpoint. */
-  readonly opening: readonly AgentRecord[];
-  readonly head?: CheckpointHead | undefined;
-  /** The checkpoint that its lane begins from. Absent: none, or the head. */
-  readonly origin?: CheckpointHead | undefined;
-  /** The decisions in a stored state; absent if the log does not have the state of `start`. */
-  readonly restored?: readonly DecisionRecord[];
-  readonly recording?: Replay;
-  /** Absent: no request was recorded. */
-  readonly replies?: RecordedAnswers;
-  /** Absent: the run has given no checkpoint an id. */
-  readonly named?: NamedCheckpoints;
-  /** Absent: it is the main line, which has been on no other lane. */
-  readonly line?: RecordedLine | undefined;
-  readonly stored?: AgentLog | undefined;
-  readonly parent?: RunRecorder | undefined;
 }

@@ -58,7 +58,7 @@ export function liveCheckpointData(
     })),
     fileChanges: summarizeFileChanges(fileChanges),
     recoveryInfo: recoveryInfo(record.node, { ...required, ...(directory !== undefined && { directory }) }),
-    strategyFingerprint: recorder.fingerprint,
+    strategyFingerprint: recorder.structure.fingerprint,
     formatVersion,
     checksum: "",
   });

@@ -2,10 +2,8 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
-import { toolsByNames } from "../../agent/tool/Tool.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
@@ -21,7 +19,6 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { describeError } from "../../journal/describeError.ts";
 import { endRecords } from "../../journal/endRecords.ts";
 import { runRecord } from "../../journal/runRecord.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -30,19 +27,19 @@ import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
-import { assertStrategyFits } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingRequests } from "../waiting/pendingRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
+import { assertFits } from "./assertFits.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
-import { failedCallsIn } from "./failedCallsIn.ts";
 import type { DurableCall, Next } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
+import { recordFailure } from "./recordFailure.ts";
 import { recordedResult } from "./recordedResult.ts";
 
 /**
@@ -315,39 +312,4 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
 function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
   const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
-}
-
-async function assertFits(
-  { setup, journal }: DurableCall,
-  { log, state }: StoredState,
-  nested: readonly AgentState[],
-): Promise<void> {
-  const { graph, tools } = setup;
-  const { agentId, sha256 } = journal;
-  await assertStrategyFits(graph, agentId, state, log.reader(state), sha256, () => journal.readAll());
-  for (const { checkpoint, settings } of [state, ...nested]) {
-    if (checkpoint && checkpoint.record.node !== "finish") graph.resolve(checkpoint.record.node);
-    if (settings) toolsByNames(tools, settings.tools);
-  }
-}
-
-/**
- * A run that rejects is recorded as failed, and stays unfinished. Not recorded: a run that was refused before it began,
- * that the caller aborted (it counts as interrupted), or whose storage failed (nothing more can be written).
- *
- * @returns whether it is recorded.
- */
-async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
-  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
-  try {
-    const { usage } = journal;
-    const failedCalls = failedCallsIn(error);
-    const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
-    const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
-    await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));
-    return true;
-  } catch {
-    // The run rejects with its own error; without a record of the failure it counts as interrupted.
-    return false;
-  }
 }

@@ -19,15 +19,15 @@ export async function beginBranch(recorders: RunRecorders, event: BranchEvent, n
   if ("result" in beginning) return beginning;
   const { key, run } = event;
   const parent = recorders.of(run);
-  const place = { parent: parent.lane, fork: parent.fork ?? 0, branch: key };
+  const place = { parent: parent.lane, fork: parent.forks.version ?? 0, branch: key };
   const stored = storedBranch(parent, place);
   const result = stored && storedResult(stored.log, stored.branch, run.state);
   if (result) {
-    parent.branchLanes.set(key, stored.branch.lanes);
+    parent.forks.addBranch(key, stored.branch.lanes);
     return { result };
   }
   const recorder = stored ? restored(parent, stored) : begun(parent, place, beginning.start);
-  parent.branchLanes.set(key, recorder.line.lanes);
+  parent.forks.addBranch(key, recorder.line.lanes);
   recorders.add(recorder);
   return { start: recorder.start };
 }

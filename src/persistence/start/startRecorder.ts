@@ -69,28 +69,53 @@ export function newRun(
   return new RunRecorder(setup, journal, run, start, { structure, opening: records, origin });
 }
 
+/** How a line continues from a stored state. */
+interface Restored {
+  readonly lane: number;
+  readonly run: RunRecord;
+  readonly opening: readonly AgentRecord[];
+  /** Default: the checkpoint of the state. */
+  readonly head?: CheckpointHead;
+  /** Absent: a line of the run only goes on. */
+  readonly by?: "resume" | "branch" | "rollback";
+  /** Absent: it is the main line. */
+  readonly line?: RecordedLine | undefined;
+  /** Of the line that this one is nested in. */
+  readonly parent?: RunRecorder | undefined;
+}
+
 /** The recorder that continues from a stored state: on its own lane, or on one that begins from it with `opening`. */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,
-  { log, state }: StoredState,
-  options: {
-    readonly lane: number;
-    readonly run: RunRecord;
-    readonly opening: readonly AgentRecord[];
-    /** Default: the checkpoint of the state. */
-    readonly head?: CheckpointHead;
-    /** Absent: a line of the run only goes on. */
-    readonly by?: "resume" | "branch" | "rollback";
-    /** Absent: it is the main line. */
-    readonly line?: RecordedLine | undefined;
-    /** Of the line that this one is nested in. */
-    readonly parent?: RunRecorder | undefined;
-  },
+  stored: StoredState,
+  options: Restored,
 ): RunRecorder {
+  const { log, state } = stored;
   const { index } = log;
   const { checkpoint } = state;
-  const { lane, run, opening, head = checkpoint, by, line, parent } = options;
+  const { lane, run, opening, head = checkpoint, line, parent } = options;
+  const reader = log.reader(state);
+  const from = nextVisitOf(state);
+  const start = restoredStart(journal, stored, options);
+  tellRestored(setup, journal, stored, options);
+  const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
+  return new RunRecorder(setup, journal, run, start, {
+    structure: structureRecord(setup.graph, lane, journal),
+    opening,
+    head: head && { version: head.version, id: head.id },
+    recording: new Replay(state, reader, index, from),
+    replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
+    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
+    line,
+    parent,
+    ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
+  });
+}
+
+function restoredStart(journal: Journal, { log, state }: StoredState, { lane, run }: Restored): RunStart {
+  const { index } = log;
+  const { checkpoint } = state;
   const reader = log.reader(state);
   const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
@@ -98,7 +123,7 @@ export function restoredRun(
     input: state.run?.input,
   };
   const seed = seedOf(state, reader, journal.numbers);
-  const start: RunStart = {
+  return {
     nodeId: node,
     input: reader.read(input),
     ...(unresolved && { unresolved: true }),
@@ -108,23 +133,18 @@ export function restoredRun(
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
   };
-  if (checkpoint && by) {
-    const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
-    const at = eventLine(linePath(index, checkpoint.record.lane));
-    setup.tell({ kind: "checkpoint_restored", agentId: journal.agentId, runId: run.run, ...at, by, ...shown });
-  }
-  const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
-  return new RunRecorder(setup, journal, run, start, {
-    structure: structureRecord(setup.graph, lane, journal),
-    opening,
-    head: head && { version: head.version, id: head.id },
-    recording: new Replay(state, reader, index, nextVisitOf(state)),
-    replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
-    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
-    line,
-    parent,
-    ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
-  });
+}
+
+function tellRestored(
+  setup: PersistenceSetup,
+  { agentId }: Journal,
+  { log: { index }, state: { checkpoint } }: StoredState,
+  { run, by }: Restored,
+): void {
+  if (!checkpoint || !by) return;
+  const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
+  const at = eventLine(linePath(index, checkpoint.record.lane));
+  setup.tell({ kind: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
 }
 
 /** What branches left that were joined where a line continues. */

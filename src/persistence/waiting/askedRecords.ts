@@ -24,7 +24,8 @@ export function askedRecords(
   events: readonly InputRequestEvent[],
 ): { readonly asked: readonly AskedRequest[]; readonly records: readonly AgentRecord[] } {
   const { journal, replies, setup } = recorder;
-  const suspended = recorder.suspendOpenCalls();
+  const suspended = recorder.calls.suspend();
+  recorder.closed = true;
   const now = journal.clock.now();
   const requests: RequestRecord[] = [];
   const asked = events.map((made) => {

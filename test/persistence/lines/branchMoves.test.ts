@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
       });
       const opened = await storage.open();
       const result = await durableAgent(built, opened(), options).run("go");
-      expect(result, from).toMatchObject({ output: "go first one two three | go first beside end" });
+      expect(result).toMatchObject({ output: "go first one two three | go first beside end" });
       expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
       expect(world.undone.length).toBe(undone.length + (from === "merge" ? 2 : 0));
     }

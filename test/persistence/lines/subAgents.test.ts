@@ -36,7 +36,7 @@ function calling(world: World, { asks = false, after }: Behavior = {}) {
     const look = graph.node("look", step("look"));
     const write = graph.node("write", async (topic: string, context: AgentContext) => {
       await step("write")(topic, context);
-      return context.llm.messages.map(({ content }) => content).join("; ");
+      return context.llm.messages.map(({ content }) => (typeof content === "string" ? content : "")).join("; ");
     });
     graph.edge(graph.start, look);
     graph.edge(look, write);

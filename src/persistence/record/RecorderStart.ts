@@ -1,0 +1,31 @@
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
+import type { Replay } from "../replay/Replay.ts";
+import type { CheckpointHead } from "./checkpointRecord.ts";
+import type { NamedCheckpoints } from "./NamedCheckpoints.ts";
+import type { RecordedLine } from "./RecordedLine.ts";
+
+/** Where a recorder begins: at a stored state, or with a new line. */
+export interface RecorderStart<Recorder> {
+  readonly structure: StructureRecord;
+  /** Records that begin the run or the lane; appended with its first checkpoint. */
+  readonly opening: readonly AgentRecord[];
+  readonly head?: CheckpointHead | undefined;
+  /** The checkpoint that its lane begins from. Absent: none, or the head. */
+  readonly origin?: CheckpointHead | undefined;
+  /** The decisions in a stored state; absent if the log does not have the state of `start`. */
+  readonly restored?: readonly DecisionRecord[];
+  readonly recording?: Replay;
+  /** Absent: no request was recorded. */
+  readonly replies?: RecordedAnswers;
+  /** Absent: the run has given no checkpoint an id. */
+  readonly named?: NamedCheckpoints;
+  /** Absent: it is the main line, which has been on no other lane. */
+  readonly line?: RecordedLine | undefined;
+  /** The log that the line was restored from. Absent: no line was nested in it there. */
+  readonly stored?: AgentLog | undefined;
+  /** Of the line that this one is nested in. Absent: this is the main line. */
+  readonly parent?: Recorder | undefined;
+}
