@@ -8,6 +8,20 @@ const change = fc.record({
   value: fc.option(fc.nat(9), { nil: undefined }),
 });
 
+it("a value is changed in place in its own layer, and copied from one below", () => {
+  const below = new LayeredMap<string, { at: number }>();
+  below.set("a", { at: 1 });
+  const copy = (value: { readonly at: number }) => ({ ...value });
+  const above = below.layered();
+  const copied = above.own("a", copy);
+  expect(copied).not.toBe(below.get("a"));
+  expect(above.own("a", copy)).toBe(copied);
+  expect(above.own("b", copy)).toBeUndefined();
+  above.delete("a");
+  expect(above.own("a", copy)).toBeUndefined();
+  expect([below.own("a", copy), below.size]).toEqual([{ at: 1 }, 1]);
+});
+
 it("a layer has what is below it until it is changed there, and what is below stays as it was", () => {
   const check = fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
     const layers = [
