@@ -2,10 +2,8 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
-import { toolsByNames } from "../../agent/tool/Tool.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
@@ -30,12 +28,12 @@ import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
-import { assertStrategyFits } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { pendingRequests } from "../waiting/pendingRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
+import { assertFits } from "./assertFits.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
@@ -219,7 +217,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await assertFits(call, stored, [...(journal.head?.lines.values() ?? [])]);
+  await assertFits(call, stored, journal.head?.lines ?? new Map());
   return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
 }
 
@@ -257,7 +255,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const log = await journal.readAll();
   const target = findCheckpoint(log, checkpointId);
   const state = stateAt(log, target);
-  await assertFits(call, { log, state }, []);
+  await assertFits(call, { log, state }, new Map());
   const head = foldTo(log.index);
   // At the head of an unfinished run, a branch is a resume: it keeps what the next node did already.
   if (head?.checkpoint === target && log.index.unfinished)
@@ -315,20 +313,6 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
 function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
   const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
-}
-
-async function assertFits(
-  { setup, journal }: DurableCall,
-  { log, state }: StoredState,
-  nested: readonly AgentState[],
-): Promise<void> {
-  const { graph, tools } = setup;
-  const { agentId, sha256 } = journal;
-  await assertStrategyFits(graph, agentId, state, log.reader(state), sha256, () => journal.readAll());
-  for (const { checkpoint, settings } of [state, ...nested]) {
-    if (checkpoint && checkpoint.record.node !== "finish") graph.resolve(checkpoint.record.node);
-    if (settings) toolsByNames(tools, settings.tools);
-  }
 }
 
 /**
