@@ -8,10 +8,11 @@ export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;
   #layers = 1;
+  /** Of a layer above others. */
   #size = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#below ? this.#size : this.#own.size;
   }
 
   /** Whether the next layer is a copy. */
@@ -26,7 +27,7 @@ export class LayeredMap<Key, Value> {
     else {
       next.#below = this;
       next.#layers = this.#layers + 1;
-      next.#size = this.#size;
+      next.#size = this.size;
     }
     return next;
   }
@@ -37,19 +38,30 @@ export class LayeredMap<Key, Value> {
   }
 
   has(key: Key): boolean {
-    return this.#find(key) !== deleted;
+    return this.#below ? this.#find(key) !== deleted : this.#own.has(key);
+  }
+
+  /** A value that may be changed in place: one of another map is copied once. */
+  own(key: Key, copy: (value: Value) => Value): Value | undefined {
+    const own = this.#own.get(key);
+    if (own !== undefined && own !== deleted) return own;
+    const below = this.get(key);
+    if (below === undefined) return undefined;
+    const copied = copy(below);
+    this.#own.set(key, copied);
+    return copied;
   }
 
   set(key: Key, value: Value): void {
-    if (!this.has(key)) this.#size++;
+    if (this.#below && !this.has(key)) this.#size++;
     this.#own.set(key, value);
   }
 
   delete(key: Key): boolean {
+    if (!this.#below) return this.#own.delete(key);
     if (!this.has(key)) return false;
     this.#size--;
-    if (this.#below) this.#own.set(key, deleted);
-    else this.#own.delete(key);
+    this.#own.set(key, deleted);
     return true;
   }
 

@@ -5,8 +5,12 @@ import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 /** A message between its neighbors, by their numbers; the end has none. */
 interface Link {
   readonly entry: StoredMessage | undefined;
-  readonly before: number | undefined;
-  readonly after: number | undefined;
+  before: number | undefined;
+  after: number | undefined;
+}
+
+function copyOf(link: Link): Link {
+  return { ...link };
 }
 
 /** The key of what comes after the last message and before the first. */
@@ -99,9 +103,9 @@ export class LinkedHistory {
 
   /** Two that come one after the other. */
   #join(before: number | undefined, after: number | undefined): void {
-    const first = this.#links.get(before);
-    if (first) this.#links.set(before, { ...first, after });
-    const second = this.#links.get(after);
-    if (second) this.#links.set(after, { ...second, before });
+    const first = this.#links.own(before, copyOf);
+    if (first) first.after = after;
+    const second = this.#links.own(after, copyOf);
+    if (second) second.before = before;
   }
 }

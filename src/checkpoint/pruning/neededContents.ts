@@ -38,7 +38,10 @@ export function neededContents(
   return needed;
 }
 
-/** Each note that is not reverted, oldest first, with the version of the next kept checkpoint on its lane. */
+/**
+ * Each note that is not reverted, oldest first, with the version of the next kept checkpoint on its lane. What stands on a line
+ * that is closed is taken back with what is around it: then it is the next on the lane around.
+ */
 function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
   for (const { version, order, record } of [...index.checkpoints.values()].reverse()) {
@@ -47,10 +50,21 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
     ahead.set(record.lane, points);
   }
   for (const note of index.notes) {
-    const points = ahead.get(note.record.lane) ?? [];
+    const lane = laneAround(index, note.record.lane);
+    const points = (lane === undefined ? undefined : ahead.get(lane)) ?? [];
     while ((points.at(-1)?.order ?? Infinity) < note.order) points.pop();
     if (!index.revertedNotes.has(note)) yield [note, points.at(-1)?.version];
   }
+}
+
+/** The lane of the innermost line around a lane that no checkpoint has closed; `undefined`: it is nested in another, and may go on beside it. */
+function laneAround({ lines }: LogProjection, lane: number): number | undefined {
+  let at = lane;
+  for (let line = lines.nestedLine(at); line; line = lines.nestedLine(at)) {
+    if (line.closed === undefined) return undefined;
+    at = line.place.parent;
+  }
+  return at;
 }
 
 /** The contents that a note names or added. A note of `null` only adds contents that other notes name. */

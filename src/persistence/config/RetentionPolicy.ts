@@ -14,6 +14,10 @@ export interface RetentionPolicy {
    * Above this number of checkpoints only the first, the last and every 5th are kept; if those are still too many, every
    * 25th, then every 125th. Also kept: checkpoints with an id of yours, the first of an unfinished run, and checkpoints
    * from which a branch begins. Of a finished run whose end is deleted, the result stays.
+   *
+   * Checkpoints of branches of a parallel node and of sub-agents count as any other. Those of branches that were joined and of
+   * sub-agents that have returned go first, and with them the joins. What an open branch or sub-agent needs to go on, and what
+   * a `merge` that has not ended needs of the branches, is kept and does not count.
    * Default 20; `Infinity`: all.
    */
   readonly maxCheckpoints?: number | undefined;

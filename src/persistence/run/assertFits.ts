@@ -1,32 +1,40 @@
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertStrategyFits } from "../record/strategyRecord.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import type { DurableCall } from "./DurableCall.ts";
 
 /**
- * Refuses to continue with code that the stored lines do not fit.
+ * Refuses to continue lines that the agents as they are defined now cannot continue.
  *
- * @param nested the states of the open lines that are nested in the main line.
+ * @param nested the states of the lines that go on besides, by lane.
  * @throws StrategyChangedError, UnknownNodeError, UnknownToolError
  */
 export async function assertFits(
-  { setup, journal }: Pick<DurableCall, "setup" | "journal">,
+  { setup, journal }: DurableCall,
   { log, state }: StoredState,
-  nested: readonly AgentState[],
+  nested: ReadonlyMap<number, AgentState>,
 ): Promise<void> {
   const { agentId, sha256 } = journal;
-  for (const line of [state, ...nested]) {
-    const { agentPath } = linePath(log.index, line.lane);
-    // What called an agent that is gone is refused where it calls it again.
-    const own = setup.at(agentPath);
-    if (!own) continue;
-    const { graph, tools } = own;
-    if (line === state || agentPath.length > 0)
-      await assertStrategyFits(graph, agentId, line, log.reader(line), sha256, () => journal.readAll());
+  for (const [lane, line] of [[state.lane, state] as const, ...nested]) {
+    const { graph, tools } = setupAt(setup, linePath(log.index, lane).agentPath);
+    await assertStrategyFits(graph, agentId, line, log.reader(line), sha256, () => journal.readAll());
     const { checkpoint, settings } = line;
     if (checkpoint && checkpoint.record.node !== "finish") graph.resolve(checkpoint.record.node);
     if (settings) toolsByNames(tools, settings.tools);
   }
+}
+
+/** @throws UnknownToolError when an agent no longer has a tool of this name that is a durable agent. */
+function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): PersistenceSetup {
+  let found = setup;
+  for (const name of agentPath) {
+    const next = found.at([name]);
+    if (!next) throw new UnknownToolError(name, [...found.tools.keys()]);
+    found = next;
+  }
+  return found;
 }

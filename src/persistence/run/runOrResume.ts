@@ -216,7 +216,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await assertFits(call, stored, [...(journal.head?.lines.values() ?? [])]);
+  await assertFits(call, stored, journal.head?.lines ?? new Map());
   return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
 }
 
@@ -254,7 +254,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const log = await journal.readAll();
   const target = findCheckpoint(log, checkpointId);
   const state = stateAt(log, target);
-  await assertFits(call, { log, state }, []);
+  await assertFits(call, { log, state }, new Map());
   const head = foldTo(log.index);
   // At the head of an unfinished run, a branch is a resume: it keeps what the next node did already.
   if (head?.checkpoint === target && log.index.unfinished)

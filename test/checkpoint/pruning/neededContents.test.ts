@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { neededContents } from "../../../src/checkpoint/pruning/neededContents.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
@@ -71,6 +71,32 @@ it.each<[string, readonly AgentRecord[], readonly string[]]>([
     ],
   });
   expect(needed(records, new Map([["blob://n", text]]))).toEqual(new Set(expected.map(hash)));
+});
+
+describe("of the notes of nested lines", () => {
+  const branch = (number: number, key: string): AgentRecord =>
+    ({ kind: "lane", lane: number, keep: "all", place: { parent: 1, fork: 1, branch: key } }) as AgentRecord;
+  const on = (number: number, record: AgentRecord) => ({ ...record, lane: number }) as AgentRecord;
+  const begun = [branch(2, "a"), checkpoint(3, 2), branch(3, "b"), checkpoint(5, 3)];
+  const changes = [
+    on(2, files(["p", "a", "b"])),
+    on(3, files(["p", "b", "c"])),
+    on(2, files(["p", "c", "d"])),
+    checkpoint(6, 2),
+    checkpoint(7, 3),
+  ];
+  const hashes = (...names: string[]) => new Set(names.map(hash));
+
+  it("all are needed as long as a line beside it may be taken back alone", () => {
+    expect(needed([...begun, ...changes])).toEqual(hashes("a", "b", "c", "d"));
+  });
+
+  it("the first state and the last are needed once they are joined, whoever changed it", () => {
+    const join = { ...checkpoint(8), joined: 1 } as AgentRecord;
+    const index = indexOf([...begun, ...changes, join]);
+    expect(neededContents(index, [], new Set([1, 8]), new Map())).toEqual(hashes("a", "d"));
+    expect(neededContents(index, [], new Set([1, 6, 8]), new Map())).toEqual(hashes("a", "d"));
+  });
 });
 
 it("everything is needed when a note cannot be read", () => {

@@ -3,7 +3,7 @@ import type { CheckpointRecord } from "../../../src/checkpoint/records/Checkpoin
 import type { LanePlace, LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { placesBelow, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
-import { mergedAt } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
+import { headsOf, mergedAt } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
 import { type AgentState, nextVisitOf } from "../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../src/checkpoint/state/BranchResult.ts";
 import type { CheckpointPoint } from "../../../src/checkpoint/state/CheckpointPoint.ts";
@@ -45,9 +45,11 @@ export class GrownLog {
     (on) => this.#advance(on),
     (on, other, state) => this.#goBack(on, other, state),
     (on) => this.#nextRun(on),
+    (_on, other) => this.#joinAll(other),
+    (_on, other) => this.#joinAll(other),
   ];
 
-  static readonly acts = 22;
+  static readonly acts = 24;
 
   constructor(steps: readonly Step[]) {
     this.#append([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)]);
@@ -149,6 +151,23 @@ export class GrownLog {
     return [{ kind: "outcome", lane: parent, visit, call, output: "sub" }, ended];
   }
 
+  /** The branches of an open fork end, and are joined. */
+  #joinAll(other: number): readonly AgentRecord[] {
+    const { index } = this;
+    const forks = headsOf(index).filter(({ version }) => branchesOf(index, version).size > 0);
+    const fork = forks[other % forks.length];
+    if (!fork) return [];
+    const open = [...branchesOf(index, fork.version).values()].filter((each) => !each.checkpoint?.record.ended);
+    const lanes = open.map(({ line }) => line.lane);
+    if (index.lines.openLanes.some((each) => lanes.includes(this.#parentOf(each) ?? -1))) return [];
+    const ended = lanes.map((each, at) => {
+      const { version, ...rest } = this.#checkpoint(each, { ended: true, input: this.#outputOf(each) });
+      return { ...rest, version: version + at };
+    });
+    const { version, ...joined } = this.#checkpoint(fork.record.lane, { node: fork.record.node, joined: fork.version });
+    return [...ended, { ...joined, version: version + ended.length }];
+  }
+
   #parentOf(on: number): number | undefined {
     const line = this.index.lines.nestedLine(on);
     return line && this.index.latestOf(on)?.record.ended !== true ? line.place.parent : undefined;
@@ -165,7 +184,7 @@ export class GrownLog {
     const fork = newest && mergedAt(this.index, newest);
     const next = this.#checkpoint(on);
     if (fork === undefined) return [next];
-    const [first] = branchesOf(this.index, fork).values();
+    const first = [...branchesOf(this.index, fork).values()].find(({ messages }) => messages.length > 0);
     const [message] = first?.messages ?? [];
     if (!first || !message) return [next];
     const lanes = [...first.lanes].reverse();
@@ -186,7 +205,10 @@ export class GrownLog {
     return Array.from({ length: count }, (_, at) => {
       const place = { parent: on, fork: newest.version, branch: `b${at}` };
       const begun = checkpoint(firstLane + at, firstVersion + at, { iteration: newest.record.iteration });
-      return [lane(firstLane + at, { place, keep: other % 4 === 0 ? "state" : "all" }), begun];
+      const said = this.#message(firstLane + at, { role: "user", content: `from ${firstLane + at}` });
+      const message = { ...said, number: this.index.nextNumber + at } as AgentRecord;
+      const keep = other % 4 === 0 ? "state" : "all";
+      return [lane(firstLane + at, { place, keep }), begun, ...(other % 2 === 0 ? [message] : [])];
     }).flat();
   }
 

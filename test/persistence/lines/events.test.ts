@@ -1,5 +1,14 @@
-import { callModel, type PersistenceEvent, printEvents, strategy, textOf } from "agent-persistence";
+import {
+  type AgentContext,
+  callModel,
+  persistence,
+  type PersistenceEvent,
+  printEvents,
+  strategy,
+  textOf,
+} from "agent-persistence";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 
@@ -8,7 +17,7 @@ function asking(fault: Fault) {
   return strategy<string, string>("asking", (graph) => {
     const asks = graph.subgraph<string, string>("asks", (inner) => {
       const model = inner.node("model", callModel);
-      inner.edge(inner.start, model, { map: (text: string) => ({ role: "user", content: text }) });
+      inner.edge(inner.start, model);
       inner.edge(model, inner.finish, { map: textOf });
     });
     const deep = graph.subgraph<string, string>("deep", (inner) => {
@@ -118,5 +127,34 @@ describe.each(logStorages)("$name: events of branches", (storage) => {
     const agent = durableAgent(graph, opened(), { onEvent: ({ kind }) => void kinds.push(kind) });
     await expect(agent.run("go", { signal: stop.signal })).rejects.toBeInstanceOf(Stopped);
     expect(kinds).not.toContain("branch_failed");
+  });
+
+  it("request_opened names the branch that asks, and the latest checkpoint shows that it waits", async () => {
+    const opened = await storage.open();
+    const graph = strategy<string, string>("s", (g) => {
+      const asks = g.node("asks", (_text: string, context: AgentContext) =>
+        context.requestInput({ prompt: "?", schema: z.string() }),
+      );
+      const ends = g.node("ends", (text: string) => text);
+      const both = g.parallel("both", { asks, ends }, (results) => `${results.asks} ${results.ends}`);
+      g.edge(g.start, both);
+      g.edge(both, g.finish);
+    });
+    const told: PersistenceEvent[] = [];
+    const agent = durableAgent(graph, opened(), { onEvent: (event) => void told.push(event) });
+    const result = await agent.run("go");
+    expect(told.filter(({ kind }) => kind === "request_opened")).toMatchObject([
+      { branch: "both#asks", nodeId: "asks" },
+    ]);
+    const outside = persistence(agent).agent("a");
+    const lines = async () =>
+      (await outside.getLatestCheckpoint())?.branches?.map(({ path, status }) => [path, status]);
+    expect(await lines()).toEqual([
+      ["both#asks", "waiting"],
+      ["both#ends", "completed"],
+    ]);
+    if (result.status === "waiting") await outside.answer(result.requests[0]?.requestId ?? "", "yes");
+    expect((await lines())?.[0]).toEqual(["both#asks", "in_progress"]);
+    await expect(agent.resume()).resolves.toMatchObject({ output: "yes go" });
   });
 });
