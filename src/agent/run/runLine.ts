@@ -3,8 +3,8 @@ import type { NextStep } from "../strategy/NextStep.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
+import { joinBranches } from "./joinBranches.ts";
 import type { LineEnd } from "./LineEnd.ts";
-import { runParallel } from "./runParallel.ts";
 import { visitNode } from "./visitNode.ts";
 
 /** Visits one node after another until the line finishes, or cannot go on. @throws what failed it */
@@ -55,8 +55,12 @@ async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | Li
   if (line.isClosed || line.isStopped) return stopped;
   line.signal.throwIfAborted();
   const node = line.graph.node(step.nodeId);
-  const next = await (node.kind === "parallel" ? runParallel(line, step, node) : visitNode(line, step, node));
-  if (!next || !("nodeId" in next)) return next && node.kind === "leaf" ? wait(line, next) : next;
+  const body = node.kind === "parallel" ? await joinBranches(line, step, node) : node;
+  // What its branches wait for they have waited for themselves.
+  if (!body || "waiting" in body) return body;
+  const next = await visitNode(line, step, body);
+  if (!next) return undefined;
+  if ("waiting" in next) return wait(line, next);
   await emitCrossings(line, next);
   return next;
 }

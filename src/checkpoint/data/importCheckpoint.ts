@@ -48,6 +48,7 @@ class CheckpointImport {
     this.#index = index;
     this.#writer = writer;
     this.#parent = data.parentId === undefined ? undefined : index.byId(data.parentId);
+    assertOwn(data);
     this.#place = data.branch === undefined ? undefined : placeOf(index, this.#parent, data.branch);
     this.#lane = this.#parent && this.#continuesLane(this.#parent) ? this.#parent.record.lane : index.nextLane;
     const state = this.#parent && foldTo(index, this.#parent);
@@ -229,6 +230,13 @@ class CheckpointImport {
       standing: data.standingToolCallIds ?? undefined,
     });
   }
+}
+
+/** @throws UnreadableValueError for a checkpoint of a sub-agent: it continues only in a log that has the call. */
+function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData>): void {
+  if (agentPath.length === 0) return;
+  const name = `checkpoint ${JSON.stringify(checkpointId)} of sub-agent ${JSON.stringify(agentPath.at(-1))}`;
+  throw new UnreadableValueError(`${name} cannot be stored outside the log of its call`);
 }
 
 /** The place of a branch: that of its parent, unless the branch begins here. @throws UnreadableValueError */

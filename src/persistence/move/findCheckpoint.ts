@@ -18,8 +18,8 @@ export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: strin
 }
 
 /**
- * A checkpoint that a line can be rolled back to: an ancestor of its head. While a rollback is open, its target counts as the
- * head: what it has reverted stays reverted.
+ * A checkpoint that a line can be rolled back to: an ancestor of its head. While a rollback is open that was cut short, its
+ * target counts as the head: what it has reverted stays reverted.
  *
  * @param checkpointId default: the head.
  * @param lane of the line that rolls back. Default: any line that is open, and by default the main line.
@@ -42,7 +42,8 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
 
 /** The heads of the lines that may roll back, that of the main line first. */
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
-  if (index.rollback) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
+  // While a run goes on, an open rollback is that of another line: this one moves after it.
+  if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
   const lanes = lane === undefined ? index.lines.openLanes : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
   return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();

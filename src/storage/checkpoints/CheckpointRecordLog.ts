@@ -1,8 +1,10 @@
 import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
 import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
@@ -148,7 +150,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
     const before = this.#index.nextVersion;
     this.#index.add(entry);
     for (const point of this.#index.checkpoints.values()) {
-      if (point.version < before) continue;
+      if (point.version < before || !canContinue(this.#index, point)) continue;
       const data = encodeCheckpoint(checkpointData(this.agentId, this.#index, point, "", new Map()));
       await askProvider("saveCheckpoint", this.agentId, () => this.#provider.saveCheckpoint(this.agentId, data));
     }
@@ -163,6 +165,11 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   async drop(): Promise<void> {
     await this.release();
   }
+}
+
+/** A sub-agent runs within a node, which runs again: what lies between two checkpoints of its caller is forgotten. */
+function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean {
+  return linePath(index, record.lane).agentPath.length === 0;
 }
 
 /** An agent's checkpoints as a log of one append each. */

@@ -93,7 +93,7 @@ describe("branches in a log made of checkpoints", () => {
     expect([index.unfinished, index.latest?.record.joined, index.lines.openLanes]).toEqual([true, 2, [1]]);
   });
 
-  it("that follow no checkpoint of their fork are refused, and so is a join of what is not there", () => {
+  it("that follow no checkpoint of their fork are refused, and so are sub-agents and a join of what is not there", () => {
     const code = "unreadable_value";
     const refusal = (data: AgentCheckpointData) => {
       try {
@@ -107,5 +107,6 @@ describe("branches in a log made of checkpoints", () => {
     const { parentId: _parent, ...orphan } = begun;
     expect(refusal(orphan)).toMatchObject({ code });
     expect(refusal(step(3, { joined: "1-7" }))).toMatchObject({ code });
+    expect(refusal(step(3, { agentPath: ["research"] }))).toMatchObject({ code });
   });
 });

@@ -24,7 +24,7 @@ export class GrownLog {
   #runs = 1;
   readonly #acts: readonly Act[] = [
     (on, other) => [this.#message(on, { role: "user", content: `m${other}` })],
-    (on, other, state) => this.#answer(on, state),
+    (on, _other, state) => this.#answer(on, state),
     (on, other) => [{ kind: "storage", lane: on, key: `k${other % 3}`, value: { is: other } }],
     (on, other, state) => this.#unset(on, other, state),
     (on, other) => [{ kind: "settings", lane: on, model: `model ${other}`, tools: [] }],
@@ -38,12 +38,14 @@ export class GrownLog {
     (on) => this.#advance(on),
     (on) => this.#advance(on),
     (on, other) => [this.#checkpoint(on, other % 4 === 0 ? { id: `named ${this.index.nextVersion}` } : {})],
-    (on, _other, state) => [this.#checkpoint(on, { visit: nextVisitOf(state), node: state.checkpoint?.record.node })],
+    (on, _other, state) => [
+      this.#checkpoint(on, { visit: nextVisitOf(state), node: state.checkpoint?.record.node ?? "start" }),
+    ],
     (on, other) => this.#fork(on, other),
     (on, other) => this.#fork(on, other),
     (on, other, state) => this.#subAgent(on, other, state),
     (on) => this.#advance(on),
-    (on, other, state) => this.#goBack(on, other, state),
+    (_on, other, state) => this.#goBack(other, state),
     (on) => this.#nextRun(on),
     (_on, other) => this.#joinAll(other),
     (_on, other) => this.#joinAll(other),
@@ -220,7 +222,7 @@ export class GrownLog {
   }
 
   /** To a checkpoint on the way: a rollback, which reverts what is below, or a move, which leaves it. */
-  #goBack(on: number, other: number, state: AgentState): readonly AgentRecord[] {
+  #goBack(other: number, state: AgentState): readonly AgentRecord[] {
     const { checkpoint: newest } = state;
     const isOnWay = newest && placesOnWay(this.index, newest);
     const way = [...this.index.checkpoints.values()].filter(

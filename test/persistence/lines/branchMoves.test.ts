@@ -175,4 +175,33 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     for (const error of refused) expect(error).toBeInstanceOf(UnknownNodeError);
     expect(result).toMatchObject({ output: "jumped three | go first beside end" });
   });
+
+  it("a branch goes back to its own checkpoint while another is in the middle of doing so", async () => {
+    const world = new World();
+    const [undoing, asked, besideRuns] = [gate(), gate(), gate()];
+    const remove = world.remove.bind(world);
+    world.remove = async (toolCallId, item) => {
+      remove(toolCallId, item);
+      if (item !== "three") return;
+      undoing.open();
+      await asked.opened;
+    };
+    const moved = new Set<string>();
+    const { built, options } = moving(world, async (node, context) => {
+      if (node === "beside") besideRuns.open();
+      if ((node !== "three" && node !== "beside") || moved.has(node)) return undefined;
+      moved.add(node);
+      await (node === "three" ? besideRuns : undoing).opened;
+      const target = await idAt(context, node === "three" ? "two" : "beside");
+      const going = persistence(context).rollbackToCheckpoint(target);
+      if (node === "beside") await persistence(context).getCheckpoints();
+      if (node === "beside") asked.open();
+      return going;
+    });
+    const opened = await storage.open();
+    const result = await durableAgent(built, opened(), options).run("go");
+    expect(result).toMatchObject({ output: "go first one two three | go first beside end" });
+    expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
+    expect(world.undone).toHaveLength(3);
+  });
 });

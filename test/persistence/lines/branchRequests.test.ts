@@ -104,4 +104,26 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     const kinds = (await recordsOf(opened() as never)).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "request")).toHaveLength(2);
   });
+
+  it("of a merge within a branch end the run as waiting, and the merge goes on with the answer", async () => {
+    const built = strategy<string, string>("outer", (graph) => {
+      const inner = graph.subgraph<string, string>("inner", (within) => {
+        const x = within.node("x", (text: string) => text);
+        const both = within.parallel("both", { x }, async ({ x: said }, context) =>
+          context.requestInput({ prompt: `${said}?`, schema: z.string() }),
+        );
+        within.edge(within.start, both);
+        within.edge(both, within.finish);
+      });
+      const outer = graph.parallel("outer", { inner }, (results) => results.inner);
+      graph.edge(graph.start, outer);
+      graph.edge(outer, graph.finish);
+    });
+    const opened = await storage.open();
+    const first = await durableAgent(built, opened()).run("go");
+    expect(first).toMatchObject({ requests: [{ nodeId: "inner/both", branch: "outer#inner", prompt: "go?" }] });
+    const [request] = "requests" in first ? first.requests : [];
+    const answers = { [request?.requestId ?? ""]: "gone" };
+    expect(await durableAgent(built, opened()).resume({ answers })).toMatchObject({ output: "gone" });
+  });
 });

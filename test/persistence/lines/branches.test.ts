@@ -3,7 +3,7 @@ import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";
-import { logStorages } from "../support/storages.ts";
+import { storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
 const found = storageKey("found", z.array(z.string()));
@@ -64,7 +64,7 @@ async function undisturbed(): Promise<{ readonly output: unknown; readonly world
   return { output: "output" in result && result.output, world };
 }
 
-describe.each(logStorages)("$name: branches of a durable run", (storage) => {
+describe.each(storages)("$name: branches of a durable run", (storage) => {
   it.each([true, false])(
     "crashed after any append, it ends as if nothing had happened (automatic checkpoints: %s)",
     async (automatic) => {

@@ -1,5 +1,14 @@
-import { type AgentContext, persistence, RollbackToolRegistry, storageKey, strategy } from "agent-persistence";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import {
+  AIAgent,
+  type AgentContext,
+  Persistence,
+  persistence,
+  type RetentionPolicy,
+  RollbackToolRegistry,
+  storageKey,
+  strategy,
+} from "agent-persistence";
+import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";
@@ -9,8 +18,9 @@ import { World } from "../support/World.ts";
 
 const found = storageKey("found", z.array(z.string()));
 
-/** A branch of three nodes beside one that may ask, then a branch for each of some items. */
-function forking(world: World, { asks = false, items = 3 } = {}) {
+/** A branch of three nodes, one of which asks another agent, beside one that may ask a person; then a branch for each of some items. */
+function forking(world: World, { asks = false, items = 3, failures = 0 } = {}) {
+  let left = failures;
   const book = world.adder("book", "idempotent");
   const registry = new RollbackToolRegistry().registerRollback(book, (_input, { toolCallId, output }) =>
     world.remove(toolCallId, output.made),
@@ -22,15 +32,36 @@ function forking(world: World, { asks = false, items = 3 } = {}) {
     context.storage.set(found, [...(context.storage.get(found) ?? []), name]);
     return name;
   };
+  const researcher = new AIAgent({
+    llmModel: "m",
+    promptExecutor: scriptedModel([]),
+    strategy: strategy<string, string>("research", (g) => {
+      const look = g.node("look", (text: string, context: AgentContext) => step(`${text} look`, context));
+      const write = g.node("write", (text: string, context: AgentContext) => step(`${text} write`, context));
+      g.edge(g.start, look);
+      g.edge(look, write);
+      g.edge(write, g.finish);
+    }),
+    tools: [book],
+  }).install(Persistence, { rollbackToolRegistry: registry });
+  const research = researcher.asTool({
+    name: "research",
+    description: "",
+    inputSchema: z.object({ topic: z.string() }),
+    input: ({ topic }) => topic,
+  });
   const graph = strategy<string, string>("forking", (g) => {
     const first = g.node("first", (text: string, context: AgentContext) => step(`${text} first`, context));
     const quick = g.node("quick", async (text: string, context: AgentContext) => {
       const done = await step(`${text} quick`, context);
+      if (left-- > 0) throw new RangeError("not yet");
       return asks ? await context.requestInput({ prompt: "?", schema: z.string() }) : done;
     });
     const slow = g.subgraph<string, string>("slow", (inner) => {
       const one = inner.node("one", (text: string, context: AgentContext) => step(`${text} one`, context));
-      const two = inner.node("two", (text: string, context: AgentContext) => step(`${text} two`, context));
+      const two = inner.node("two", (text: string, context: AgentContext) =>
+        context.tools.call(research, { topic: text }),
+      );
       const three = inner.node("three", (text: string, context: AgentContext) => step(`${text} three`, context));
       inner.edge(inner.start, one);
       inner.edge(one, two);
@@ -53,7 +84,7 @@ function forking(world: World, { asks = false, items = 3 } = {}) {
     g.edge(both, all, { map: (text: string) => [text, ...Array.from({ length: items - 1 }, (_, at) => `${at}`)] });
     g.edge(all, g.finish);
   });
-  return { graph, options: { tools: [book], registry, maxIterations: 10_000 } };
+  return { graph, options: { tools: [book, research], registry, maxIterations: 10_000 } };
 }
 
 function isCrash(error: unknown): false {
@@ -62,7 +93,7 @@ function isCrash(error: unknown): false {
   throw error;
 }
 
-describe.each(logStorages)("$name: pruning an agent with branches", (storage) => {
+describe.each(logStorages)("$name: pruning an agent with branches and sub-agents", (storage) => {
   it("that crashed after any append leaves a run that goes on as if it had not been pruned", async () => {
     const run = async (saves: number, isPruned: boolean) => {
       const world = new World();
@@ -102,7 +133,24 @@ describe.each(logStorages)("$name: pruning an agent with branches", (storage) =>
       .answer(asked.requests[0]?.requestId ?? "", "yes");
     const nodes = world.nodes.length;
     expect(await agent().resume()).toMatchObject({ status: "completed" });
-    expect(world.nodes.slice(nodes)).not.toContain("go first three");
+    expect(world.nodes.slice(nodes)).not.toContain("go first one");
+  });
+
+  it("that failed in one of them, at the end of its run, leaves what a resume needs", async () => {
+    const run = async (retention: RetentionPolicy | undefined) => {
+      const world = new World();
+      const { graph, options } = forking(world, { failures: 2 });
+      const opened = await storage.open();
+      const agent = durableAgent(graph, opened(), { ...options, ...(retention && { retention }) });
+      for (let failure = 0; failure < 2; failure++)
+        await expect(failure === 0 ? agent.run("go", { runId: "r" }) : agent.resume()).rejects.toThrow("not yet");
+      const failed = await checkpointsOf(agent);
+      const result = await agent.resume();
+      return { left: failed.length, outcome: [result, world.items, world.nodes] };
+    };
+    const [pruned, whole] = [await run({ maxCheckpoints: 2 }), await run(undefined)];
+    expect(pruned.left).toBeLessThan(whole.left);
+    expect(pruned.outcome).toEqual(whole.outcome);
   });
 
   it("that has completed leaves at most 20 checkpoints, however many items there were, and takes back the same calls", async () => {

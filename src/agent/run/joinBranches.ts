@@ -1,5 +1,5 @@
 import type { BranchResult } from "../feature/BranchResult.ts";
-import type { ParallelPlan } from "../strategy/GraphPlan.ts";
+import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
@@ -7,36 +7,33 @@ import { addUp } from "./addUp.ts";
 import { BranchGroup } from "./BranchGroup.ts";
 import { mergeBody } from "./mergeBody.ts";
 import { plannedBranches } from "./plannedBranches.ts";
-import { visitNode } from "./visitNode.ts";
 
 /**
- * Runs the branches of a node side by side, joins them, and merges what they did. Resolves to the next step, to the requests
+ * Runs the branches of a node side by side, and joins them. Resolves to the body that merges what they did, to the requests
  * that are left when no line can go on, or to `undefined` if the line moved meanwhile.
  *
  * @throws the error of the first branch that failed, once the others have ended.
  */
-export async function runParallel(
+export async function joinBranches(
   line: ActiveLine,
   step: NextStep,
   plan: ParallelPlan,
-): Promise<NextStep | Wait | undefined> {
-  const before = line.takeJoined();
-  const end = before ? { joined: before } : await fork(line, step, plan);
-  if (!end || "waiting" in end) return end;
-  const { joined } = end;
-  return visitNode(line, step, { run: mergeBody(line.state, { nodeId: step.nodeId, plan, joined }) });
+): Promise<Pick<LeafPlan, "run"> | Wait | undefined> {
+  const joined = line.takeJoined() ?? (await fork(line, step, plan));
+  if (!joined || "waiting" in joined) return joined;
+  return { run: mergeBody(line.state, { nodeId: step.nodeId, plan, joined }) };
 }
 
 async function fork(
   line: ActiveLine,
   { nodeId, input }: NextStep,
   plan: ParallelPlan,
-): Promise<{ readonly joined: ReadonlyMap<string, BranchResult> } | Wait | undefined> {
+): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
   const branches = plannedBranches(line.graph, nodeId, input);
   await line.pipeline.emit("forkStarting", { run: line, nodeId, input });
   const ended = await new BranchGroup(line, nodeId, plan, branches).run();
   if (!ended || "waiting" in ended) return ended;
   addUp(line.state, ended.values());
   await line.pipeline.emit("branchesJoined", { run: line, nodeId, input, results: ended });
-  return { joined: ended };
+  return ended;
 }
