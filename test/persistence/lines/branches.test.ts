@@ -46,7 +46,13 @@ function forking(world: World) {
         ...(context.branches.b.storage.get(found) ?? []),
       ]);
       context.storage.set(last, results.b);
-      return [results.a, results.b, context.llm.messages.map(({ content }) => (typeof content === "string" ? content : ""))].flat().join("; ");
+      return [
+        results.a,
+        results.b,
+        context.llm.messages.map(({ content }) => (typeof content === "string" ? content : "")),
+      ]
+        .flat()
+        .join("; ");
     });
     graph.edge(graph.start, first);
     graph.edge(first, joined);

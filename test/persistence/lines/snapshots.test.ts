@@ -8,7 +8,7 @@ const large = storageKey("large", z.string());
 
 /** A branch that stores much in many steps, beside one that stores little; the merge may fail. */
 function spinning(fault: Fault, ran: string[]) {
-  return strategy<number, string>("spinning", (graph) => {
+  return strategy<string, string>("spinning", (graph) => {
     const busy = graph.subgraph<number, number>("busy", (inner) => {
       const spin = inner.node("spin", (left: number, context) => {
         ran.push("spin");
@@ -29,7 +29,7 @@ function spinning(fault: Fault, ran: string[]) {
       const { messages } = context.branches.idle;
       return `${results.busy} ${results.idle} ${messages.length} ${context.branches.busy.storage.get(large)?.slice(0, 3)}`;
     });
-    graph.edge(graph.start, both);
+    graph.edge(graph.start, both, { map: Number });
     graph.edge(both, graph.finish);
   });
 }
@@ -38,7 +38,7 @@ it.each(logStorages)("$name: what is stored on branches is whole, however much i
   const [fault, ran] = [new Fault(), [] as string[]];
   const opened = await storage.open();
   const options = { maxIterations: 1_000 };
-  await expect(durableAgent(spinning(fault, ran), opened(), options).run(200)).rejects.toBeInstanceOf(Stopped);
+  await expect(durableAgent(spinning(fault, ran), opened(), options).run("200")).rejects.toBeInstanceOf(Stopped);
   expect(ran).toHaveLength(201);
   fault.repair();
   const result = await durableAgent(spinning(fault, ran), opened(), options).resume();
