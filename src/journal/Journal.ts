@@ -134,6 +134,12 @@ export class Journal implements AsyncDisposable {
     this.snapshotDue = this.head.snapshotDue;
   }
 
+  /** The log from where the head can be read, once all that was recorded so far is durable. */
+  async headLog(): Promise<AgentLog> {
+    await this.durable();
+    return (await readHead(this.#recordLog, this.agentId)).log;
+  }
+
   /** Frees what was read at the start, once a run has continued from it. */
   forgetHead(): void {
     this.head = undefined;

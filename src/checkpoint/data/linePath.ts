@@ -69,7 +69,7 @@ export class LinePaths {
 }
 
 function pathOf({ branch, agentPath }: Way): LinePath {
-  return { ...(branch !== undefined && { branch }), agentPath };
+  return { ...(branch !== undefined && { branch }), agentPath: [...agentPath] };
 }
 
 function wayTo(index: LogProjection, lane: number): Way {

@@ -38,7 +38,7 @@ export function liveCheckpointData(
     lastInput: input,
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),
     ...(branch !== undefined && { branch }),
-    agentPath,
+    agentPath: [...agentPath],
     messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
     storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
     model,

@@ -165,11 +165,9 @@ export class LiveRequests implements Disposable {
   /** The line goes on as after a crash: from what its log has. */
   async #goOn({ setup, run: record, lane, line, parent }: RunRecorder, run: AgentRun): Promise<void> {
     const journal = this.#journal;
-    await journal.readHead();
-    const log = journal.head?.log;
-    journal.forgetHead();
-    const state = log && foldLine(log.index, lane);
-    if (!log || !state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
+    const log = await journal.headLog();
+    const state = foldLine(log.index, lane);
+    if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
     const next = restoredRun(setup, journal, { log, state }, { lane, run: record, opening: [], line, parent });
     this.#recorders.add(next);
     run.goOn(next.start);

@@ -126,4 +126,22 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     const answers = { [request?.requestId ?? ""]: "gone" };
     expect(await durableAgent(built, opened()).resume({ answers })).toMatchObject({ output: "gone" });
   });
+
+  it("of two branches can be answered at the same time in the process that runs them", async () => {
+    const world = new World();
+    const [opened2, end] = [gate<void>(), gate<void>()];
+    const { built, options } = asking(world, end.opened);
+    const opened = await storage.open();
+    const shared = opened();
+    let asked = 0;
+    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "request_opened" && ++asked === 2 && opened2.open());
+    const run = durableAgent(built, shared, { ...options, onEvent }).run("go");
+    await opened2.opened;
+    const outside = persistence(durableAgent(built, shared, options)).agent("a");
+    const requests = await outside.getRequests();
+    await Promise.all(requests.map(({ requestId }) => outside.answer(requestId, true)));
+    end.open();
+    expect(await run).toMatchObject({ output: "a true, b true, slow" });
+    expect(world.nodes.filter((node) => node === "a")).toHaveLength(2);
+  });
 });
