@@ -20,6 +20,26 @@ export async function openWithRetry(
   timeoutMs: number,
   whileBusy: () => Promise<void> = async () => {},
 ): Promise<Journal> {
+  const journal = await openUnless(opener, agentId, timeoutMs, async () => {
+    await whileBusy();
+    return false;
+  });
+  // Nothing but the agent itself ends the wait.
+  return journal as Journal;
+}
+
+/**
+ * {@link openWithRetry}, until there is no need to.
+ *
+ * @param isDone asked while the agent is busy: true ends the wait.
+ * @returns `undefined` if that ended it.
+ */
+export async function openUnless(
+  opener: Opener,
+  agentId: string,
+  timeoutMs: number,
+  isDone: () => Promise<boolean>,
+): Promise<Journal | undefined> {
   const { clock } = opener;
   const until = clock.monotonic() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
@@ -27,7 +47,7 @@ export async function openWithRetry(
       return await opener.openJournal(agentId);
     } catch (error) {
       if (!(error instanceof AgentBusyError)) throw error;
-      await whileBusy();
+      if (await isDone()) return undefined;
       const left = until - clock.monotonic();
       if (left <= 0) throw error;
       await pause(clock, Math.min(pauseMs, left));

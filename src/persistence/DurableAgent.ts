@@ -24,7 +24,7 @@ import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
-import { openWithRetry } from "../journal/openWithRetry.ts";
+import { openUnless } from "../journal/openWithRetry.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
@@ -253,27 +253,15 @@ export class DurableAgent {
 
   async #reply(requestId: string, given: GivenReply, timeoutMs = defaultAnswerTimeoutMs): Promise<void> {
     checkSchema(z.string(), requestId, "request id");
-    const live = () => LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given) ?? false;
-    const opened = (await live()) ? undefined : await this.#openUnless(live, timeoutMs);
+    // The process that runs the agent, which may be this one, takes a reply to a line that waits.
+    const isTaken = async () =>
+      (await LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given)) ?? false;
+    const opened = (await isTaken()) ? undefined : await openUnless(this.#setup, this.agentId, timeoutMs, isTaken);
     if (!opened) return;
     await using journal = opened;
     const { head } = journal;
     const stored = head?.state && { log: head.log, state: head.state };
     await answerRequests(this.#setup, journal, stored, new Map([[requestId, given]]));
-  }
-
-  /** Waits for the owner of the agent. `undefined`: meanwhile the process that runs it, which is this one, took the reply. */
-  async #openUnless(taken: () => Promise<boolean> | boolean, timeoutMs: number): Promise<Journal | undefined> {
-    let isTaken = false;
-    try {
-      return await openWithRetry(this.#setup, this.agentId, timeoutMs, async () => {
-        isTaken = await taken();
-        if (isTaken) throw new TypeError("The reply is taken.");
-      });
-    } catch (error) {
-      if (isTaken) return undefined;
-      throw error;
-    }
   }
 
   /**

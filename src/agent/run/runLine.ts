@@ -58,6 +58,7 @@ async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | Li
   const body = node.kind === "parallel" ? await joinBranches(line, step, node) : node;
   // What its branches wait for they have waited for themselves.
   if (!body || "waiting" in body) return body;
+  line.signal.throwIfAborted();
   const next = await visitNode(line, step, body);
   if (!next) return undefined;
   if ("waiting" in next) return wait(line, next);

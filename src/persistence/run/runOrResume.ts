@@ -8,6 +8,7 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
@@ -21,6 +22,8 @@ import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/endRecords.ts";
 import { runRecord } from "../../journal/runRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
@@ -249,10 +252,19 @@ function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
 }
 
+/** @throws CheckpointNotFoundError; InvalidInputError for a checkpoint of a nested line, which goes on with the main line alone */
+function mainCheckpoint(log: AgentLog, checkpointId: string): CheckpointPoint {
+  const target = findCheckpoint(log, checkpointId);
+  if (!log.index.lines.nestedLine(target.record.lane)) return target;
+  const expected =
+    "a checkpoint of the main line, found one of a branch or a sub-agent; to go back to that, call rollbackToCheckpoint";
+  throw new InvalidInputError("options of resume()", [{ path: "checkpointId", expected }]);
+}
+
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {
   const { setup, journal } = call;
   const log = await journal.readAll();
-  const target = findCheckpoint(log, checkpointId);
+  const target = mainCheckpoint(log, checkpointId);
   const state = stateAt(log, target);
   await assertFits(call, { log, state }, new Map());
   const head = foldTo(log.index);

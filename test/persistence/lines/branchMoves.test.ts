@@ -1,6 +1,8 @@
 import {
   type AgentContext,
   ExecutionMovedError,
+  InMemoryPersistenceStorageProvider,
+  InvalidInputError,
   NotAnAncestorError,
   persistence,
   RollbackToolRegistry,
@@ -9,7 +11,7 @@ import {
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { gate } from "../../agent/gate.ts";
-import { durableAgent } from "../support/durableAgent.ts";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
@@ -180,12 +182,13 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     const world = new World();
     const [undoing, asked, besideRuns] = [gate(), gate(), gate()];
     const remove = world.remove.bind(world);
-    world.remove = async (toolCallId, item) => {
+    const removeSlowly = async (toolCallId: string, item: string) => {
       remove(toolCallId, item);
       if (item !== "three") return;
       undoing.open();
       await asked.opened;
     };
+    Object.assign(world, { remove: removeSlowly });
     const moved = new Set<string>();
     const { built, options } = moving(world, async (node, context) => {
       if (node === "beside") besideRuns.open();
@@ -204,4 +207,20 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
     expect(world.undone).toHaveLength(3);
   });
+});
+
+it("a resume from a checkpoint of a branch is refused, and a rollback to it from outside goes back there", async () => {
+  const world = new World();
+  const fault = new Fault();
+  const { built, options } = moving(world, (node) => void (node === "three" && fault.strike()));
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = () => durableAgent(built, storage, options);
+  await fault.stops(agent().run("go"));
+  const checkpoints = await persistence(agent()).agent("a").getCheckpoints();
+  const one = checkpoints.find(({ nodeId }) => nodeId === "chain/two")?.checkpointId ?? "none";
+  await expect(agent().resume({ checkpointId: one })).rejects.toBeInstanceOf(InvalidInputError);
+  const report = await persistence(agent()).agent("a").rollbackToCheckpoint(one);
+  expect(report.reverted.map(({ input }) => input)).toEqual([{ item: "three" }, { item: "two" }]);
+  expect(await agent().resume()).toMatchObject({ output: "go first one two three | go first beside end" });
+  expect(world.nodes.filter((node) => node === "beside" || node === "one")).toHaveLength(2);
 });
