@@ -1,4 +1,16 @@
-import { AIAgent, type AgentContext, Persistence, storageKey, strategy } from "agent-persistence";
+import {
+  AIAgent,
+  type AgentContext,
+  callModel,
+  callTools,
+  hasToolCalls,
+  type Message,
+  Persistence,
+  storageKey,
+  strategy,
+  textOf,
+  type ToolMessage,
+} from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
 import { durableAgent } from "../../support/durableAgent.ts";
@@ -16,25 +28,30 @@ export const officeOutput = "asked true, brief, left 0 left 0";
 
 /**
  * A parallel node: one branch asks and goes on once it has its answer, one has ended at once, and one visits a single node that
- * calls two researchers at the same time, which make all of the steps. Each step books something and changes what is stored.
+ * calls two researchers at the same time, which make all of the steps. In each step a model books something, and what is stored changes.
  */
 export function office(world: World, { steps, bytes }: OfficeSize) {
   const book = world.adder("book", "idempotent");
   const research = strategy<string, string>("research", (graph) => {
-    const step = graph.node("step", async (state: { readonly name: string; readonly left: number }, context) => {
-      const item = `${state.name} ${state.left}`;
-      world.nodes.push(item);
-      await context.tools.call(book, { item });
-      context.storage.set(draft, item.padEnd(bytes, "."));
-      return { ...state, left: state.left - 1 };
+    const think = graph.node("think", async (input: string | ToolMessage, context) => {
+      const name = typeof input === "string" ? input : nameIn(context.llm.messages);
+      const left = steps - context.llm.messages.filter(({ role }) => role === "assistant").length;
+      world.nodes.push(`${name} ${left}`);
+      context.storage.set(draft, `${name} ${left}`.padEnd(bytes, "."));
+      return callModel(input, context);
     });
-    graph.edge(graph.start, step, { map: (name) => ({ name, left: steps }) });
-    graph.edge(step, step, { when: ({ left }) => left > 0 });
-    graph.edge(step, graph.finish, { when: ({ left }) => left === 0, map: ({ left }) => `left ${left}` });
+    const act = graph.node("act", callTools);
+    graph.edge(graph.start, think);
+    graph.edge(think, act, { when: hasToolCalls });
+    graph.edge(act, think);
+    graph.edge(think, graph.finish, { when: (answer) => !hasToolCalls(answer), map: textOf });
+  });
+  const booking = (left: number) => (messages: readonly Message[]) => ({
+    toolCalls: [{ toolName: "book", input: { item: `${nameIn(messages)} ${left}` } }],
   });
   const researcher = new AIAgent({
     llmModel: "m",
-    promptExecutor: scriptedModel([]),
+    promptExecutor: scriptedModel([...Array.from({ length: steps }, (_, at) => booking(steps - at)), "left 0"]),
     strategy: research,
     tools: [book],
     maxIterations: 100_000,
@@ -72,4 +89,9 @@ export function office(world: World, { steps, bytes }: OfficeSize) {
 export function officeItems({ steps }: OfficeSize): readonly string[] {
   const booked = ["x", "y"].flatMap((name) => Array.from({ length: steps }, (_, at) => `${name} ${at + 1}`));
   return [...booked, "desk", "lead"].sort();
+}
+
+/** What the first message says. */
+function nameIn([first]: readonly Message[]): string {
+  return String(first?.content);
 }
