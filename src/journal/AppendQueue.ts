@@ -16,6 +16,20 @@ export interface AppendOptions {
 /** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
 export type AppendListener = (records: readonly AgentRecord[]) => void;
 
+/** Records and the position of their append. */
+export interface Appended {
+  readonly position: number;
+  readonly records: readonly AgentRecord[];
+}
+
+/** What is appended from a moment on. */
+export interface Following {
+  /** Of the last append that was acknowledged before. */
+  readonly position: number;
+  /** All of it until now, with what is in flight and what is queued under the positions that these get. */
+  readonly end: () => readonly Appended[];
+}
+
 interface AppendQueueOptions {
   readonly blobs: BlobStore;
   readonly agentId: string;
@@ -44,6 +58,7 @@ export class AppendQueue {
   #open: Batch | undefined;
   #inFlight: Batch | undefined;
   #draining = false;
+  readonly #followers = new Set<Appended[]>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(log: OwnedLog, options: AppendQueueOptions) {
@@ -79,6 +94,21 @@ export class AppendQueue {
     await (this.#open ?? this.#inFlight)?.done;
   }
 
+  /** Keeps what is appended from now on, until that ends. */
+  follow(): Following {
+    const appended: Appended[] = [];
+    this.#followers.add(appended);
+    const end = (): readonly Appended[] => {
+      this.#followers.delete(appended);
+      const waiting = [this.#inFlight, this.#open].flatMap((batch) => (batch ? [batch.records] : []));
+      return [
+        ...appended,
+        ...waiting.map((records, at) => ({ position: this.#position + 1 + at, records: [...records] })),
+      ];
+    };
+    return { position: this.#position, end };
+  }
+
   async #drain(atOnce: boolean): Promise<void> {
     this.#draining = true;
     if (!atOnce) await nextTurn();
@@ -87,7 +117,6 @@ export class AppendQueue {
       this.#open = undefined;
       this.#inFlight = batch;
       await this.#append(batch);
-      this.#inFlight = undefined;
     }
     this.#draining = false;
   }
@@ -103,10 +132,13 @@ export class AppendQueue {
         { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
+      this.#inFlight = undefined;
+      for (const appended of this.#followers) appended.push({ position: this.#position, records });
       onAppended(records);
       batch.resolve();
     } catch (error) {
       this.#failure = { error };
+      this.#inFlight = undefined;
       batch.reject(error);
       this.#open?.reject(error);
       this.#open = undefined;

@@ -24,6 +24,7 @@ import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
+import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { Places } from "./Places.ts";
 
 export interface JournalOptions {
@@ -61,6 +62,8 @@ export class Journal implements AsyncDisposable {
   readonly maxCheckpointBytes: number;
   /** What an open has to read of this log: the newest snapshot and what was appended since, estimated in bytes. */
   unreadBytes: number;
+  /** What was read when the journal was opened, and what it has appended, estimated in bytes. */
+  storedBytes: number;
   running = false;
   /** The tokens of all model requests of the run so far. `undefined`: unknown. */
   usage: ModelUsage | undefined;
@@ -71,6 +74,7 @@ export class Journal implements AsyncDisposable {
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #queue: AppendQueue;
+  readonly #headSnapshots: HeadSnapshots;
   /** By lane, what was appended since this journal was opened, snapshots aside, with the blobs that it refers to. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
@@ -99,6 +103,7 @@ export class Journal implements AsyncDisposable {
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.numbers = { next: index.nextNumber };
     this.unreadBytes = index.bytes;
+    this.storedBytes = index.bytes;
     this.snapshotDue = head.snapshotDue;
     const contents = index.contents.keys();
     this.writer = new ValueWriter({ sha256, inlineThresholdBytes, blobs: index.valueBlobs.values(), contents });
@@ -107,6 +112,7 @@ export class Journal implements AsyncDisposable {
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
     const { blobs } = log;
     this.#queue = new AppendQueue(owned, { blobs, agentId: this.agentId, compressThresholdBytes, onAppended });
+    this.#headSnapshots = new HeadSnapshots(this, log, this.#queue);
   }
 
   /**
@@ -206,12 +212,18 @@ export class Journal implements AsyncDisposable {
     });
   }
 
+  /** Begins to make a snapshot of every open line if one is due. It is made beside the run, which goes on at once. */
+  snapshotBeside(): void {
+    this.#headSnapshots.makeIfDue();
+  }
+
   #count(records: readonly AgentRecord[]): void {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = snapshot ? records.filter((record) => record !== snapshot) : records;
     const bytes = entryBytes(own);
     const lane = own.flatMap((record) => ("lane" in record ? [record.lane] : []))[0] ?? 0;
     this.#valueBytes.set(lane, this.valueBytesOn(lane) + valueBytes(own, bytes));
+    this.storedBytes += bytes;
     this.unreadBytes = snapshot ? estimateBytes(snapshot) : this.unreadBytes + bytes;
     if (own.some((record) => record.kind === "edit" || (record.kind === "storage" && !("value" in record))))
       this.snapshotDue.shortened();
@@ -247,6 +259,7 @@ export class Journal implements AsyncDisposable {
    * appended too, since the appends that contain it may be removed.
    */
   async prune(record: PrunedRecord): Promise<void> {
+    await this.#headSnapshots.close();
     const summary = agentSummary(this.agentId, this.#statusState);
     this.#queue.push([record], [], summary && { summary });
     await this.durable();
@@ -267,6 +280,7 @@ export class Journal implements AsyncDisposable {
 
   /** Deletes the agent and all its data. The journal cannot be used afterwards. */
   async drop(): Promise<void> {
+    await this.#headSnapshots.close();
     await this.durable();
     await this.#owned.drop();
   }
@@ -285,6 +299,7 @@ export class Journal implements AsyncDisposable {
   /** Releases the agent. Queued records are stored first, unless an append has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
+      await this.#headSnapshots.close();
       if (!this.failed) await this.durable();
     } finally {
       await this.#owned.release();

@@ -19,6 +19,7 @@ import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { participantContext } from "./rollback/participants.ts";
+import type { RunRecorder } from "./record/RunRecorder.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 
@@ -32,20 +33,27 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
-    pipeline.aroundBranch((event, next) => beginBranch(recorders, event, next));
-    pipeline.aroundAgentCall((event, next) => beginAgentCall(recorders, event, next));
-    pipeline.aroundModelRequest((event, next) => journalModelRequest(recorders.of(runOf(event.context)), event, next));
-    pipeline.aroundToolCall((event, next) => journalToolCall(recorders.of(runOf(event.context)), event, next));
-    pipeline.aroundInputRequest((event, next) => journalInputRequest(recorders.of(runOf(event.context)), event, next));
+    pipeline.aroundBranch((event, next) =>
+      recorders.find(event.run) ? beginBranch(recorders, event, next) : next(event),
+    );
+    pipeline.aroundAgentCall((event, next) =>
+      recorders.find(event.run) ? beginAgentCall(recorders, event, next) : next(event),
+    );
+    pipeline.aroundModelRequest(ofRecorded(recorders, journalModelRequest));
+    pipeline.aroundToolCall(ofRecorded(recorders, journalToolCall));
+    pipeline.aroundInputRequest(ofRecorded(recorders, journalInputRequest));
     pipeline.onModelRequestRetrying(({ context, attempt, delayMs, error }) => {
       const run = runOf(context);
       const { agentId, runId } = run;
       const { nodeId } = context;
-      setup.tell({ kind: "model_retry", agentId, runId, ...eventLine(run), nodeId, attempt, delayMs, error });
+      recorders
+        .find(run)
+        ?.setup.tell({ kind: "model_retry", agentId, runId, ...eventLine(run), nodeId, attempt, delayMs, error });
     });
     pipeline.onBranchFailed(({ run, nodeId, error }) => {
       const { agentId, runId, signal } = run;
-      if (!signal.aborted) setup.tell({ kind: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
+      if (signal.aborted) return;
+      recorders.find(run)?.setup.tell({ kind: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(async ({ run, requests }) => {
@@ -78,22 +86,36 @@ export function withPersistence<Result>(
   return action(persistence(context), context);
 }
 
+/** An interceptor of what a recorded run does. */
+function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
+  recorders: RunRecorders,
+  hook: (recorder: RunRecorder, event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>,
+): (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result> {
+  return (event, next) => {
+    const recorder = recorders.find(runOf(event.context));
+    return recorder ? hook(recorder, event, next) : next(event);
+  };
+}
+
 function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, recorders: RunRecorders): void {
   pipeline.onStrategyStarting(async ({ run, next }) => {
     await noteEnvironment(setup.environment, run.state);
-    await recorders.of(run).begin(run, next);
+    await recorders.find(run)?.begin(run, next);
   });
-  pipeline.onRunMoved(({ run, next }) => recorders.of(run).begin(run, next));
-  pipeline.onForkStarting(({ run, nodeId, input }) => recorders.of(run).beginFork(run, nodeId, input));
-  pipeline.onBranchStarting(({ run, next }) => recorders.of(run).begin(run, next));
-  pipeline.onBranchesJoined(({ run, nodeId, input, results }) => recorders.of(run).join(run, nodeId, input, results));
-  pipeline.onNodeStarting(({ run, nodeId }) => recorders.of(run).enterNode(run, nodeId));
+  pipeline.onRunMoved(({ run, next }) => recorders.find(run)?.begin(run, next));
+  pipeline.onForkStarting(({ run, nodeId, input }) => recorders.find(run)?.beginFork(run, nodeId, input));
+  pipeline.onBranchStarting(({ run, next }) => recorders.find(run)?.begin(run, next));
+  pipeline.onBranchesJoined(({ run, nodeId, input, results }) =>
+    recorders.find(run)?.join(run, nodeId, input, results),
+  );
+  pipeline.onNodeStarting(({ run, nodeId }) => recorders.find(run)?.enterNode(run, nodeId));
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);
-    assertReplayComplete(recorders.of(run), nodeId, [base, ordinal]);
-    if (setup.trimming) await trimHistory(setup, run);
+    const recorder = recorders.find(run);
+    if (!recorder) return;
+    assertReplayComplete(recorder, nodeId, [base, ordinal]);
+    if (setup.trimming) await trimHistory(recorder.setup, run);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
-    const recorder = recorders.of(run);
     const due =
       next.nodeId === "finish"
         ? undefined
@@ -101,6 +123,6 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     await recorder.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
-    if (unresolved) await recorders.of(run).leaveUnresolved(run, nodeId, unresolved.output);
+    if (unresolved) await recorders.find(run)?.leaveUnresolved(run, nodeId, unresolved.output);
   });
 }

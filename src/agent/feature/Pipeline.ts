@@ -10,6 +10,7 @@ import {
   type PipelineWrappers,
 } from "./FeaturePipeline.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
+import { markRunFailure } from "./runFailure.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { clockSchema, functionSchema, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -102,9 +103,14 @@ export class Pipeline {
     return wrapped(event);
   }
 
-  /** Calls the listeners of an event, one after the other; rejects with what one of them throws. */
+  /** Calls the listeners of an event, one after the other; rejects with what one of them throws, which fails the run. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
-    for (const listener of this.#listeners[name]) await listener(event);
+    try {
+      for (const listener of this.#listeners[name]) await listener(event);
+    } catch (error) {
+      markRunFailure(error);
+      throw error;
+    }
   }
 
   /** {@link emit} after a failure: the run reports that failure, so the error of a listener is dropped. */

@@ -5,6 +5,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions } from "../feature/AgentRun.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
+import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
 import type { SubAgent } from "../feature/SubAgent.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
@@ -113,6 +114,9 @@ export class ActiveLine implements VisitedRun {
   get nestedRequests(): readonly InputRequestEvent[] {
     return [...this.#nested].flatMap((line) => [...line.#requests, ...line.nestedRequests]);
   }
+  get abortGrace(): AbortGrace {
+    return this.parent?.abortGrace ?? this.pipeline.abortGrace;
+  }
   get sha256(): Sha256 {
     return this.run.sha256;
   }
@@ -179,6 +183,11 @@ export class ActiveLine implements VisitedRun {
     this.#place.visits++;
     const at = { base: this.visitBase, ordinal: this.#place.visitOrdinal++ };
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
+  }
+
+  /** An agent that is called needs the feature in its caller, too. */
+  claims(option: ClaimableOption): boolean {
+    return this.pipeline.claims(option) && (this.parent?.claims(option) ?? true);
   }
 
   addUsage(usage: unknown): void {

@@ -53,6 +53,8 @@ export class BranchGroup {
     }
     if (this.#failure) throw this.#failure.error;
     if (this.#left.length > 0) return { waiting: this.#left };
+    // What stopped some of them stops the line, too.
+    if (this.#results.size < this.#branches.length) return undefined;
     return new Map(
       this.#branches.flatMap(({ key }) => {
         const result = this.#results.get(key);

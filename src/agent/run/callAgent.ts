@@ -1,4 +1,6 @@
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import type { AgentCallBeginning, AgentCallEvent } from "../feature/PipelineEvents.ts";
+import { markRunFailure } from "../feature/runFailure.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import type { SubAgent } from "../feature/SubAgent.ts";
 import type { AgentCall } from "../visit/NodeExecution.ts";
@@ -10,10 +12,20 @@ export async function callAgent(caller: ActiveLine, agent: SubAgent, call: Agent
   const { definition } = agent;
   const start = startOf(caller, agent.inputOf(call.input));
   const event = { run: caller, toolCallId, toolName, callee: definition.pipeline.hooks, start };
-  const begun = await caller.pipeline.around("agentCall", event, async (accepted) => ({ start: accepted.start }));
+  const begun = await begin(caller, event);
   if ("output" in begun) return begun.output;
   const nesting = { parent: caller, root: "", branch: caller.branch, call: { toolCallId, toolName }, onWaiting };
   return outputOf(new ActiveLine(caller.run, definition, begun.start, { isFresh: false, nesting }));
+}
+
+/** What a feature throws here fails the run. */
+async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCallBeginning> {
+  try {
+    return await caller.pipeline.around("agentCall", event, async ({ start }) => ({ start }));
+  } catch (error) {
+    markRunFailure(error);
+    throw error;
+  }
 }
 
 function startOf({ run, agentId, runId, generation, state }: ActiveLine, input: unknown): RunStart {

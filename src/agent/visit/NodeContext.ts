@@ -83,7 +83,7 @@ export class NodeContext implements AgentContext {
 
   async requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { nodeId, run, at } = this.#open;
-    if (!run.pipeline.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
+    if (!run.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
     // Refused where the node can still catch it.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
@@ -106,7 +106,7 @@ export class NodeContext implements AgentContext {
   async requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void> {
     const { nodeId, run, at } = this.#open;
     const { tool, input } = call;
-    if (!run.pipeline.claims("requestInput")) {
+    if (!run.claims("requestInput")) {
       if ((await judge()) === false) return;
       throw new FeatureNotInstalledError("Persistence", `A call of tool "${tool.name}", which needs an approval,`);
     }

@@ -6,8 +6,10 @@ import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
+import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
+import { markRunFailure } from "../feature/runFailure.ts";
 import type { SubAgent } from "../feature/SubAgent.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
@@ -19,10 +21,14 @@ export interface VisitedRun extends AgentRun {
   readonly definition: AgentDefinition;
   readonly pipeline: Pipeline;
   readonly sha256: Sha256;
+  /** Of the run that the line is part of. */
+  readonly abortGrace: AbortGrace;
   /** Where the run began, or continued after the last move. */
   readonly position: RunStart;
   /** Absent: the answers of the model are not streamed. */
   readonly deltas: DeltaSender | undefined;
+  /** Whether a feature does what an option asks for. */
+  claims(option: ClaimableOption): boolean;
   /** Adds the tokens of a model request to those of the run. */
   addUsage(usage: unknown): void;
   /** What the lines wait for that are nested in this one. */
@@ -39,13 +45,6 @@ export interface AgentCall {
   readonly input: unknown;
   /** Told when the agent waits for an answer, and when it goes on. */
   readonly onWaiting: (waits: boolean) => void;
-}
-
-const runFailures = new WeakSet<object>();
-
-/** Whether an error fails the run whatever catches it, as that of a feature does. */
-export function isRunFailure(error: unknown): boolean {
-  return runFailures.has(Object(error) as object);
 }
 
 /** The run can continue only when these requests are answered. */
@@ -161,7 +160,7 @@ export class NodeExecution {
   /** Records what a feature threw, and throws it. */
   fail(error: unknown): never {
     this.#failure ??= { error };
-    if (typeof error === "object" && error !== null) runFailures.add(error);
+    markRunFailure(error);
     throw error;
   }
 
@@ -169,7 +168,7 @@ export class NodeExecution {
   abort(reason: unknown): void {
     this.#abort(reason);
     if (this.#isLeft) return;
-    const { ms, clock } = this.run.pipeline.abortGrace;
+    const { ms, clock } = this.run.abortGrace;
     this.#cancelGrace = clock.after(ms, () => {
       this.#closed ??= { reason };
       this.pending.detach(reason);
@@ -206,7 +205,7 @@ export class NodeExecution {
   /** {@link close}, then waits for pending work. Resolves to the ids of tool calls that did not end in time. */
   async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);
-    return this.pending.unendedAfter(this.run.pipeline.abortGrace, except);
+    return this.pending.unendedAfter(this.run.abortGrace, except);
   }
 
   /**

@@ -124,7 +124,7 @@ export class NodeLlm implements AgentLlm {
   async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { visit } = this.#scope;
     const { retry } = visit.run.definition.modelLimits;
-    const { clock } = visit.run.pipeline.abortGrace;
+    const { clock } = visit.run.abortGrace;
     const onRetry = (failed: FailedTry) => visit.emit("modelRequestRetrying", { ...event, ...failed });
     const answer = await retried(() => this.#try(event, abortSignal, asked), retry, {
       clock,
@@ -136,9 +136,9 @@ export class NodeLlm implements AgentLlm {
 
   async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
-    const { definition, pipeline, deltas } = this.#scope.visit.run;
+    const { definition, abortGrace, deltas } = this.#scope.visit.run;
     const { timeoutMs: ms, acceptCutAnswers } = definition.modelLimits;
-    const { clock } = pipeline.abortGrace;
+    const { clock } = abortGrace;
     deltas?.begin(this.#placeOf(event));
     try {
       const request = { messages, tools, model, ...(parameters && { parameters }) };

@@ -10,12 +10,12 @@ import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
+import { isRunFailure } from "../feature/runFailure.ts";
 import { subAgentOf } from "../feature/SubAgent.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
-import { isRunFailure } from "./NodeExecution.ts";
 import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
@@ -173,7 +173,7 @@ export class NodeTools implements AgentTools {
 
   async #execute(tool: AnyTool, toolCallId: string, input: unknown, signal: AbortSignal): Promise<unknown> {
     const { visit } = this.#scope;
-    const { generation, definition, pipeline } = visit.run;
+    const { generation, definition, abortGrace } = visit.run;
     const { messages } = visit.state.history;
     const agent = subAgentOf(tool);
     if (agent) {
@@ -188,7 +188,7 @@ export class NodeTools implements AgentTools {
     const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;
     if (timeoutMs === Number.POSITIVE_INFINITY) return execute(signal);
     const onLate = (reason: unknown) => visit.pending.abortWithin(toolCallId, reason);
-    const limit = { tool, toolCallId, timeoutMs, signal, grace: pipeline.abortGrace, onLate };
+    const limit = { tool, toolCallId, timeoutMs, signal, grace: abortGrace, onLate };
     return executeInTime(limit, async (abortSignal) => execute(abortSignal));
   }
 }

@@ -1,6 +1,6 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { subAgentOf } from "../../agent/feature/SubAgent.ts";
+import { asToolOf, subAgentOf } from "../../agent/feature/SubAgent.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -94,7 +94,7 @@ export class PersistenceSetup {
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  readonly askedSchemas = new RequestSchemas();
+  readonly askedSchemas: RequestSchemas;
   /** Gives an event to the listener; without one, failures become warnings of the process. */
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
@@ -129,8 +129,9 @@ export class PersistenceSetup {
     this.onToolCallInDoubt = given.onToolCallInDoubt;
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.trimming = config.trimming;
-    this.retention = config.retention && fullRetention(config.retention);
-    if (this.retention || config.retentionSchedule) assertPrunable(this.log, "Retention");
+    this.retention = caller || !config.retention ? undefined : fullRetention(config.retention);
+    if (this.retention || (!caller && config.retentionSchedule)) assertPrunable(this.log, "Retention");
+    this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();
     this.clock = given.clock;
     this.time = new CappedClock(this.clock);
     this.agentId = pipeline.agentId;
@@ -151,7 +152,7 @@ export class PersistenceSetup {
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;
-    const agent = subAgentOf(this.tools.get(name) ?? {});
+    const agent = subAgentOf(this.tools.get(name) ?? asToolOf(this.#pipeline, name) ?? {});
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
@@ -177,10 +178,31 @@ export class PersistenceSetup {
     // An agent that only others call needs none of its own.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
-    const listener = this.#emit && emitAppended(agentId, this.#emit);
+    const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
     const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
     if (this.#emit) emitOpened(journal, this.#emit);
     return journal;
+  }
+
+  /** Whether this agent or one that it calls, at any depth, has a listener. */
+  #hasListener(asked: ReadonlySet<object> = new Set()): boolean {
+    if (this.#emit) return true;
+    if (asked.has(this.#pipeline)) return false;
+    const around = new Set([...asked, this.#pipeline]);
+    return [...this.tools.keys()].some((name) => {
+      const called = this.at([name]);
+      return called !== undefined && called.#hasListener(around);
+    });
+  }
+
+  /** Gives an event to the listeners of the agents on the way to the line that it is about. */
+  #tellAlong(event: EventBody): void {
+    this.#emit?.(event);
+    const path = ("agentPath" in event && event.agentPath) || [];
+    for (const depth of path.keys()) {
+      const called = this.at(path.slice(0, depth + 1));
+      if (called) called.#emit?.(event);
+    }
   }
 
   /** The tool of a recorded call, as the code defines it now; `undefined` if the agent has no tool of that name any more. */

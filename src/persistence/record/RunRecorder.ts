@@ -176,6 +176,8 @@ export class RunRecorder {
 
   /** A node has ended and another is next. */
   async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
+    // Agents that ran for its calls have ended.
+    this.nested.clear();
     if (next.nodeId === "finish") return this.finish(run, next);
     if (due) await this.#saveAfter(run, next, due);
     else if (this.#foreseen && this.isForeseen(next)) run.visitBase = this.#foreseen.version;
@@ -269,10 +271,12 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    const snapshot = this.#isAlone(plan) && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
+    const isAlone = this.#isAlone(plan);
+    const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true && !this.parent;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
+    if (!isAlone) this.journal.snapshotBeside();
     this.savedWithin = true;
     return record;
   }

@@ -1,5 +1,6 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
@@ -16,9 +17,16 @@ export class RunRecorders {
     byStart.set(recorder.start, recorder);
   }
 
+  /** @throws FeatureNotInstalledError when nothing records the run */
   of(run: AgentRun): RunRecorder {
-    const recorder = run.start && byStart.get(run.start);
-    if (!recorder) throw new TypeError(`Run ${run.runId} was not begun through Persistence.`);
+    const recorder = this.find(run);
+    if (!recorder)
+      throw new FeatureNotInstalledError("Persistence", `Run ${run.runId} of the agent that calls this one`);
     return recorder;
+  }
+
+  /** `undefined`: the agent runs in memory, for one without Persistence that calls it. */
+  find({ start }: AgentRun): RunRecorder | undefined {
+    return start && byStart.get(start);
   }
 }

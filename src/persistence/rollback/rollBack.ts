@@ -26,7 +26,7 @@ export interface RollBackOptions extends Rollback {
   /** From outside a run: the status of the agent afterwards. Absent: its run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
   /** From within a run: the recorder of the line that rolls back. */
-  readonly from?: Pick<RunRecorder, "line" | "parent">;
+  readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
   /** Changes to the storage of the checkpoint. From outside a run only. Default: none. */
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
@@ -35,7 +35,7 @@ export interface RollBackOptions extends Rollback {
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { setup, journal, target, leaves, changes = new Map() } = options;
+  const { setup, journal, target, leaves, from, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
   const state = stateAt(log, target);
@@ -62,10 +62,9 @@ export async function rollBack(
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
-  const { line, parent } = options.from ?? {};
-  line?.lanes.push(lane);
-  const continued = { lane, run, opening: [], head, by: "rollback", line, parent } as const;
-  return { report, recorder: restoredRun(setup, journal, { log, state }, continued) };
+  from?.line.lanes.push(lane);
+  const continued = { lane, run, opening: [], head, by: "rollback", line: from?.line, parent: from?.parent } as const;
+  return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
 }
 
 /** The plan and the log that it was made from, once the calls in doubt are resolved. */

@@ -4,6 +4,7 @@ import { firstVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -18,7 +19,7 @@ type Next = (event: AgentCallEvent) => Promise<AgentCallBeginning>;
  * An agent that runs for a tool call of a durable run: it begins on a lane of its own, or goes on from where the log has it;
  * ended, it does not run.
  *
- * @throws FeatureNotInstalledError when the agent has no Persistence.
+ * @throws FeatureNotInstalledError when the agent has no Persistence; UnknownToolError when it is none of the caller's tools.
  */
 export async function beginAgentCall(
   recorders: RunRecorders,
@@ -31,6 +32,8 @@ export async function beginAgentCall(
   const parent = recorders.of(event.run);
   const setup = parent.setup.nested(callee);
   if (!setup) throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`);
+  // After a crash, and for a rollback, it is found by its name.
+  if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
   const place = { parent: parent.lane, call: toolCallId };
   const { stored: log } = parent;
   const line = log?.index.lines.lineOf(place);

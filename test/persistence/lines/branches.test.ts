@@ -1,9 +1,10 @@
-import { type AgentContext, storageKey, strategy } from "agent-persistence";
+import { type AgentContext, type PersistenceEvent, storageKey, strategy } from "agent-persistence";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
 import { durableAgent } from "../support/durableAgent.ts";
-import { storages } from "../support/storages.ts";
+import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
 const found = storageKey("found", z.array(z.string()));
@@ -90,6 +91,43 @@ describe.each(storages)("$name: branches of a durable run", (storage) => {
       }
     },
   );
+});
+
+describe.each(logStorages)("$name: branches that are stopped", (storage) => {
+  it("are not joined, however deep: a resume goes on with them", async () => {
+    const [oneRuns, failed] = [gate(), gate()];
+    let failures = 0;
+    const built = strategy<string, string>("stopping", (graph) => {
+      const failing = graph.node("failing", async (text: string) => {
+        await oneRuns.opened;
+        if (failures++ === 0) throw new RangeError("not yet");
+        return text;
+      });
+      const deep = graph.subgraph<string, string>("deep", (inner) => {
+        const chain = inner.subgraph<string, string>("chain", (within) => {
+          const one = within.node("one", async (text: string) => {
+            oneRuns.open();
+            await failed.opened;
+            return `${text} one`;
+          });
+          const two = within.node("two", (text: string) => `${text} two`);
+          within.edge(within.start, one);
+          within.edge(one, two);
+          within.edge(two, within.finish);
+        });
+        const both = inner.parallel("both", { chain }, (results) => `(${results.chain})`);
+        inner.edge(inner.start, both);
+        inner.edge(both, inner.finish);
+      });
+      const all = graph.parallel("all", { failing, deep }, { onFailure: "stop" }, (results) => results.deep);
+      graph.edge(graph.start, all);
+      graph.edge(all, graph.finish);
+    });
+    const opened = await storage.open();
+    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    await expect(durableAgent(built, opened(), { onEvent }).run("go")).rejects.toThrow("not yet");
+    expect(await durableAgent(built, opened()).resume()).toMatchObject({ output: "(go one two)" });
+  });
 });
 
 function isCrash(error: unknown): false {

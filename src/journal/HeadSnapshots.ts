@@ -1,0 +1,90 @@
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import { headSnapshot } from "../checkpoint/data/headSnapshot.ts";
+import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
+import { type ReadEntries, readEntries } from "../storage/readEntries.ts";
+import type { SnapshotDue } from "../storage/SnapshotDue.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+import type { Appended, AppendQueue } from "./AppendQueue.ts";
+
+/** Of all that was appended, so much more has to be there before the log is read again. That bounds what is read in all. */
+const leastShare = 1 / 16;
+
+/** The journal of the log. */
+interface SnapshotJournal {
+  readonly agentId: string;
+  readonly generation: number;
+  readonly snapshotDue: SnapshotDue;
+  readonly unreadBytes: number;
+  readonly storedBytes: number;
+  readonly writer: ValueWriter;
+  append(records: readonly AgentRecord[]): void;
+}
+
+/**
+ * Snapshots of the head of a log, with all of its open lines. They are made from the log, beside the run: no line waits for
+ * them, and at most one is made at a time.
+ */
+export class HeadSnapshots {
+  readonly #journal: SnapshotJournal;
+  readonly #log: RecordLog;
+  readonly #queue: AppendQueue;
+  #making: Promise<void> | undefined;
+  #retryBytes = 0;
+  #isClosed = false;
+
+  constructor(journal: SnapshotJournal, log: RecordLog, queue: AppendQueue) {
+    this.#journal = journal;
+    this.#log = log;
+    this.#queue = queue;
+  }
+
+  /** Begins to make one if it is due. */
+  makeIfDue(): void {
+    if (this.#making || this.#isClosed || !this.#isDue()) return;
+    // Without it the log is as good: only an append that fails counts, and every later append fails with the same error.
+    this.#making = this.#make()
+      .catch(() => undefined)
+      .finally(() => (this.#making = undefined));
+  }
+
+  /** None is made from now on. Resolves once the one that was being made is given up. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#making;
+  }
+
+  /** A storage that does not keep every record is not read again. */
+  #isDue(): boolean {
+    const { snapshotDue, storedBytes, unreadBytes } = this.#journal;
+    if (this.#log.capabilities.keeps !== undefined) return false;
+    return (
+      unreadBytes >= Math.max(this.#retryBytes, leastShare * storedBytes) && snapshotDue.isDue("step", unreadBytes)
+    );
+  }
+
+  async #make(): Promise<void> {
+    const { agentId, snapshotDue, storedBytes, unreadBytes, writer } = this.#journal;
+    this.#retryBytes = unreadBytes + leastShare * storedBytes;
+    const following = this.#queue.follow();
+    try {
+      const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
+      if (this.#isClosed) return;
+      // From here to the append nothing else can be queued.
+      const snapshot = headSnapshot(this.#continued(read, following.end()));
+      if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
+      this.#retryBytes = 0;
+      this.#journal.append([snapshot]);
+      writer.forget();
+    } finally {
+      following.end();
+    }
+  }
+
+  #continued({ index }: ReadEntries, appended: readonly Appended[]): LogProjection {
+    const { generation } = this.#journal;
+    for (const append of appended) index.add({ ...append, generation, id: "", checksum: "", prev: "" });
+    return index;
+  }
+}
