@@ -93,5 +93,5 @@ export function officeItems({ steps }: OfficeSize): readonly string[] {
 
 /** What the first message says. */
 function nameIn([first]: readonly Message[]): string {
-  return String(first?.content);
+  return typeof first?.content === "string" ? first.content : "";
 }
