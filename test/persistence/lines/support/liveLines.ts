@@ -1,0 +1,256 @@
+import {
+  persistence,
+  type AIAgent,
+  type Clock,
+  type PendingRequest,
+  type PersistenceEvent,
+  type RunResult,
+} from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { Stopped } from "../../support/durableAgent.ts";
+import { ancestorsIn, answerTo, isRejected, LinesWorld, type StoredLane } from "./LinesWorld.ts";
+import type { LineProcess, RandomLines } from "./randomLines.ts";
+import { recordsOf } from "../../support/stored.ts";
+
+type Storage = LogPersistenceStorageProvider;
+type Agent = AIAgent<string, string>;
+
+/** How a storage is opened by one process after another, and how a process ends. */
+export interface Device {
+  /** The storage of the next process. */
+  readonly opened: () => Storage;
+  /** The storage of a process that ends after so many saves. */
+  readonly ending: (saves: number) => Storage;
+  /** The process that was to end has ended. */
+  readonly ended: () => void;
+}
+
+/** Processes that end without a loss. */
+export const crashing = (opened: () => Storage): Device => ({
+  opened,
+  ending: (saves) => crashAfter(opened(), saves) as Storage,
+  ended: () => undefined,
+});
+
+/** Lives through all processes of a run, and others until the run is over. */
+export async function liveLines(lines: RandomLines, device: Device): Promise<LinesWorld> {
+  const lives = new Lives(lines, device, new LinesWorld(lines));
+  for (const process of lines.processes) await lives.process(process);
+  await lives.finish();
+  return lives.world;
+}
+
+/** The same without a disturbance: every answer is given when all wait. */
+export async function undisturbed(lines: RandomLines, opened: () => Storage): Promise<LinesWorld> {
+  const calm: RandomLines = { ...lines, moves: 0, processes: [], answers: ["later"] };
+  const lives = new Lives(calm, crashing(opened), new LinesWorld(calm, false));
+  await lives.finish();
+  return lives.world;
+}
+
+class Lives {
+  readonly world: LinesWorld;
+  readonly #lines: RandomLines;
+  readonly #device: Device;
+  #asked = 0;
+  /** Answers that come with the next resume. */
+  #withResume = new Map<string, PendingRequest>();
+
+  constructor(lines: RandomLines, device: Device, world: LinesWorld) {
+    this.#lines = lines;
+    this.#device = device;
+    this.world = world;
+  }
+
+  /** A process that ends in the middle, and what is done before the next. */
+  async process({ saves, backTo }: LineProcess): Promise<void> {
+    const storage = this.#device.ending(saves);
+    await this.#run(storage).catch(crashed);
+    this.#device.ended();
+    if (backTo !== undefined) await this.#goBack(backTo);
+  }
+
+  /** Processes that do not end before all lines have. */
+  async finish(): Promise<void> {
+    for (let rounds = 0; rounds < 200; rounds++) {
+      const result = await this.#run(this.#device.opened()).catch(stopped);
+      if (result?.status === "completed") return;
+    }
+    throw new Error("The run does not end.");
+  }
+
+  async #run(storage: Storage): Promise<RunResult<string>> {
+    this.world.found = await lanesOf(this.#device.opened());
+    const live = new LiveAnswers(this.world.agent(storage, { clock: eagerClock() }), {
+      nextAnswer: () => this.#nextAnswer(),
+      answer: (agent, request) => this.#answer(agent, request),
+    });
+    const agent = this.world.agent(storage, { onEvent: (event) => live.see(event) });
+    this.world.onStep = () => live.step();
+    try {
+      const answers = Object.fromEntries(
+        [...this.#withResume.values()].map(({ requestId, prompt, kind }) => [requestId, replyTo(prompt, kind)]),
+      );
+      const accepted = [...this.#withResume.values()];
+      this.#withResume.clear();
+      const result = await (accepted.length > 0 ? agent.resume({ answers }) : agent.run("go", { runId: "r" }));
+      for (const { requestId } of accepted) this.world.accepted.push(requestId);
+      await live.end();
+      if (result.status === "waiting") await this.#answerAll(result.requests.filter((each) => !this.#isTaken(each)));
+      return result;
+    } finally {
+      this.world.onStep = () => undefined;
+      await live.end();
+    }
+  }
+
+  /** Nobody answers while the run goes on: each is answered before the next, or with it. */
+  async #answerAll(requests: readonly PendingRequest[]): Promise<void> {
+    for (const [at, request] of requests.entries()) {
+      const when = this.#nextAnswer();
+      // At least one is answered, so that each round leads further.
+      if (when === "resume" && !isRejected(request.prompt)) this.#withResume.set(request.requestId, request);
+      else if (when !== 0 || at === requests.length - 1)
+        await this.#answer(this.world.agent(this.#device.opened()), request);
+    }
+  }
+
+  #isTaken({ requestId }: PendingRequest): boolean {
+    return this.world.accepted.includes(requestId);
+  }
+
+  #nextAnswer(): number | "later" | "resume" {
+    const { answers } = this.#lines;
+    return answers[this.#asked++ % answers.length] ?? "later";
+  }
+
+  async #answer(agent: Agent, request: PendingRequest): Promise<void> {
+    const { requestId, prompt, kind } = request;
+    const outside = persistence(agent).agent("a");
+    if (isRejected(prompt)) await outside.reject(requestId, "no");
+    else await outside.answer(requestId, replyTo(prompt, kind));
+    this.world.accepted.push(requestId);
+  }
+
+  async #goBack(to: number): Promise<void> {
+    const outside = persistence(this.world.agent(this.#device.opened())).agent("a");
+    const checkpoints = await outside.getCheckpoints();
+    const target = checkpoints[to % Math.max(1, checkpoints.length)]?.checkpointId ?? "none";
+    this.#withResume.clear();
+    await outside.rollbackToCheckpoint(target).catch(async (error: unknown) => {
+      const ancestors = ancestorsIn(error);
+      const other = ancestors[to % Math.max(1, ancestors.length)];
+      if (other !== undefined) await outside.rollbackToCheckpoint(other);
+    });
+  }
+}
+
+const replyTo = (prompt: string, kind: PendingRequest["kind"]): unknown =>
+  kind === "approval" ? { approved: true } : answerTo(prompt);
+
+interface Answering {
+  readonly nextAnswer: () => number | "later" | "resume";
+  readonly answer: (agent: Agent, request: PendingRequest) => Promise<void>;
+}
+
+/** Answers in the process that runs, each so many steps after its question. */
+class LiveAnswers {
+  readonly #agent: Agent;
+  readonly #lives: Answering;
+  readonly #seen = new Set<string>();
+  readonly #due: { readonly request: PendingRequest; readonly at: number }[] = [];
+  readonly #started = new Set<Promise<void>>();
+  #steps = 0;
+
+  constructor(agent: Agent, lives: Answering) {
+    this.#agent = agent;
+    this.#lives = lives;
+  }
+
+  see(event: PersistenceEvent): void {
+    if (event.kind === "request_opened") this.#start(this.#plan());
+    this.step();
+  }
+
+  step(): void {
+    this.#steps++;
+    for (const { request, at } of this.#due.splice(0)) {
+      if (at > this.#steps) this.#due.push({ request, at });
+      else this.#start(this.#lives.answer(this.#agent, request));
+    }
+  }
+
+  /** Everything that was begun has ended. */
+  async end(): Promise<void> {
+    for (const work of this.#started) await work;
+  }
+
+  async #plan(): Promise<void> {
+    for await (const request of persistence(this.#agent).listRequests()) {
+      if (this.#seen.has(request.requestId)) continue;
+      this.#seen.add(request.requestId);
+      const steps = this.#lives.nextAnswer();
+      if (typeof steps === "number") this.#due.push({ request, at: this.#steps + steps });
+    }
+  }
+
+  #start(work: Promise<void>): void {
+    this.#started.add(work.catch(gone));
+  }
+}
+
+/** Time that passes as soon as something waits for it. */
+function eagerClock(): Clock {
+  let time = 0;
+  return {
+    now: () => Date.UTC(2026, 0, 1) + time,
+    monotonic: () => time,
+    after(ms, callback) {
+      const waiting = setImmediate(() => {
+        time += ms;
+        callback();
+      });
+      return () => clearImmediate(waiting);
+    },
+  };
+}
+
+async function lanesOf(storage: Storage): Promise<ReadonlyMap<number, StoredLane>> {
+  const lanes = new Map<number, StoredLane>();
+  for (const record of await recordsOf(storage)) {
+    if (record.kind !== "checkpoint") continue;
+    const { lane, version, visit, ended, status } = record as unknown as StoredCheckpoint;
+    lanes.set(lane, { base: visit?.[0] ?? version, ended: ended === true || status !== undefined });
+  }
+  return lanes;
+}
+
+interface StoredCheckpoint {
+  readonly lane: number;
+  readonly version: number;
+  readonly visit?: readonly [number, number];
+  readonly ended?: true;
+  readonly status?: string;
+}
+
+/** What was asked is not asked any more, or the process has ended. */
+function gone(error: unknown): void {
+  const { code } = error as { readonly code?: string };
+  if (code === "request_not_found" || code === "request_answered" || code === "agent_busy") return;
+  crashed(error);
+}
+
+function stopped(error: unknown): undefined {
+  if (!isCausedBy(error, Stopped)) throw error;
+}
+
+function crashed(error: unknown): void {
+  if (!isCausedBy(error, SimulatedCrashError) && !isCausedBy(error, Stopped)) throw error;
+}
+
+function isCausedBy(error: unknown, kind: new (...args: never[]) => Error): boolean {
+  for (let cause = error; cause instanceof Error; cause = (cause as Error).cause)
+    if (cause instanceof kind) return true;
+  return false;
+}

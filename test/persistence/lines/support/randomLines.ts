@@ -1,0 +1,143 @@
+import fc from "fast-check";
+
+/** One thing a node of a random strategy does. */
+export type LineAct =
+  | {
+      readonly kind:
+        | "approve"
+        | "ask"
+        | "askTwo"
+        | "book"
+        | "count"
+        | "fail"
+        | "foresee"
+        | "forget"
+        | "model"
+        | "note"
+        | "pair"
+        | "pause"
+        | "rewrite"
+        | "save"
+        | "say";
+    }
+  /** Goes back, once, to one of the checkpoints that the line may go back to. */
+  | { readonly kind: "back"; readonly to: number }
+  /** Sets the execution point, once, to this node or to an earlier one beside it. */
+  | { readonly kind: "again"; readonly to: number };
+
+/** What a graph has between its start and its end. */
+export type LineStep =
+  | { readonly kind: "leaf"; readonly acts: readonly LineAct[] }
+  | { readonly kind: "subgraph"; readonly body: LineBody }
+  | ({ readonly kind: "parallel"; readonly branches: readonly LineBody[] } & LineJoin)
+  | ({
+      readonly kind: "each";
+      readonly items: number;
+      readonly concurrency: number;
+      readonly body: LineBody;
+    } & LineJoin);
+
+export type LineBody = readonly LineStep[];
+
+/** How branches begin and are joined. */
+export interface LineJoin {
+  readonly history: "fork" | "fresh";
+  readonly onFailure: "finish" | "stop";
+  /** What becomes of their messages. A number: that branch is adopted. */
+  readonly messages: "append" | "drop" | number;
+  readonly merge: readonly LineAct[];
+}
+
+/** A process: after how many saves it stops, and what is done from outside before the next. */
+export interface LineProcess {
+  readonly saves: number;
+  /** Absent: nothing is done. */
+  readonly backTo?: number | undefined;
+}
+
+/** A strategy, the processes that run it, and when people answer. */
+export interface RandomLines {
+  readonly body: LineBody;
+  readonly automatic: boolean;
+  readonly triggers: boolean;
+  /** How often the run may go back. */
+  readonly moves: number;
+  readonly processes: readonly LineProcess[];
+  /** For each answer when it is given: so many events after the question in the process that runs, later, or with the resume. */
+  readonly answers: readonly (number | "later" | "resume")[];
+}
+
+const plainAct: fc.Arbitrary<LineAct> = fc.record({
+  kind: fc.constantFrom(
+    "approve",
+    "ask",
+    "askTwo",
+    "book",
+    "book",
+    "book",
+    "count",
+    "fail",
+    "foresee",
+    "forget",
+    "model",
+    "note",
+    "pair",
+    "pause",
+    "rewrite",
+    "save",
+    "say",
+  ),
+});
+const moveAct: fc.Arbitrary<LineAct> = fc.record({ kind: fc.constantFrom("back", "again"), to: fc.nat(20) });
+const act = fc.oneof({ weight: 6, arbitrary: plainAct }, { weight: 1, arbitrary: moveAct });
+const acts = fc.array(act, { maxLength: 4 });
+
+const join = {
+  history: fc.constantFrom("fork", "fork", "fresh"),
+  onFailure: fc.constantFrom("finish", "stop"),
+  messages: fc.oneof(fc.constantFrom("append", "drop"), fc.nat(2)),
+  merge: fc.array(act, { maxLength: 2 }),
+} as const;
+
+const leaf = fc.record({ kind: fc.constant("leaf"), acts });
+
+function bodies(depth: number): fc.Arbitrary<LineBody> {
+  if (depth === 0) return fc.array(leaf, { minLength: 1, maxLength: 2 });
+  const inner = bodies(depth - 1);
+  const step: fc.Arbitrary<LineStep> = fc.oneof(
+    { weight: 3, arbitrary: leaf },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("subgraph"), body: inner }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("parallel"),
+        branches: fc.array(inner, { minLength: 1, maxLength: 3 }),
+        ...join,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant("each"),
+        items: fc.nat(3),
+        concurrency: fc.integer({ min: 1, max: 3 }),
+        body: inner,
+        ...join,
+      }),
+    },
+  );
+  return fc.array(step, { minLength: 1, maxLength: 3 });
+}
+
+/** @param depth how deep branches may be nested. */
+export const linesOf = (depth: number): fc.Arbitrary<RandomLines> =>
+  fc.record({
+    body: bodies(depth),
+    automatic: fc.boolean(),
+    triggers: fc.boolean(),
+    moves: fc.nat(3),
+    processes: fc.array(fc.record({ saves: fc.nat(25), backTo: fc.option(fc.nat(20), { nil: undefined, freq: 4 }) }), {
+      maxLength: 4,
+    }),
+    answers: fc.array(fc.oneof(fc.nat(4), fc.constantFrom("later", "resume")), { minLength: 1, maxLength: 6 }),
+  });
