@@ -14,7 +14,8 @@ export async function recordFailure(journal: Journal, { options }: RunRequest, e
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
     const { usage } = journal;
-    const failedCalls = failedCallsIn(error);
+    // Those of an earlier failure that have not ended since are still to be tried again.
+    const failedCalls = [...new Set([...(journal.statusState.failedCalls ?? []), ...failedCallsIn(error)])];
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
     await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));

@@ -30,8 +30,8 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
       config: {
         tools: [book],
         promptExecutor: scriptedModel([
-          ({ 0: first }) => ({ toolCalls: [{ toolName: "book", input: { item: String(first?.content) } }] }),
-          ({ 0: first }) => `found ${String(first?.content)}`,
+          ([first]) => ({ toolCalls: [{ toolName: "book", input: { item: first?.content } }] }),
+          ([first]) => (typeof first?.content === "string" ? `found ${first.content}` : ""),
         ]),
       },
     });

@@ -1,0 +1,314 @@
+import {
+  type AgentContext,
+  persistence,
+  ReplayDivergedError,
+  type RollbackReport,
+  RollbackToolRegistry,
+  tool,
+  ToolCallInDoubtError,
+  ToolFailedError,
+} from "agent-persistence";
+import { crashAfter } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { called, chain, type NodeBody } from "../support/calledAgents.ts";
+import { defaultLoop } from "../support/defaultLoop.ts";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+const message = (error: unknown) => (error instanceof Error ? error.message : "none");
+
+describe.each(logStorages)("$name: failures of agents that are called", (storage) => {
+  it("fail the call: code gets ToolFailedError, a model an error result; both are replayed", async () => {
+    const world = new World();
+    const ask = called(
+      "ask",
+      chain("inner", {
+        one: (text) => {
+          world.nodes.push("one");
+          throw new RangeError(`no ${text}`);
+        },
+      }),
+    );
+    const fault = new Fault();
+    const outer = chain("outer", {
+      plan: async (text, { tools }) => {
+        const found = await tools.call(ask, { topic: text }).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(ToolFailedError);
+          return message(error);
+        });
+        fault.strike();
+        return found;
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    await fault.stops(agent().run("x"));
+    await expect(agent().resume()).resolves.toMatchObject({ output: 'The tool "ask" failed: no x' });
+    expect(world.nodes).toEqual(["one"]);
+
+    const second = await storage.open();
+    const asked = durableAgent(defaultLoop, second(), {
+      tools: [ask],
+      turns: [
+        { toolCalls: [{ toolName: "ask", input: { topic: "y" } }] },
+        (messages) => JSON.stringify(messages.at(-1)?.content),
+      ],
+    });
+    const result = await asked.run("go");
+    expect("output" in result && JSON.parse(result.output)).toMatchObject([{ output: "no y", isError: true }]);
+  });
+
+  it("that end the run are tried again: the agent goes on where it failed", async () => {
+    const world = new World();
+    const fault = new Fault();
+    const ask = called(
+      "ask",
+      chain("inner", {
+        one: (text) => {
+          world.nodes.push("one");
+          return text;
+        },
+        two: (text) => {
+          world.nodes.push("two");
+          fault.strike();
+          return text;
+        },
+      }),
+    );
+    const outer = chain("outer", { plan: (text, { tools }) => tools.call(ask, { topic: text }) });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    await expect(agent().run("x")).rejects.toMatchObject({ code: "tool_failed", cause: expect.any(Stopped) });
+    fault.repair();
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x" });
+    expect(world.nodes).toEqual(["one", "two", "two"]);
+  });
+
+  it("a call in doubt within one stops the run, whatever catches it, and goes on once it is settled", async () => {
+    for (const settlement of ["retry", { output: "made" }] as const) {
+      const fault = new Fault();
+      const stop = new AbortController();
+      let made = 0;
+      const pay = tool({
+        name: "pay",
+        description: "",
+        inputSchema: z.object({}),
+        effect: "irreversible",
+        execute: async (_input, { abortSignal }) => {
+          made++;
+          if (made > 1) return "made";
+          stop.abort(new Stopped());
+          abortSignal.throwIfAborted();
+          return "made";
+        },
+      });
+      const ask = called("ask", chain("inner", { one: (_text, { tools }) => tools.call(pay, {}) }), {
+        config: { tools: [pay] },
+      });
+      const outer = chain("outer", {
+        plan: (text, { tools }) =>
+          tools.call(ask, { topic: text }).catch((error: unknown) => {
+            if (error instanceof Stopped) throw error;
+            return message(error);
+          }),
+      });
+      const opened = await storage.open();
+      const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+      await fault.stops(agent().run("x", { signal: stop.signal }));
+      const doubts = await persistence(agent()).agent("a").getToolCallsInDoubt();
+      expect(doubts).toMatchObject([{ toolName: "pay" }]);
+      await expect(agent().resume()).rejects.toBeInstanceOf(ToolCallInDoubtError);
+      // It stays in doubt: nothing was recorded of the call that the agent runs for.
+      await expect(agent().resume()).rejects.toBeInstanceOf(ToolCallInDoubtError);
+      await persistence(agent())
+        .agent("a")
+        .settleToolCall(doubts[0]?.toolCallId ?? "", settlement);
+      await expect(agent().resume()).resolves.toMatchObject({ output: "made" });
+      expect(made).toBe(settlement === "retry" ? 2 : 1);
+    }
+  });
+
+  it("a node within one that does not repeat its calls stops the run with divergence", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const fault = new Fault();
+    let calls = 1;
+    const inner: NodeBody = async (text, { tools }) => {
+      for (let at = 0; at < calls; at++) await tools.call(book, { item: `${text} ${at}` });
+      fault.strike();
+      return text;
+    };
+    const ask = called("ask", chain("inner", { one: inner }), { config: { tools: [book] } });
+    const outer = chain("outer", {
+      plan: (text, { tools }) => tools.call(ask, { topic: text }),
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    await expect(agent().run("x")).rejects.toMatchObject({ cause: expect.any(Stopped) });
+    fault.repair();
+    calls = 0;
+    await expect(agent().resume()).rejects.toBeInstanceOf(ReplayDivergedError);
+    await expect(agent().resume()).rejects.toBeInstanceOf(ReplayDivergedError);
+    calls = 1;
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x" });
+    expect(world.executed).toHaveLength(1);
+  });
+});
+
+/** Two agents with a tool of one name, and inverses of their own. */
+function namesakes(world: World, act: (node: string, context: AgentContext) => unknown) {
+  const agentOf = (name: string) => {
+    const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+      world.remove(toolCallId, `${name}: ${item}`),
+    );
+    const visit =
+      (node: string): NodeBody =>
+      async (text, context) => {
+        world.nodes.push(`${name} ${node}`);
+        await context.tools.call(book, { item: `${name} ${node}` });
+        // The result of a move is no output.
+        return ((await act(`${name} ${node}`, context)) ?? text) as string;
+      };
+    return called(name, chain(name, { one: visit("one"), two: visit("two") }), {
+      config: { tools: [book] },
+      persistence: { rollbackToolRegistry: registry },
+    });
+  };
+  const [left, right] = [agentOf("left"), agentOf("right")];
+  const outer = chain("outer", {
+    first: (text) => text,
+    plan: async (text, { tools }) => {
+      world.nodes.push("plan");
+      return `${await tools.call(left, { topic: text })} ${await tools.call(right, { topic: text })}`;
+    },
+    end: async (text, context) => ((await act("end", context)) ?? text) as string,
+  });
+  return { outer, options: { tools: [left, right] } };
+}
+
+const all = ["left one", "left two", "right one", "right two"];
+
+const idAt = async (context: AgentContext, node: string, path: readonly string[] = []) =>
+  (await persistence(context).getCheckpoints()).findLast(
+    ({ nodeId, agentPath }) => nodeId === node && agentPath.join() === path.join(),
+  )?.checkpointId ?? "none";
+
+describe.each(logStorages)("$name: rollbacks and agents that are called", (storage) => {
+  it("the caller takes back what they did, newest first, each by its own inverse, and they begin afresh", async () => {
+    const world = new World();
+    let moves = 0;
+    let report: RollbackReport | undefined;
+    const { outer, options } = namesakes(world, async (node, context) => {
+      if (node !== "end" || moves++ > 0) return undefined;
+      return (report = await persistence(context).rollbackToCheckpoint(await idAt(context, "plan")));
+    });
+    const opened = await storage.open();
+    await expect(durableAgent(outer, opened(), options).run("x")).resolves.toMatchObject({ output: "x x" });
+    expect(report?.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(all.toReversed());
+    expect(world.done.filter((each) => each.startsWith("undo"))).toEqual([
+      "undo right: right two",
+      "undo right: right one",
+      "undo left: left two",
+      "undo left: left one",
+    ]);
+    expect(world.items).toEqual(all);
+    expect(world.nodes.filter((node) => node === "left one")).toHaveLength(2);
+  });
+
+  it("from outside, in another process, it is the same", async () => {
+    const world = new World();
+    const { outer, options } = namesakes(world, () => undefined);
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), options);
+    await agent().run("x");
+    const outside = persistence(agent()).agent("a");
+    const target = (await outside.getCheckpoints()).find(
+      ({ nodeId, agentPath }) => nodeId === "plan" && agentPath.length === 0,
+    );
+    const report = await outside.rollbackToCheckpoint(target?.checkpointId ?? "none");
+    expect(report.reverted).toHaveLength(4);
+    expect(world.items).toEqual([]);
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x x" });
+    expect(world.items).toEqual(all);
+  });
+
+  it("one goes back to its own checkpoint, and crashed at any append it ends the same", async () => {
+    for (let saves = 0, isOver = false; !isOver; saves++) {
+      const world = new World();
+      let moves = 0;
+      const { outer, options } = namesakes(world, async (node, context) => {
+        if (node !== "right two" || moves++ > 0) return undefined;
+        return persistence(context).rollbackToCheckpoint(await idAt(context, "one", ["right"]));
+      });
+      const opened = await storage.open();
+      isOver = await durableAgent(outer, crashAfter(opened(), saves), { ...options, onToolCallInDoubt: "retry" })
+        .run("x", { runId: "r" })
+        .then(
+          () => true,
+          () => false,
+        );
+      const agent = durableAgent(outer, opened(), { ...options, onToolCallInDoubt: "retry" });
+      const doubts = await persistence(agent).agent("a").getToolCallsInDoubt();
+      for (const { toolCallId } of doubts) await persistence(agent).agent("a").settleToolCall(toolCallId, "retry");
+      await expect(agent.run("x", { runId: "r" }), `after ${saves}`).resolves.toMatchObject({ output: "x x" });
+      expect(world.items).toEqual(all);
+    }
+  });
+
+  it("one goes back to a checkpoint of its caller, and another one ends before anything is taken back", async () => {
+    const world = new World();
+    let moves = 0;
+    const { outer, options } = namesakes(world, async (node, context) => {
+      if (node !== "right two" || moves++ > 0) return undefined;
+      return persistence(context).rollbackToCheckpoint(await idAt(context, "first"));
+    });
+    const opened = await storage.open();
+    await expect(durableAgent(outer, opened(), options).run("x")).resolves.toMatchObject({ output: "x x" });
+    expect(world.undone).toHaveLength(4);
+    expect(world.items).toEqual(all);
+  });
+
+  it("the caller cannot go to a checkpoint within one, and setExecutionPoint within one names its own nodes", async () => {
+    const world = new World();
+    const refused: unknown[] = [];
+    let moves = 0;
+    const { outer, options } = namesakes(world, async (node, context) => {
+      const tried = async (move: Promise<unknown>) =>
+        refused.push(await move.catch((error: unknown) => (error as { readonly code?: unknown }).code));
+      if (node === "end") await tried(persistence(context).rollbackToCheckpoint(await idAt(context, "two", ["left"])));
+      if (node !== "left one" || moves++ > 0) return undefined;
+      await tried(persistence(context).setExecutionPoint({ nodeId: "plan", input: "y" }));
+      return persistence(context).setExecutionPoint({ nodeId: "two", input: "jumped" });
+    });
+    const opened = await storage.open();
+    await expect(durableAgent(outer, opened(), options).run("x")).resolves.toMatchObject({ output: "jumped x" });
+    expect(refused).toEqual(["unknown_node", "not_an_ancestor"]);
+  });
+
+  it("one makes checkpoints by hand, which are shown with its path; they are valid, and no run resumes from them", async () => {
+    const world = new World();
+    const fault = new Fault();
+    const { outer, options } = namesakes(world, async (node, context) => {
+      if (node !== "left two") return undefined;
+      const made = await persistence(context).createCheckpoint({ checkpointId: "mine" });
+      expect(made).toMatchObject({ nodeId: "two", agentPath: ["left"] });
+      fault.strike();
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), options);
+    await expect(agent().run("x")).rejects.toMatchObject({ cause: expect.any(Stopped) });
+    const outside = persistence(agent()).agent("a");
+    const mine = (await outside.getCheckpoints()).find(({ checkpointId }) => checkpointId === "mine");
+    expect(mine).toMatchObject({ nodeId: "two", lastInput: "x", agentPath: ["left"] });
+    expect(await outside.getLatestCheckpoint()).toMatchObject({ branches: [{ nodeId: "two" }] });
+    expect(await outside.validateCheckpoint("mine")).toMatchObject({ valid: true });
+    expect(await outside.validateCheckpoint()).toMatchObject({ valid: true });
+    await expect(agent().resume({ checkpointId: "mine" })).rejects.toMatchObject({ code: "invalid_input" });
+    fault.repair();
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x x" });
+    expect(world.items).toEqual(all);
+  });
+});
