@@ -45,14 +45,14 @@ describe("definitions that share a storage", () => {
   });
 });
 
-/** Installs Persistence as each of these configurations says, in a process of its own; what that process warns of. */
+/** Runs an agent with Persistence as each of these configurations says, in a process of its own; what that process warns of. */
 async function warningsOf(...configurations: readonly string[]): Promise<readonly string[]> {
   const program = `
     const { AIAgent, NoPersistenceStorageProvider, Persistence } = await import(${JSON.stringify(source)});
     process.on("warning", ({ name, code, message }) => console.log(name, code, message));
     const promptExecutor = { execute: () => Promise.reject(new Error("unused")) };
     for (const config of [${configurations.join(", ")}])
-      new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, config);`;
+      await new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, config).run("go").catch(() => undefined);`;
   const args = ["--import", "tsx", "--input-type=module", "--eval", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dirname(source) });
   return stdout.split("\n").filter((line) => line.startsWith("AgentPersistenceWarning"));
