@@ -41,7 +41,7 @@ it("while lines are open, an open reads a bounded multiple of what is live, howe
     const open = await files.count(() => build(files.open()).resume());
     return { run, whole, open };
   };
-  const [short, long] = [await read(60), await read(160)];
+  const [short, long] = [await read(70), await read(210)];
   expect(long.run.bytesWritten).toBeGreaterThan(2 * short.run.bytesWritten);
   // What is appended until a snapshot is due is a megabyte: some 1,200 records here.
   for (const { recordsRead } of [short.open, long.open]) expect(recordsRead).toBeLessThan(1_600);

@@ -4,8 +4,8 @@ import {
   callModel,
   callTools,
   hasToolCalls,
-  type Message,
   Persistence,
+  type PromptExecutor,
   storageKey,
   strategy,
   textOf,
@@ -34,11 +34,12 @@ export function office(world: World, { steps, bytes }: OfficeSize) {
   const book = world.adder("book", "idempotent");
   const research = strategy<string, string>("research", (graph) => {
     const think = graph.node("think", async (input: string | ToolMessage, context) => {
-      const name = typeof input === "string" ? input : nameIn(context.llm.messages);
-      const left = steps - context.llm.messages.filter(({ role }) => role === "assistant").length;
+      const [name, left] = typeof input === "string" ? [input, steps] : nextOf(context.storage.get(draft));
       world.nodes.push(`${name} ${left}`);
-      context.storage.set(draft, `${name} ${left}`.padEnd(bytes, "."));
-      return callModel(input, context);
+      context.storage.set(draft, `${name} ${left} `.padEnd(bytes, "."));
+      if (typeof input !== "string") context.llm.append(input);
+      context.llm.rewrite((messages) => messages.slice(-2));
+      return callModel(`${name} ${left}`, context);
     });
     const act = graph.node("act", callTools);
     graph.edge(graph.start, think);
@@ -46,12 +47,9 @@ export function office(world: World, { steps, bytes }: OfficeSize) {
     graph.edge(act, think);
     graph.edge(think, graph.finish, { when: (answer) => !hasToolCalls(answer), map: textOf });
   });
-  const booking = (left: number) => (messages: readonly Message[]) => ({
-    toolCalls: [{ toolName: "book", input: { item: `${nameIn(messages)} ${left}` } }],
-  });
   const researcher = new AIAgent({
     llmModel: "m",
-    promptExecutor: scriptedModel([...Array.from({ length: steps }, (_, at) => booking(steps - at)), "left 0"]),
+    promptExecutor: booking,
     strategy: research,
     tools: [book],
     maxIterations: 100_000,
@@ -91,7 +89,16 @@ export function officeItems({ steps }: OfficeSize): readonly string[] {
   return [...booked, "desk", "lead"].sort();
 }
 
-/** What the first message says. */
-function nameIn([first]: readonly Message[]): string {
-  return typeof first?.content === "string" ? first.content : "";
+/** A model that books what the last message says, until nothing is left. */
+const booking: PromptExecutor = {
+  execute(request) {
+    const item = String(request.messages.at(-1)?.content as string);
+    const turn = item.endsWith(" 0") ? "left 0" : { toolCalls: [{ toolName: "book", input: { item } }] };
+    return scriptedModel([turn]).execute({ ...request, messages: [] });
+  },
+};
+
+function nextOf(stored = ""): [name: string, left: number] {
+  const [name = "", left] = stored.split(" ");
+  return [name, Number(left) - 1];
 }
