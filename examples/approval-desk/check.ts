@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Runs each step in a separate process, as a user would, and verifies its output. */
+const directory = mkdtempSync(join(tmpdir(), "approval-desk-"));
+
+function step(name: string, ...options: readonly string[]): string {
+  const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
+  const args = ["--import", "tsx", program, directory, ...options];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  assert.equal(status, 0, stdout + stderr);
+  return stdout.trim();
+}
+
+/** The id of the one request that is open, which reads as expected. */
+function openRequest(expected: string): string {
+  const [id = "", ...rest] = step("requests").split(" ");
+  assert.equal(rest.join(" "), expected);
+  return id;
+}
+
+try {
+  assert.equal(step("start"), "waiting");
+  const question = openRequest("order-7 > research: Do you know the customer?");
+  assert.equal(step("answer", question, "true"), "answered");
+  assert.equal(step("resume"), "waiting");
+  const approval = openRequest("order-7: Refund 25 euros for order 7?");
+  assert.equal(step("answer", approval, '{"approved":true}'), "answered");
+  assert.match(step("answer", approval, '{"approved":true}'), /^refused: request_/);
+  assert.equal(step("resume"), "The customer has the money back.");
+  assert.deepEqual(readFileSync(join(directory, "done.txt"), "utf8").trim().split("\n"), [
+    "looked up the customer",
+    "looked up the order",
+    "refunded 25 euros for order 7",
+  ]);
+  console.log("   two researchers at once, one answer, one approval, one refund");
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
