@@ -30,7 +30,11 @@ export function openRequests(
 ): readonly RequestRecord[] {
   const { status, record } = statusState.current ?? {};
   if (status !== "waiting" && status !== "in_progress") return [];
-  return (record?.requests ?? []).flatMap((id) => requests.get(id)?.record ?? []);
+  return (record?.requests ?? []).flatMap((id) => {
+    const { record: asked, reply } = requests.get(id) ?? {};
+    // The status of a run that goes on may list what was answered since.
+    return asked && !(reply && status === "in_progress") ? [asked] : [];
+  });
 }
 
 /** Whether an agent still waits for everything it waited for when it last ran. */

@@ -3,6 +3,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
@@ -26,6 +27,9 @@ interface LiveRequest extends AskedRequest {
   readonly forget: () => void;
 }
 
+/** Up to so many open requests, the status lists all of them at every moment. */
+const mostListed = 100;
+
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 
@@ -35,6 +39,8 @@ export class LiveRequests implements Disposable {
   readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
   readonly #answered = new Set<string>();
+  /** How many requests the status lists. */
+  #listed = 0;
   readonly #agents: Map<string, LiveRequests>;
 
   private constructor(journal: Journal, recorders: RunRecorders, agents: Map<string, LiveRequests>) {
@@ -77,8 +83,7 @@ export class LiveRequests implements Disposable {
       if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
     }
     // The main line waits only where the run does, and its status says so in the same append.
-    const status = run.parent ? statusRecords(journal.statusState, runningStatus(journal, this.#pending)) : [];
-    journal.append([...records, ...status]);
+    journal.append([...records, ...(run.parent ? this.#statusIfDue() : [])]);
     journal.durable().then(
       () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
       // The run fails with it.
@@ -125,8 +130,13 @@ export class LiveRequests implements Disposable {
     return false;
   }
 
-  get #pending(): readonly PendingRequest[] {
-    return [...this.#open.values()].map(({ pending }) => pending);
+  /** The status lists what is open. Of very many requests not each changes the list: it would be written as often as it is long. */
+  #statusIfDue(): readonly StatusRecord[] {
+    const { size } = this.#open;
+    if (size > mostListed && Math.abs(size - this.#listed) * 10 < this.#listed) return [];
+    this.#listed = size;
+    const pending = [...this.#open.values()].map((open) => open.pending);
+    return statusRecords(this.#journal.statusState, runningStatus(this.#journal, pending));
   }
 
   #add(request: Omit<LiveRequest, "forget">): void {
@@ -157,7 +167,7 @@ export class LiveRequests implements Disposable {
       open.forget();
       this.#open.delete(requestId);
     }
-    journal.append([reply, ...statusRecords(journal.statusState, runningStatus(journal, this.#pending))]);
+    journal.append([reply, ...this.#statusIfDue()]);
     await journal.durable();
     await this.#goOn(recorder, run);
   }
