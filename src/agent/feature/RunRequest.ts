@@ -127,4 +127,6 @@ export interface RunStart {
   readonly usage?: ModelUsage;
   /** Whether an earlier call, perhaps of another line, is recorded here and keeps its id. Absent: no call is. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
+  /** The lanes on which such calls were made. Absent: there are none. */
+  readonly recordedLanes?: readonly number[];
 }

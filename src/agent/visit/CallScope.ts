@@ -67,8 +67,11 @@ export class CallScope {
   idAt(kind: CallKind, ordinal: number, index: number): string {
     const { at, line, run } = this.visit;
     const within = this.call ? [this.call.toolCallId] : [];
-    const place = [at.base, at.ordinal, letters[kind], ordinal, index, ...within];
-    return toolCallIdAt(line, JSON.stringify(place), run.sha256);
+    const place = JSON.stringify([at.base, at.ordinal, letters[kind], ordinal, index, ...within]);
+    const idOn = (lane: number) => toolCallIdAt({ ...line, lane }, place, run.sha256);
+    const { isRecordedCall, recordedLanes = [] } = run.position;
+    // The visit may have begun on a lane before this one, and made the call there.
+    return recordedLanes.map(idOn).find((id) => isRecordedCall?.(id)) ?? idOn(line.lane);
   }
 
   /**

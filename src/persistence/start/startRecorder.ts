@@ -117,7 +117,9 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
   const { index } = log;
   const { checkpoint } = state;
   const reader = log.reader(state);
-  const recorded = new Set([...state.calls.values()].filter((call) => index.counts(call)).map(({ call }) => call));
+  const calls = [...state.calls.values()].filter((call) => index.counts(call));
+  const recorded = new Set(calls.map(({ call }) => call));
+  const lanes = new Set(calls.flatMap(({ intent, outcome }) => intent?.lane ?? outcome?.lane ?? []));
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
     node: "start",
     input: state.run?.input,
@@ -132,6 +134,7 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
+    recordedLanes: [...lanes].filter((each) => each !== lane),
   };
 }
 
