@@ -1,4 +1,5 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import { leanRecords } from "../checkpoint/format/leanRecords.ts";
 import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
@@ -129,7 +130,7 @@ export class AppendQueue {
       const { records, snapshot, summary } = batch;
       const id = `${generation}-${this.#position + 1}`;
       this.#position = await this.#log.append(
-        { id, records, ...(snapshot && { snapshot }), ...(summary && { summary }) },
+        { id, records: leanRecords(records), ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
       this.#inFlight = undefined;

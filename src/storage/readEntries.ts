@@ -1,4 +1,5 @@
 import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
+import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -71,7 +72,7 @@ export async function readPaced(log: RecordLog, agentId: string, options?: ReadO
   const pace = new Pace();
   const entries: Entry[] = [];
   for await (const entry of log.read(agentId, options)) {
-    entries.push(entry);
+    entries.push({ ...entry, records: wholeRecords(entry.records) });
     await pace.after(estimateBytes(entry.records));
   }
   return entries;

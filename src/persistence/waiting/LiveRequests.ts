@@ -84,8 +84,13 @@ export class LiveRequests implements Disposable {
     }
     // The main line waits only where the run does, and its status says so in the same append.
     journal.append([...records, ...(run.parent ? this.#statusIfDue() : [])]);
+    const isLate = events.some(({ requestId }) => this.#answered.has(requestId));
     journal.durable().then(
-      () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
+      () => {
+        asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event));
+        // What it waits for was answered while it began to wait.
+        if (isLate) this.#goOn(recorder, run).catch(() => undefined);
+      },
       // The run fails with it.
       () => undefined,
     );
@@ -180,6 +185,7 @@ export class LiveRequests implements Disposable {
     if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
     const next = restoredRun(setup, journal, { log, state }, { lane, run: record, opening: [], line, parent });
     this.#recorders.add(next);
-    run.goOn(next.start);
+    // Meanwhile the visit of its caller may have ended to wait for it: then that one goes on.
+    if (!run.goOn(next.start) && run.parent) await this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 }

@@ -2,6 +2,7 @@ import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkp
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
+import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
 import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
@@ -143,7 +144,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
       position: this.position + 1,
       generation: this.generation,
       id,
-      records,
+      records: wholeRecords(records),
       checksum: "",
       prev: "",
     };

@@ -1,0 +1,53 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
+import type { LogRecord } from "../records/Entry.ts";
+
+/** What the records of one append need not say. Many branches at once repeat it for each. */
+type Implied = { readonly at?: number | undefined };
+
+/** The records of an append as they are stored: without fields that follow from others. {@link wholeRecords} adds them. */
+export function leanRecords(records: readonly AgentRecord[]): readonly LogRecord[] {
+  let last: Implied = {};
+  return records.map((record) => {
+    if (record.kind === "lane") return leanLane(record);
+    if (record.kind !== "checkpoint") return record;
+    const lean = leanCheckpoint(record, last);
+    last = record;
+    return lean;
+  });
+}
+
+/** The records of an append that was read, with all of their fields. */
+export function wholeRecords(records: readonly LogRecord[]): readonly LogRecord[] {
+  let last: Implied = {};
+  return records.map((stored) => {
+    const record = stored as AgentRecord;
+    if (record.kind === "lane") return beginsAsFork(record) ? Object.assign({ keep: "all" }, record) : record;
+    if (record.kind !== "checkpoint") return record;
+    const whole = {
+      ...(last.at !== undefined && { at: last.at }),
+      ...(record.ended && { node: "finish" }),
+      ...record,
+    };
+    last = whole;
+    return whole;
+  });
+}
+
+function leanLane(record: LaneRecord): LogRecord {
+  const { keep, ...lean } = record;
+  return keep === "all" && beginsAsFork(record) ? lean : record;
+}
+
+/** The first lane of a branch. */
+function beginsAsFork(record: LaneRecord): boolean {
+  return record.from === undefined && forkOf(record) !== undefined;
+}
+
+function leanCheckpoint(record: CheckpointRecord, last: Implied): LogRecord {
+  const { at, node, ...lean } = record;
+  const isEnd = record.ended === true && node === "finish";
+  if (at !== last.at && !isEnd) return record;
+  return { ...lean, ...(at !== last.at && { at }), ...(!isEnd && { node }) };
+}

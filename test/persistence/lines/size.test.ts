@@ -1,0 +1,85 @@
+import { persistence, strategy, type AgentContext, type Graph, type Strategy } from "agent-persistence";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { CountedFiles } from "../support/CountedFiles.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+
+const options = { maxIterations: 100_000 };
+
+async function stored(built: Strategy<string, string>): Promise<{ readonly bytes: number; readonly appends: number }> {
+  const files = await CountedFiles.create();
+  await durableAgent(built, files.open(), options).run("go");
+  return sizeOf(files);
+}
+
+async function sizeOf(files: CountedFiles): Promise<{ readonly bytes: number; readonly appends: number }> {
+  let appends = 0;
+  const { bytesRead: bytes } = await files.count(async () => {
+    for await (const _ of files.open().log.read("a")) appends++;
+  });
+  return { bytes, appends };
+}
+
+function spinning(graph: Graph<string, string>, name: string) {
+  return graph.subgraph<number, number>(name, (inner) => {
+    const spin = inner.node("spin", (left: number, context) => {
+      context.llm.append({ role: "user", content: `${left} `.padEnd(200, "x") });
+      return left - 1;
+    });
+    inner.edge(inner.start, spin);
+    inner.edge(spin, spin, { when: (left: number) => left > 0 });
+    inner.edge(spin, inner.finish, { when: (left: number) => left === 0 });
+  });
+}
+
+it("ten branches take no more bytes than the same steps in a line, and fewer appends", async () => {
+  const steps = 30;
+  const line = strategy<string, string>("line", (graph) => {
+    const all = spinning(graph, "all");
+    graph.edge(graph.start, all, { map: () => 10 * steps });
+    graph.edge(all, graph.finish, { map: () => "done" });
+  });
+  const branches = strategy<string, string>("branches", (graph) => {
+    const each = Array.from({ length: 10 }, (_, at) => [`b${at}`, spinning(graph, `b${at}`)] as const);
+    const all = graph.parallel("all", Object.fromEntries(each), () => "done");
+    graph.edge(graph.start, all, { map: () => steps });
+    graph.edge(all, graph.finish);
+  });
+  const [one, ten] = [await stored(line), await stored(branches)];
+  expect(ten.bytes).toBeLessThan(1.1 * one.bytes);
+  expect(ten.appends).toBeLessThan(one.appends / 5);
+});
+
+it("an item of a thousand takes at most 250 bytes beside its values", async () => {
+  const items = Array.from({ length: 1_000 }, (_, at) => at);
+  const built = strategy<string, string>("items", (graph) => {
+    const work = graph.node("work", (item: number) => item);
+    const all = graph.each("all", work, { concurrency: 100 }, (results: readonly number[]) => `${results.length}`);
+    graph.edge(graph.start, all, { map: () => items });
+    graph.edge(all, graph.finish);
+  });
+  const { bytes } = await stored(built);
+  // The list of the items is the input of the node and of its merge, and each item an input and an output.
+  const values = 4 * JSON.stringify(items).length;
+  expect((bytes - values) / items.length).toBeLessThan(250);
+});
+
+it("asking and answering cost one append each, however many branches there are", async () => {
+  const built = strategy<string, string>("asking", (graph) => {
+    const ask = graph.node("ask", async (item: number, context: AgentContext) =>
+      String(await context.requestInput({ prompt: `${item}?`, schema: z.boolean() })),
+    );
+    const all = graph.each("all", ask, (results: readonly string[]) => results.join());
+    graph.edge(graph.start, all, { map: () => [1, 2, 3] });
+    graph.edge(all, graph.finish);
+  });
+  const files = await CountedFiles.create();
+  const agent = () => durableAgent(built, files.open());
+  await agent().run("go");
+  // The beginning of the run, the requests with what they wait for, and the status of the run.
+  const asked = await sizeOf(files);
+  expect(asked.appends).toBeLessThanOrEqual(4);
+  const [request] = await persistence(agent()).agent("a").getRequests();
+  await persistence(agent()).answer(request?.requestId ?? "", true);
+  expect((await sizeOf(files)).appends).toBe(asked.appends + 1);
+});
