@@ -15,8 +15,8 @@ export class NotAnAncestorError extends AgentPersistenceError {
   ) {
     const newest = ancestors.slice(-10);
     super(
-      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} lies on a branch that the agent has left, so it cannot be rolled back to. ` +
-        `Roll back to an ancestor, such as ${quotedList(newest)}, or continue from this checkpoint with resume({ checkpointId }).`,
+      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} is on no way to where the agent is, or the line that asks, so it cannot be rolled back to. ` +
+        `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line and revert nothing, call resume({ checkpointId }).`,
     );
     this.available = newest;
   }

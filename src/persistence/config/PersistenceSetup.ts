@@ -52,8 +52,17 @@ const defaults = {
 const setups = new WeakMap<object, PersistenceSetup>();
 
 /** What a called agent shares with its caller. */
-function ofCaller({ clock, participants, inverseRetry }: PersistenceSetup) {
-  return { clock, participants, inverseRetry };
+function ofCaller(caller: PersistenceSetup | undefined) {
+  return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
+}
+
+/** @throws PruningNotSupportedError where the storage cannot prune */
+function retentionOf(
+  { retention, retentionSchedule }: PersistenceConfig,
+  log: RecordLog,
+): FullRetentionPolicy | undefined {
+  if (retention || retentionSchedule) assertPrunable(log, "Retention");
+  return retention && fullRetention(retention);
 }
 
 function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey"> {
@@ -111,7 +120,8 @@ export class PersistenceSetup {
   /** @param caller of the agent that calls this one: its storage, clock and participants are used. Absent: it is run. */
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
-    const given = { ...defaults, ...withoutUndefined(config), ...(caller && ofCaller(caller)) };
+    const rollbackToolRegistry = new RollbackToolRegistry();
+    const given = { ...defaults, rollbackToolRegistry, ...withoutUndefined(config), ...ofCaller(caller) };
     this.#config = config;
     this.#pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
@@ -122,15 +132,14 @@ export class PersistenceSetup {
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
     this.environment = config.environment;
-    this.registry = config.rollbackToolRegistry ?? new RollbackToolRegistry();
+    this.registry = given.rollbackToolRegistry;
     this.participants = given.participants;
     this.participantTools = new Set(this.participants.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
     this.inverseRetry = given.inverseRetry;
     this.onToolCallInDoubt = given.onToolCallInDoubt;
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.trimming = config.trimming;
-    this.retention = caller || !config.retention ? undefined : fullRetention(config.retention);
-    if (this.retention || (!caller && config.retentionSchedule)) assertPrunable(this.log, "Retention");
+    this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();
     this.clock = given.clock;
     this.time = new CappedClock(this.clock);

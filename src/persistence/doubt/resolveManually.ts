@@ -1,4 +1,4 @@
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -36,10 +36,10 @@ function outcomeRecord(
   return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
 }
 
-/** The lane of the head if it has the call, since the run continues there; else the lane of the call. */
+/** The lane on which the line of a call goes on, if it has the call there; else the lane of the call. */
 function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
-  const head = foldTo(index);
-  return head?.calls.has(call) ? head.lane : lane;
+  const newest = index.lines.nestedLine(lane)?.lane ?? index.lines.mainLane;
+  return foldLine(index, newest)?.calls.has(call) ? newest : lane;
 }
 
 function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {

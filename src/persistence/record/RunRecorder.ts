@@ -224,6 +224,7 @@ export class RunRecorder {
 
   /** The line has ended with an output, and with the main line the run. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
+    this.parent?.nested.delete(this);
     // What follows from it comes later in the same log.
     if (this.parent) return void this.save(run, { node: "finish", input, ended: true }).catch(() => undefined);
     const end = await this.journal.endFacts?.(input);

@@ -1,7 +1,7 @@
 import { persistence, type AgentCheckpointData } from "agent-persistence";
-import type { Entry, LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect } from "vitest";
-import { assertSoundLog } from "../../../../src/storage/readEntries.ts";
+import { assertSoundLog, readPaced } from "../../../../src/storage/readEntries.ts";
 import { type LinesWorld, withoutCallIds } from "./LinesWorld.ts";
 import { undisturbed } from "./liveLines.ts";
 import type { RandomLines } from "./randomLines.ts";
@@ -27,9 +27,7 @@ export async function checkLines(lines: RandomLines, live: () => Promise<LeftRun
   expect(latest && leftBy(world, latest)).toEqual(calm && leftBy(wanted, calm));
   const { structural, integrity } = await outside.validateCheckpoint();
   expect(Object.values({ ...structural, ...integrity }).filter(({ ok }) => !ok)).toEqual([]);
-  const entries: Entry[] = [];
-  for await (const entry of reopened().log.read("a")) entries.push(entry);
-  await assertSoundLog(entries);
+  await assertSoundLog(await readPaced(reopened().log, "a"));
   const versions = (await outside.getCheckpoints()).map(({ version }) => version);
   expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   const goesBack = lines.moves > 0 || lines.processes.some(({ backTo }) => backTo !== undefined);
