@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { bundleWorker } from "../bundleWorker.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+const killCount = soak ? 500 : 30;
+/** At most so many in one life. */
+const killsOfLife = 10;
+/** Lives at once. */
+const lanes = 2;
+/** `KILL_SEED` repeats the choices of an earlier run of the test. */
+const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+
+type Answers = "at once" | "later";
+
+let home: string;
+let program: string;
+let preload: string;
+let calm: Left;
+let calls: number;
+
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  const preloads = await temporaryDirectory();
+  [program, preload] = await Promise.all([
+    bundleWorker(home, "lines/linesWorker.ts"),
+    bundleWorker(preloads, "everyCall/killBeforeCall.ts"),
+  ]);
+  const directory = await newLife();
+  const end = await start(directory, { killBefore: 0 });
+  calls = Number(/^calls (\d+)$/m.exec(end.errors)?.[1]);
+  if (!(calls > 0)) throw new Error(`The undisturbed run failed: ${end.errors}`);
+  calm = await leftBy(directory, end);
+  await rm(directory, { recursive: true });
+});
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true });
+  await rm(join(preload, ".."), { recursive: true, force: true });
+});
+
+interface Fate {
+  readonly answers?: Answers;
+  /** Killed right after the first line of what it does that begins so. */
+  readonly dieAfter?: string;
+  /** Killed right before its call to the file system of that number. */
+  readonly killBefore?: number;
+}
+
+interface End {
+  readonly killed: boolean;
+  readonly said: string;
+  readonly errors: string;
+}
+
+async function newLife(): Promise<string> {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, "deeds"), "");
+  return directory;
+}
+
+/** A process of its own, until it ends. */
+function start(directory: string, { answers = "at once", dieAfter, killBefore }: Fate = {}): Promise<End> {
+  const preloaded = killBefore === undefined ? [] : ["--import", preload];
+  const env = { ...process.env, KILL_BEFORE: String(killBefore ?? 0) };
+  const args = [...preloaded, program, directory, answers, ...(dieAfter === undefined ? [] : [dieAfter])];
+  return new Promise((resolve) =>
+    execFile(process.execPath, args, { env }, (ended, said, errors) =>
+      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
+    ),
+  );
+}
+
+interface Left {
+  /** What the last process said. */
+  readonly said: unknown;
+  /** What was done, each call once, without its id. */
+  readonly effects: readonly string[];
+  readonly problems: readonly string[];
+}
+
+async function leftBy(directory: string, { said, errors }: End): Promise<Left> {
+  const deeds = (await readFile(join(directory, "deeds"), "utf8")).trim().split("\n");
+  const effects = new Set(deeds.filter((line) => line.startsWith("did ") || line.startsWith("undid ")));
+  return {
+    said: said === "" ? errors : (JSON.parse(said) as unknown),
+    effects: [...effects].map((line) => line.split(" ").slice(0, -1).join(" ")).sort(),
+    problems: deeds.filter((line) => line.startsWith("problem")),
+  };
+}
+
+/** The life is as one that nobody disturbed. What is shown when it fails is kept. */
+async function expectCalm(shown: { readonly directory: string; readonly seed?: number }, end: End): Promise<void> {
+  expect({ ...shown, ...(await leftBy(shown.directory, end)) }).toEqual({ ...shown, ...calm });
+  await rm(shown.directory, { recursive: true });
+}
+
+describe.concurrent("kills of a run with several lines", () => {
+  it("the undisturbed run does everything once, and asks each question once", () => {
+    expect(calm).toMatchObject({
+      said: {
+        asked: ["Pay order?", "Pay paper?", "Pay paper?", "Which size?"],
+        answeredOnce: true,
+        broken: [],
+      },
+      problems: [],
+    });
+    expect(calm.effects.filter((line) => line.startsWith("undid"))).toEqual([
+      "undid three begun",
+      "undid two begun",
+      "undid two ended",
+    ]);
+    expect(calm.effects.filter((line) => line.startsWith("did two"))).toHaveLength(4);
+    expect(calm.effects.filter((line) => line.startsWith("did merge"))).toHaveLength(2);
+    expect(calm.effects.filter((line) => line === "did paper")).toHaveLength(2);
+  });
+
+  it.each<[where: string, dieAfter: string, answers: Answers]>([
+    ["in one of three branches", "did two begun", "later"],
+    ["in the merge", "did merge begun", "at once"],
+    ["two agents deep", "did look begun", "later"],
+    ["between an answer and what the branch does next", "taken", "at once"],
+    ["between an approval and the effect of the approved call", "begins order", "later"],
+    ["between an approval and its effect two agents deep", "begins paper", "at once"],
+    ["in a rollback inside a branch", "undid two ended", "at once"],
+  ])("a process that is killed %s leaves a run that comes to the same end", async (_where, dieAfter, answers) => {
+    const directory = await newLife();
+    expect(await start(directory, { answers, dieAfter })).toMatchObject({ killed: true });
+    await expectCalm({ directory }, await start(directory, { answers }));
+  });
+
+  it(`a run whose process is killed ${killCount} times at random calls to the file system comes to the same end`, async () => {
+    let left = killCount;
+    const lane = async (number: number) => {
+      const random = seededNumbers(seed + number);
+      while (left > 0) {
+        const directory = await newLife();
+        for (let kills = 0; kills < killsOfLife && left > 0; kills++) {
+          left--;
+          const answers = random() < 0.5 ? "at once" : "later";
+          const killBefore = 1 + Math.floor((random() * calls) / 2);
+          if ((await start(directory, { answers, killBefore })).killed) continue;
+          left++;
+          break;
+        }
+        await expectCalm({ directory, seed }, await start(directory));
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
+    expect(left).toBe(0);
+  });
+});
