@@ -1,3 +1,4 @@
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { BranchConflictError } from "../../errors/agent/BranchConflictError.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { BranchOf } from "../context/MergeContext.ts";
@@ -15,9 +16,13 @@ export function mergeBody(state: RunState, { nodeId, plan, joined }: Join): Leaf
     const { agreed, conflicts } = storageChanges(joined, fork);
     state.storage.replace(agreed);
     const decided = state.storage.watch();
-    const branches = [...joined].map(([key, result]) => [key, branchOf(result, { state, fork, context })] as const);
+    const { messages } = context.llm;
+    let isAdopted = false;
+    const onAdopt = () => void (isAdopted = true);
+    const start: MergeStart = { state, fork, history: messages, context, onAdopt };
+    const branches = [...joined].map(([key, result]) => [key, branchOf(result, start)] as const);
     const output = await plan.merge(...mergeArguments(plan, joined, context, branches));
-    const left = [...conflicts].filter(([key]) => !decided.has(key));
+    const left = isAdopted ? [] : [...conflicts].filter(([key]) => !decided.has(key));
     if (left.length > 0 && !isRunMoved(output)) throw new BranchConflictError(nodeId, Object.fromEntries(left));
     return output;
   };
@@ -52,11 +57,16 @@ function mergeArguments(
 /** What a merge begins with, and its context. */
 interface MergeStart {
   readonly state: RunState;
+  /** The storage of the fork. */
   readonly fork: ReadonlyMap<string, unknown>;
+  /** The history of the fork. */
+  readonly history: readonly Message[];
   readonly context: AgentContext;
+  /** A branch is adopted, which decides every key of the storage. */
+  readonly onAdopt: () => void;
 }
 
-function branchOf(result: BranchResult, { state, fork, context }: MergeStart): BranchOf<unknown> {
+function branchOf(result: BranchResult, { state, fork, history, context, onAdopt }: MergeStart): BranchOf<unknown> {
   let storage: TypedStorage | undefined;
   return {
     output: result.output,
@@ -66,9 +76,10 @@ function branchOf(result: BranchResult, { state, fork, context }: MergeStart): B
     },
     adopt() {
       // Throws once the context is closed.
-      context.llm.rewrite((messages) =>
-        result.history ? messagesOf(result.history) : [...messages, ...messagesOf(result.added)],
+      context.llm.rewrite(() =>
+        result.history ? messagesOf(result.history) : [...history, ...messagesOf(result.added)],
       );
+      onAdopt();
       state.configure(result.settings);
       state.storage.become(storageOf(result, fork));
     },

@@ -238,6 +238,37 @@ describe("the storage after a join", () => {
     });
     expect(await outputOf(agent, "go")).toEqual([["b"], ["b"], "b"]);
   });
+
+  it("is that of the last branch that merge adopts, without what merge did before", async () => {
+    const agent = agentOf<string, unknown>((graph) => {
+      const branch = (name: string) =>
+        graph.node(name, (_input: string, context: AgentContext) => {
+          context.storage.set(found, [name]);
+          context.llm.append({ role: "user", content: name });
+        });
+      return graph.parallel("both", { a: branch("a"), b: branch("b") }, (_results, context) => {
+        context.storage.set(count, 1);
+        context.llm.append({ role: "user", content: "merge" });
+        context.branches.a.adopt();
+        context.branches.b.adopt();
+        return [context.storage.get(found), context.storage.get(count), said(context)];
+      });
+    });
+    expect(await outputOf(agent, "go")).toEqual([["b"], undefined, ["b"]]);
+  });
+
+  it("is that of an adopted branch that never had a key which others changed differently", async () => {
+    const agent = agentOf<string, number | undefined>((graph) => {
+      const branch = (name: string, value: number) =>
+        graph.node(name, (_input: string, { storage }: AgentContext) => void storage.set(count, value));
+      const c = graph.node("c", () => {});
+      return graph.parallel("all", { a: branch("a", 1), b: branch("b", 2), c }, (_results, context) => {
+        context.branches.c.adopt();
+        return context.storage.get(count);
+      });
+    });
+    expect(await outputOf(agent, "go")).toBeUndefined();
+  });
 });
 
 describe("a branch that fails", () => {
