@@ -260,7 +260,7 @@ describe("the storage after a join", () => {
   it("is that of an adopted branch that never had a key which others changed differently", async () => {
     const agent = agentOf<string, number | undefined>((graph) => {
       const branch = (name: string, value: number) =>
-        graph.node(name, (_input: string, { storage }: AgentContext) => void storage.set(count, value));
+        graph.node(name, (_input: string, { storage }: AgentContext) => storage.set(count, value));
       const c = graph.node("c", () => {});
       return graph.parallel("all", { a: branch("a", 1), b: branch("b", 2), c }, (_results, context) => {
         context.branches.c.adopt();
