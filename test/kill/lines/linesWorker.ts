@@ -38,7 +38,7 @@ const { structural, integrity } = await outside.validateCheckpoint();
 writeSync(
   1,
   JSON.stringify({
-    output: result.output,
+    output: "output" in result && result.output,
     asked: [...prompts.values()].sort(),
     answeredOnce: new Set(replies).size === replies.length && replies.length === prompts.size,
     broken: Object.entries({ ...structural, ...integrity }).flatMap(([name, { ok }]) => (ok ? [] : [name])),
