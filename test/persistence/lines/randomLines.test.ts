@@ -6,7 +6,7 @@ import { linesOf } from "./support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 2_000, file: 200 } : { memory: 40, file: 3 };
+const counts = soak ? { memory: 400, file: 40 } : { memory: 40, file: 3 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
