@@ -80,7 +80,7 @@ function branchOf(result: BranchResult, { state, fork, history, context, onAdopt
         result.history ? messagesOf(result.history) : [...history, ...messagesOf(result.added)],
       );
       onAdopt();
-      state.configure(result.settings);
+      state.replaceSettings(result.settings);
       state.storage.become(storageOf(result, fork));
     },
   };

@@ -87,6 +87,11 @@ export class RunState {
     this.#settings = frozenCopy({ ...this.#settings, ...change });
   }
 
+  /** Takes over the settings of another state, without what it does not have. */
+  replaceSettings(settings: RunSettings): void {
+    this.#settings = settings;
+  }
+
   setProgress(percent: number, summary?: string): void {
     checkSchema(progressSchema, { percent, summary }, "progress");
     this.#progress = percent;

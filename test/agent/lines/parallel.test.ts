@@ -245,16 +245,18 @@ describe("the storage after a join", () => {
         graph.node(name, (_input: string, context: AgentContext) => {
           context.storage.set(found, [name]);
           context.llm.append({ role: "user", content: name });
+          if (name === "a") context.llm.configure({ parameters: { temperature: 1 } });
         });
       return graph.parallel("both", { a: branch("a"), b: branch("b") }, (_results, context) => {
         context.storage.set(count, 1);
         context.llm.append({ role: "user", content: "merge" });
         context.branches.a.adopt();
         context.branches.b.adopt();
-        return [context.storage.get(found), context.storage.get(count), said(context)];
+        const { parameters } = runOf(context).state.settings;
+        return [context.storage.get(found), context.storage.get(count), said(context), parameters];
       });
     });
-    expect(await outputOf(agent, "go")).toEqual([["b"], undefined, ["b"]]);
+    expect(await outputOf(agent, "go")).toEqual([["b"], undefined, ["b"], undefined]);
   });
 
   it("is that of an adopted branch that never had a key which others changed differently", async () => {
