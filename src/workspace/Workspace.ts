@@ -150,7 +150,8 @@ export class Workspace implements RollbackParticipant {
   /**
    * Runs an action that changes files, such as a command, and records its changes so that a rollback reverts them. Call it in
    * the body of a tool or node: `execute: (input, { context }) => workspace.capture(context, () => …)`. Changes of others
-   * during the action count as its own. Ignored files are not recorded.
+   * during the action count as its own; captures of this process in one folder take turns, so that those of other branches and
+   * agents are no others. Ignored files are not recorded.
    *
    * The first capture of a run reads every file of the folder and keeps the contents in the agent's log; later captures read
    * only changed files.

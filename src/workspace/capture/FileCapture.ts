@@ -6,6 +6,7 @@ import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import { changesBetween } from "./changesBetween.ts";
+import { inFolderTurn } from "./inFolderTurn.ts";
 import { emptyScan, type Scan } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 
@@ -27,9 +28,14 @@ export class FileCapture {
 
   /**
    * Runs an action and records which files changed meanwhile. Their earlier contents are durable in the log before the
-   * action begins: the first capture of a run reads every file and keeps the contents that the log does not have.
+   * action begins: the first capture of a run reads every file and keeps the contents that the log does not have. Captures
+   * of one folder take turns.
    */
-  async around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+  around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+    return inFolderTurn(this.options.root, context.signal, () => this.#around(context, action));
+  }
+
+  async #around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     const durable = persistence(context);
     const contents = new NotedContents(context);
     const known = this.#last.get(runOf(context)) ?? emptyScan;
