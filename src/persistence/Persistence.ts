@@ -56,10 +56,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
       recorders.find(run)?.setup.tell({ kind: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
-    pipeline.onAgentWaiting(async ({ run, requests }) => {
-      const { journal } = recorders.of(run);
-      recorders.waitsFor.set(journal, await LiveRequests.of(journal).close(requests));
-    });
+    pipeline.onAgentWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).close(requests));
     saveAtEvents(pipeline, setup, recorders);
     const feature = new PersistenceFeature(setup, recorders);
     config.retentionSchedule?.start(feature);

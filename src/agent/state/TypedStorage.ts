@@ -73,7 +73,6 @@ export class TypedStorage implements AgentStorage {
   become(values: ReadonlyMap<string, unknown>): void {
     const gone = [...this.#values.keys()].filter((name) => !values.has(name));
     const changed = [...values].filter(([name, value]) => !Object.is(this.#values.get(name), value));
-    for (const name of values.keys()) this.#watched.add(name);
     this.replace(
       new Map([
         ...gone.map((name) => [name, undefined] as const),

@@ -1,5 +1,5 @@
+import { asksFor } from "./asksFor.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { AnswerRecord } from "../records/callRecords.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
 import { type AgentState, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchResult } from "../state/BranchResult.ts";
@@ -173,13 +173,4 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
   if (envelopeKeyOf(slot) === "$message" && typeof (slot as { readonly $message: unknown }).$message === "number")
     return slot;
   return lineValue(index, lane, slot, order);
-}
-
-function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
-  if (calls.size === 0) return false;
-  // Elsewhere or encoded: it may.
-  if (envelopeKeyOf(message) !== undefined) return true;
-  const { content } = message as { readonly content?: unknown };
-  if (!Array.isArray(content)) return false;
-  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
 }

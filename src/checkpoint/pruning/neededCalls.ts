@@ -1,3 +1,4 @@
+import { asksFor } from "../data/asksFor.ts";
 import { callFacts } from "../data/toolCalls.ts";
 import type { Pace } from "../../internal/Pace.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
@@ -100,15 +101,6 @@ function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): Re
     .filter(({ record }) => record.visit);
   const again = [...within, ...headsOf(index)].map((point) => visitAt(point)[0]);
   return new Set([...again, ...[...index.lanes.keys()].map((lane) => -lane)]);
-}
-
-function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
-  if (calls.size === 0) return false;
-  // Elsewhere or encoded: it may.
-  if (envelopeKeyOf(message) !== undefined) return true;
-  const { content } = message as { readonly content?: unknown };
-  if (!Array.isArray(content)) return false;
-  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
 }
 
 function referringSlots(record: AgentRecord): readonly StoredValue[] {

@@ -314,10 +314,10 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   journal.endFacts = completionData(setup, journal, recorder, verify);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
-  using _live = LiveRequests.begin(setup.log, journal, recorders);
+  using live = LiveRequests.begin(setup.log, journal, recorders);
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
   const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
-  return result.status === "waiting" ? { ...result, requests: recorders.waitsFor.get(journal) ?? [] } : result;
+  return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }
 
 /** What a resume changes of the model's settings; `undefined`: nothing. */

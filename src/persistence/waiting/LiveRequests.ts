@@ -39,6 +39,8 @@ export class LiveRequests implements Disposable {
   readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
   readonly #answered = new Set<string>();
+  /** What the run waits for, once it has ended as waiting. */
+  waitedFor: readonly PendingRequest[] = [];
   /** How many requests the status lists. */
   #listed = 0;
   readonly #agents: Map<string, LiveRequests>;
@@ -96,15 +98,15 @@ export class LiveRequests implements Disposable {
     );
   }
 
-  /** No line can go on: the run ends as waiting. Durable when it resolves. @returns what it waits for. */
-  async close(events: readonly InputRequestEvent[]): Promise<readonly PendingRequest[]> {
+  /** No line can go on: the run ends as waiting. Durable when it resolves. */
+  async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
     this[Symbol.dispose]();
     journal.append(statusRecords(journal.statusState, waitingStatus(waiting, journal.clock.now())));
     await journal.durable();
     journal.running = false;
-    return waiting;
+    this.waitedFor = waiting;
   }
 
   /** Forgets what is open: from now on an answer goes to the log. */

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { advance } from "../../src/agent/run/advance.ts";
-import { type Graph, type Node, strategy } from "../../src/agent/strategy/Strategy.ts";
-import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
+import { advance } from "../../../src/agent/run/advance.ts";
+import { type Graph, type Node, strategy } from "../../../src/agent/strategy/Strategy.ts";
+import { StrategyGraph } from "../../../src/agent/strategy/StrategyGraph.ts";
 
 type Build = (graph: Graph<string, string>) => void;
 const pass = (graph: Graph<string, string>, name: string) => graph.node(name, (text: string) => text);
