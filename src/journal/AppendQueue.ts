@@ -10,6 +10,8 @@ import type { AgentSummary, OwnedLog } from "../storage/RecordLog.ts";
 export interface AppendOptions {
   readonly summary?: AgentSummary;
   readonly snapshot?: boolean;
+  /** About how many bytes the records take. Default: 0. */
+  readonly bytes?: number;
   /** True when the caller queues nothing else in this turn of the event loop: the append then starts at once. */
   readonly last?: boolean;
 }
@@ -31,6 +33,9 @@ export interface Following {
   readonly end: () => readonly Appended[];
 }
 
+/** What waits to be appended is held in memory: from about this many bytes on, {@link AppendQueue.room} waits. */
+const mostWaitingBytes = 256 * 1024;
+
 interface AppendQueueOptions {
   readonly blobs: BlobStore;
   readonly agentId: string;
@@ -43,6 +48,7 @@ interface Batch {
   readonly uploads: BlobUpload[];
   summary?: AgentSummary;
   snapshot: boolean;
+  bytes: number;
   readonly done: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -84,6 +90,7 @@ export class AppendQueue {
     this.#open ??= newBatch();
     this.#open.records.push(...records);
     this.#open.uploads.push(...uploads);
+    this.#open.bytes += uploads.reduce((sum, { content }) => sum + content.length, options.bytes ?? 0);
     if (options.summary) this.#open.summary = options.summary;
     this.#open.snapshot ||= options.snapshot ?? false;
     if (!this.#draining) void this.#drain(options.last === true);
@@ -93,6 +100,11 @@ export class AppendQueue {
   async durable(): Promise<void> {
     if (this.#failure) throw this.#failure.error;
     await (this.#open ?? this.#inFlight)?.done;
+  }
+
+  /** Resolves when there is room for more: at once, or when what waits is durable. Rejects as {@link durable}. */
+  async room(): Promise<void> {
+    if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }
 
   /** Keeps what is appended from now on, until that ends. */
@@ -156,5 +168,5 @@ function newBatch(): Batch {
   });
   // A failure that no caller awaits is not unhandled: the next push throws it.
   done.catch(() => {});
-  return { records: [], uploads: [], snapshot: false, done, resolve, reject };
+  return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

@@ -198,7 +198,7 @@ export class Journal implements AsyncDisposable {
   append(records: readonly AgentRecord[], { last = false }: { readonly last?: boolean } = {}): void {
     assertReadable(records);
     const snapshot = records.some(({ kind }) => kind === "snapshot");
-    this.#count(records);
+    const bytes = this.#count(records);
     const before = this.#statusState;
     for (const record of records) this.#statusState = statusAfter(this.#statusState, record, this.generation);
     const { current, task } = this.#statusState;
@@ -206,6 +206,7 @@ export class Journal implements AsyncDisposable {
     const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
     this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,
+      bytes,
       // With a storage that resolves at once, no timer and no signal would run between two steps.
       last: last && this.#recordLog.capabilities.durable,
       ...(summary && { summary }),
@@ -217,7 +218,8 @@ export class Journal implements AsyncDisposable {
     this.#headSnapshots.makeIfDue();
   }
 
-  #count(records: readonly AgentRecord[]): void {
+  /** Returns about how many bytes the records take, a snapshot aside. */
+  #count(records: readonly AgentRecord[]): number {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = snapshot ? records.filter((record) => record !== snapshot) : records;
     const bytes = entryBytes(own);
@@ -227,6 +229,7 @@ export class Journal implements AsyncDisposable {
     this.unreadBytes = snapshot ? estimateBytes(snapshot) : this.unreadBytes + bytes;
     if (own.some((record) => record.kind === "edit" || (record.kind === "storage" && !("value" in record))))
       this.snapshotDue.shortened();
+    return bytes;
   }
 
   /** About how many bytes this journal has appended for a lane. */
@@ -288,6 +291,11 @@ export class Journal implements AsyncDisposable {
   /** Resolves when everything appended so far is durable; rejects if that is uncertain. */
   durable(): Promise<void> {
     return this.#queue.durable();
+  }
+
+  /** Resolves when there is room to append more. What does not wait until it is durable waits for this. */
+  room(): Promise<void> {
+    return this.#queue.room();
   }
 
   /** Reads the whole log, with everything appended so far. */

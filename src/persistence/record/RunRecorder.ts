@@ -125,10 +125,9 @@ export class RunRecorder {
     if (this.#savesBeginning) {
       // A lane that begins needs no other: an open then need not read what came before.
       const boundary = this.head ? {} : ({ boundary: true } as const);
-      const saved = this.save(run, { node: next.nodeId, input: next.input, ...boundary });
       // All that has an effect comes later in the same log: nobody waits for a nested line to begin.
-      if (this.parent) saved.catch(() => undefined);
-      else await saved;
+      const until = this.parent ? "room" : "durable";
+      await this.save(run, { node: next.nodeId, input: next.input, ...boundary }, until);
     } else if (this.#opening.length > 0 || this.newSettings) {
       this.#append(this.#drainUnsaved(), {}, run.state);
       await journal.durable();
@@ -144,7 +143,7 @@ export class RunRecorder {
 
   /** A parallel node is about to run: its branches begin at a checkpoint that names it. */
   beginFork(run: AgentRun, node: string, input: unknown): void {
-    if (!this.#namesNext) this.save(run, { node, input, boundary: true, trigger: "fork" }).catch(() => undefined);
+    if (!this.#namesNext) this.#saveNext(run, { node, input, boundary: true, trigger: "fork" });
     this.forks.begin(this.head?.version);
   }
 
@@ -153,7 +152,7 @@ export class RunRecorder {
     const { journal, forks } = this;
     forks.join(results, journal.writer);
     const joined = forks.version === undefined ? {} : { joined: forks.version };
-    this.save(run, { node, input, boundary: true, ...joined }).catch(() => undefined);
+    this.#saveNext(run, { node, input, boundary: true, ...joined });
     this.nested.clear();
   }
 
@@ -187,10 +186,8 @@ export class RunRecorder {
 
   async #saveAfter(run: AgentRun, next: NextStep, { name, priority }: CheckpointTrigger): Promise<void> {
     const trigger = name === "after_node" ? {} : { trigger: name };
-    const saved = this.save(run, { node: next.nodeId, input: next.input, boundary: true, ...trigger });
-    if (priority !== "normal") await saved;
-    // If storing it fails, so does the next append.
-    else saved.catch(() => undefined);
+    const plan = { node: next.nodeId, input: next.input, boundary: true, ...trigger } as const;
+    await this.save(run, plan, priority === "normal" ? "room" : "durable");
   }
 
   /** Roughly how many bytes of the state are new and not collected yet. A checkpoint that is refused must find them new. */
@@ -226,7 +223,7 @@ export class RunRecorder {
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
     this.parent?.nested.delete(this);
     // What follows from it comes later in the same log.
-    if (this.parent) return void this.save(run, { node: "finish", input, ended: true }).catch(() => undefined);
+    if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true }, "room"));
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
     await this.save(run, { node: "finish", input, status: "completed", ...(end && { end }), ...boundary });
@@ -240,12 +237,22 @@ export class RunRecorder {
     if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(frozenCopy(note.value))];
   }
 
-  /** Saves the current state with the node that runs next; visits are counted from here. Durable when it resolves. */
-  async save(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
+  /**
+   * Saves the current state with the node that runs next; visits are counted from here.
+   *
+   * @param until when it resolves: once that is durable, or once there is room for more. If storing it fails, so does the
+   * next append.
+   */
+  async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
+    const record = this.#saveNext(run, plan);
+    await this.journal[until]();
+    return record;
+  }
+
+  #saveNext(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const record = this.#saveState(run, plan);
     run.visitBase = record.version;
     this.#namesNext = true;
-    await this.journal.durable();
     return record;
   }
 

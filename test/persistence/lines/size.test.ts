@@ -64,6 +64,22 @@ it("an item of a thousand takes at most 250 bytes beside its values", async () =
   expect((bytes - values) / items.length).toBeLessThan(250);
 });
 
+it("branches wait for the storage once 256 KB wait to be stored, so that what waits stays small", async () => {
+  const items = Array.from({ length: 300 }, (_, at) => at);
+  const built = strategy<string, string>("items", (graph) => {
+    const work = graph.node("work", (item: number) => `${item} `.padEnd(4_000, "x"));
+    const all = graph.each("all", work, { concurrency: 10 }, (results: readonly string[]) => `${results.length}`);
+    graph.edge(graph.start, all, { map: () => items });
+    graph.edge(all, graph.finish);
+  });
+  const files = await CountedFiles.create();
+  await durableAgent(built, files.open(), options).run("go");
+  let largest = 0;
+  for await (const { records } of files.open().log.read("a"))
+    largest = Math.max(largest, JSON.stringify(records).length);
+  expect(largest).toBeLessThan(400_000);
+});
+
 it("asking and answering cost one append each, however many branches there are", async () => {
   const built = strategy<string, string>("asking", (graph) => {
     const ask = graph.node("ask", async (item: number, context: AgentContext) =>

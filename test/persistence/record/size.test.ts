@@ -128,6 +128,25 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect(await agent.resume()).toMatchObject({ status: "completed" });
     expect((await checkpointsOf(agent)).map(restoredBy).slice(0, 1)).toEqual(before);
   });
+
+  it("a branch whose output is too large fails, and is run again; the one beside it is not", async () => {
+    const opened = await storage.open();
+    let size = 6;
+    const ran: string[] = [];
+    const graph = strategy<string, string>("s", (g) => {
+      const large = g.node("large", () => (ran.push("large"), megabytes(size)));
+      const small = g.node("small", () => (ran.push("small"), "small"));
+      const both = g.parallel("both", { large, small }, ({ large: { length } }) => `${length / 1024 / 1024} MB`);
+      g.edge(g.start, both);
+      g.edge(both, g.finish);
+    });
+    const agent = durableAgent(graph, opened());
+    const refused = { code: "checkpoint_too_large", parts: [{ name: "the output of a branch" }] };
+    await expect(agent.run("go")).rejects.toMatchObject(refused);
+    size = 4;
+    expect(await agent.resume()).toMatchObject({ status: "completed", output: "4 MB" });
+    expect(ran).toEqual(["large", "small", "large"]);
+  });
 });
 
 describe("a step that is too large, on files", () => {
