@@ -60,6 +60,7 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
           : atCheckpoint(state, record, generation),
       );
     case "answer":
+    case "reply":
       return further(state);
     case "outcome":
       return further(endedAnew(state, record.call));

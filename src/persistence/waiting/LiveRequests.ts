@@ -85,7 +85,7 @@ export class LiveRequests implements Disposable {
       if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
     }
     // The main line waits only where the run does, and its status says so in the same append.
-    journal.append([...records, ...(run.parent ? this.#statusIfDue() : [])]);
+    journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
     const isLate = events.some(({ requestId }) => this.#answered.has(requestId));
     journal.durable().then(
       () => {
@@ -138,12 +138,12 @@ export class LiveRequests implements Disposable {
   }
 
   /** The status lists what is open. Of very many requests not each changes the list: it would be written as often as it is long. */
-  #statusIfDue(): readonly StatusRecord[] {
+  #statusIfDue(isAnswered: boolean): readonly StatusRecord[] {
     const { size } = this.#open;
     if (size > mostListed && Math.abs(size - this.#listed) * 10 < this.#listed) return [];
     this.#listed = size;
     const pending = [...this.#open.values()].map((open) => open.pending);
-    return statusRecords(this.#journal.statusState, runningStatus(this.#journal, pending));
+    return statusRecords(this.#journal.statusState, runningStatus(this.#journal, pending, isAnswered));
   }
 
   #add(request: Omit<LiveRequest, "forget">): void {
@@ -174,7 +174,7 @@ export class LiveRequests implements Disposable {
       open.forget();
       this.#open.delete(requestId);
     }
-    journal.append([reply, ...this.#statusIfDue()]);
+    journal.append([reply, ...this.#statusIfDue(true)]);
     await journal.durable();
     await this.#goOn(recorder, run);
   }

@@ -31,7 +31,7 @@ export type GivenReply =
 
 /**
  * Gives replies to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
- * the last open request the run waits no more: it is in progress and can be resumed. Durable when it resolves.
+ * the last open request of a line the run waits no more: it is in progress and can be resumed. Durable when it resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
@@ -54,7 +54,7 @@ export async function answerRequests(
     if (said) replies.push(replyRecord(journal, lane, request.requestId, await endOf(setup, journal, request, said)));
   }
   assertAnswersFit(journal, pending, replies, uploads);
-  await append(journal, stored, replies);
+  await append(journal, stored, { replies, requests });
 }
 
 export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
@@ -109,7 +109,7 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
   const replies = expired.map(({ request }) =>
     replyRecord(journal, requests.get(request)?.lane ?? stored.state.lane, request, { expired: true }),
   );
-  await append(journal, stored, replies);
+  await append(journal, stored, { replies, requests });
   return true;
 }
 
@@ -142,12 +142,21 @@ export function replyRecord({ clock }: Journal, lane: number, request: string, e
   return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
 
-async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {
+interface Replied {
+  readonly replies: readonly ReplyRecord[];
+  readonly requests: ReadonlyMap<string, LineRequest>;
+}
+
+async function append(journal: Journal, stored: StoredState, { replies, requests }: Replied): Promise<void> {
   const replied = new Set(replies.map(({ request }) => request));
   const left = pendingRequests(stored).filter(({ requestId }) => !replied.has(requestId));
-  const isWaiting = journal.statusState.current?.status === "waiting" && left.length > 0;
-  const at = journal.clock.now();
-  const status = isWaiting ? { ...waitingStatus(left, at), answered: true as const } : runningStatus(journal, left);
+  const asking = new Set(left.map(({ requestId }) => requests.get(requestId)?.lane));
+  // A line that has all its answers goes on without the others.
+  const isWaiting = replies.every(({ lane }) => asking.has(lane));
+  const status =
+    isWaiting && journal.statusState.current?.status === "waiting"
+      ? { ...waitingStatus(left, journal.clock.now()), answered: true as const }
+      : runningStatus(journal, left, true);
   journal.append([...replies, ...statusRecords(journal.statusState, status)]);
   await journal.durable();
 }

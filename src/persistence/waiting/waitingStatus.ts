@@ -19,11 +19,17 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
   };
 }
 
-/** The status of a run that goes on, with what some of its lines wait for. */
+/**
+ * The status of a run that goes on, with what some of its lines wait for.
+ *
+ * @param isAnswered whether it goes on with an answer: then its task has got further.
+ */
 export function runningStatus(
-  { statusState: { attempts }, clock }: Journal,
+  { statusState, clock }: Journal,
   requests: readonly Pick<PendingRequest, "requestId">[],
+  isAnswered: boolean,
 ): StatusChange {
+  const attempts = Math.min(statusState.attempts, isAnswered ? 1 : Infinity);
   return {
     status: "in_progress",
     at: clock.now(),

@@ -270,6 +270,24 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(outcomes).toMatchObject([{ outcome: "waiting" }, { outcome: "completed", output: "M" }]);
   });
 
+  it("a task that asks one question after another is not taken for one that ends its process", async () => {
+    const { tasks, opened, outcomes, onOutcome } = await setup({ taskId: "t" });
+    const asks = oneNode(async (_input, context) => {
+      const answers: string[] = [];
+      for (let at = 0; at < 7; at++) answers.push(await context.requestInput({ prompt: `${at}?`, schema: z.string() }));
+      return answers.join("");
+    });
+    const agents = durableAgent(asks, opened());
+    for (let at = 0; at < 7; at++) {
+      await new TaskWorker({ tasks, agents, onOutcome }).run();
+      expect(outcomes.at(-1)).toMatchObject({ outcome: "waiting" });
+      const [request] = await persistence(agents).agent("t").getRequests();
+      await persistence(agents).agent("t").answer(request!.requestId, `${at}`);
+    }
+    await new TaskWorker({ tasks, agents, onOutcome }).run();
+    expect(outcomes.at(-1)).toMatchObject({ outcome: "completed", output: "0123456" });
+  });
+
   it("does not take what was paused after it was listed", async () => {
     const { agent, tasks, status } = await setup({ taskId: "t" });
     await tasks.start("t");
