@@ -28,7 +28,8 @@ export interface AgentRun {
   readonly usage: ModelUsage | undefined;
   /** Replaced by a move. */
   readonly state: RunState;
-  readonly line: RunLine;
+  /** A feature that records the line sets it as the line begins, before the first visit. */
+  line: RunLine;
   readonly generation: number;
   /** The object that a feature passed as `request.start`, or to the last move. `undefined`: a fresh start. */
   readonly start: RunStart | undefined;

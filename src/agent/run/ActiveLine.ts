@@ -22,6 +22,7 @@ import type { BranchResult } from "../feature/BranchResult.ts";
 interface Place {
   readonly position: RunStart;
   readonly state: RunState;
+  line: RunLine;
   visitBase: number;
   visitOrdinal: number;
   /** How many visits have begun here. */
@@ -133,7 +134,10 @@ export class ActiveLine implements VisitedRun {
     return this.position.runId;
   }
   get line(): RunLine {
-    return this.position.line;
+    return this.#place.line;
+  }
+  set line(line: RunLine) {
+    this.#place.line = line;
   }
   get generation(): number {
     return this.position.generation;
@@ -320,7 +324,7 @@ export class ActiveLine implements VisitedRun {
   }
 
   #placeAt(position: RunStart): Place {
-    const { visitBase, visitOrdinal } = position;
-    return { position, state: new RunState(position.state, this.definition), visitBase, visitOrdinal, visits: 0 };
+    const { line, visitBase, visitOrdinal } = position;
+    return { position, state: new RunState(position.state, this.definition), line, visitBase, visitOrdinal, visits: 0 };
   }
 }

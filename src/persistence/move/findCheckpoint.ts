@@ -44,9 +44,15 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
   // While a run goes on, an open rollback is that of another line: this one moves after it.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
-  const lanes = lane === undefined ? index.lines.openLanes : [lane];
+  const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !isSettled(index, each)) : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
   return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();
+}
+
+/** Whether a lane is of a called agent that has ended: its caller has the output, and may have acted on it. */
+function isSettled(index: LogProjection, lane: number): boolean {
+  const place = index.lines.nestedLine(lane)?.place;
+  return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
 }
 
 /** The first checkpoint of the last run that leads to the head, or to the target of an open rollback. */

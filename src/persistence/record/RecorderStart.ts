@@ -1,3 +1,4 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -12,6 +13,8 @@ export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
   /** Records that begin the run or the lane; appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
+  /** Numbers the lane of a nested line as it begins, with its first records. Absent: the line is in the log, or is the main line. */
+  readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
   /** The checkpoint that its lane begins from. Absent: none, or the head. */
   readonly origin?: CheckpointHead | undefined;

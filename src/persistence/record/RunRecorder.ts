@@ -43,7 +43,8 @@ import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
 /** Records one run on one lane of a journal. A move begins another recorder on the same journal. */
 export class RunRecorder {
-  readonly lane: number;
+  /** 0 until a nested line begins. */
+  lane: number;
   readonly line: RecordedLine;
   /** The log that the line was restored from, while it may have lines that are nested in this one. Absent: it has none. */
   readonly stored: AgentLog | undefined;
@@ -75,8 +76,7 @@ export class RunRecorder {
   savedWithin = false;
   /** The last checkpoint, or else where this recorder began. */
   saved: SavedMoment;
-  readonly #restored: readonly DecisionRecord[] | undefined;
-  readonly #origin: CheckpointHead | undefined;
+  readonly #from: RecorderStart<RunRecorder>;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
   /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
@@ -94,6 +94,7 @@ export class RunRecorder {
     from: RecorderStart<RunRecorder>,
   ) {
     const { head, parent, named = new NamedCheckpoints(), line = { lanes: [start.line.lane] } } = from;
+    this.#from = from;
     this.lane = start.line.lane;
     this.line = line;
     this.stored = from.stored;
@@ -106,8 +107,6 @@ export class RunRecorder {
     this.replies = from.replies;
     this.head = head;
     this.named = named;
-    this.#origin = from.origin;
-    this.#restored = from.restored;
     this.#opening = from.opening;
     const { progress, progressSummary } = start.state;
     this.saved = savedMoment(journal, this.lane, { progress, progressSummary });
@@ -117,7 +116,10 @@ export class RunRecorder {
   async begin(run: AgentRun, next: NextStep): Promise<void> {
     const { journal } = this;
     const { settings, requirements } = run.state;
-    const saved = this.#restored && { settings, requirements, decisions: this.#restored };
+    const nested = this.#from.nest?.(run);
+    if (nested) [this.lane, this.#opening] = nested;
+    const { restored } = this.#from;
+    const saved = restored && { settings, requirements, decisions: restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
@@ -345,7 +347,7 @@ export class RunRecorder {
       run,
       structure: this.structure,
       checkpointId: head?.id ?? "",
-      parent: before.parent ?? this.#origin,
+      parent: before.parent ?? this.#from.origin,
       first: before.parent === undefined && record.status === undefined,
       status: before.unsaved.reduce(
         (status, each) => statusAfter(status, each, journal.generation),

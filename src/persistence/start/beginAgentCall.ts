@@ -1,6 +1,5 @@
 import type { AgentCallBeginning, AgentCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import { firstVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
@@ -8,6 +7,7 @@ import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { takeLane } from "../record/RecordedLine.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";
@@ -74,15 +74,20 @@ function begun(
   { start }: Extract<AgentCallBeginning, { start: unknown }>,
 ): RunRecorder {
   const { journal, run } = parent;
-  const lane = journal.nextLane++;
-  const [visitBase, visitOrdinal] = firstVisitOf(lane);
-  const opening: LaneRecord = { kind: "lane", lane, place, keep: "nothing" };
-  const structure = structureRecord(setup.graph, lane, journal);
-  const begins = { ...start, line: { ...start.line, lane }, visitBase, visitOrdinal };
+  const structure = structureRecord(setup.graph, 0, journal);
+  const begins = { ...start, line: { ...start.line, lane: 0 } };
+  const line = { place, lanes: [] };
   return new RunRecorder(setup, journal, run, begins, {
     structure,
-    opening: [opening, structureReference(structure, journal)],
-    line: { place, lanes: [lane] },
+    opening: [],
+    nest: (begun) => {
+      const lane = takeLane(line, begun, journal);
+      return [
+        lane,
+        [{ kind: "lane", lane, place, keep: "nothing" }, structureReference({ ...structure, lane }, journal)],
+      ];
+    },
+    line,
     parent,
   });
 }

@@ -1,11 +1,11 @@
 import type { BranchBeginning, BranchEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import { firstVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { takeLane } from "../record/RecordedLine.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";
@@ -53,22 +53,22 @@ function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredI
 
 function begun(parent: RunRecorder, place: LanePlace, { state, ...from }: RunStart): RunRecorder {
   const { setup, journal, run, structure, decisions, start } = parent;
-  const lane = journal.nextLane++;
-  const opening: LaneRecord = { kind: "lane", lane, place, keep: state.messages ? "all" : "state" };
-  const [visitBase, visitOrdinal] = firstVisitOf(lane);
+  const keep = state.messages ? "all" : "state";
   const { isRecordedCall } = start;
   const begins: RunStart = {
     ...from,
     state,
-    line: { ...from.line, lane },
-    visitBase,
-    visitOrdinal,
+    line: { ...from.line, lane: 0 },
     ...(isRecordedCall && { isRecordedCall }),
   };
-  const line = { place, lanes: [lane] };
+  const line = { place, lanes: [] };
   return new RunRecorder(setup, journal, run, begins, {
     structure,
-    opening: [opening],
+    opening: [],
+    nest: (begun) => {
+      const lane = takeLane(line, begun, journal);
+      return [lane, [{ kind: "lane", lane, place, keep }]];
+    },
     restored: decisions,
     line,
     parent,

@@ -15,6 +15,7 @@ import {
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
 import { type AgentTool, called, chain } from "../support/calledAgents.ts";
 import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent } from "../support/durableAgent.ts";
@@ -59,6 +60,44 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
       "found krill",
     ]);
     expect(world.items).toEqual(["krill", "whales"]);
+  });
+
+  it("that take longer to begin than others stand in the log after these: it can be read", async () => {
+    const quickHasBegun = gate();
+    const quick = called(
+      "quick",
+      chain("quick", {
+        one: (text) => {
+          quickHasBegun.open();
+          return text;
+        },
+      }),
+    );
+    const slow = new AIAgent({
+      llmModel: "slow",
+      promptExecutor: scriptedModel([]),
+      strategy: chain("slow", { one: (text) => text }),
+    });
+    slow.install(
+      { key: "waiting", install: (pipeline) => pipeline.onAgentStarting(() => quickHasBegun.opened) },
+      undefined,
+    );
+    slow.install(Persistence);
+    const askSlow = slow.asTool({
+      name: "slow",
+      description: "",
+      inputSchema: z.object({ topic: z.string() }),
+      input: ({ topic }) => topic,
+    });
+    const outer = chain("outer", {
+      plan: async (topic, { tools }) =>
+        (await Promise.all([tools.call(askSlow, { topic }), tools.call(quick, { topic })])).join(" "),
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [askSlow, quick] });
+    await expect(agent().run("x", { runId: "r" })).resolves.toMatchObject({ output: "x x" });
+    await expect(persistence(agent()).agent("a").getCheckpoints()).resolves.toHaveLength(6);
+    await expect(agent().run("x", { runId: "r" })).resolves.toMatchObject({ output: "x x" });
   });
 
   it("have a history, stored values, a model and limits of their own", async () => {

@@ -288,6 +288,26 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(refused).toEqual(["unknown_node", "not_an_ancestor"]);
   });
 
+  it("from outside, one that has not ended goes back to its own checkpoint, and one that has ended does not", async () => {
+    const world = new World();
+    const fault = new Fault();
+    const { outer, options } = namesakes(world, (node) => {
+      if (node === "right two") fault.strike();
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), options);
+    await expect(agent().run("x")).rejects.toMatchObject({ cause: expect.any(Stopped) });
+    const outside = persistence(agent()).agent("a");
+    const twos = (await outside.getCheckpoints()).filter(({ nodeId }) => nodeId === "two");
+    const idOf = (name: string) => twos.find(({ agentPath }) => agentPath.join() === name)?.checkpointId ?? "none";
+    await expect(outside.rollbackToCheckpoint(idOf("left"))).rejects.toMatchObject({ code: "not_an_ancestor" });
+    const { reverted } = await outside.rollbackToCheckpoint(idOf("right"));
+    expect(reverted.map(({ input }) => (input as { item: string }).item)).toEqual(["right two"]);
+    fault.repair();
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x x" });
+    expect(world.items).toEqual(all);
+  });
+
   it("one makes checkpoints by hand, which are shown with its path; they are valid, and no run resumes from them", async () => {
     const world = new World();
     const fault = new Fault();
