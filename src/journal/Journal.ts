@@ -135,15 +135,15 @@ export class Journal implements AsyncDisposable {
 
   /** Reads the head again, after a move of this journal's own. */
   async readHead(): Promise<void> {
-    await this.durable();
-    this.head = await readHead(this.#recordLog, this.agentId);
+    this.head?.[Symbol.dispose]();
+    this.head = await this.readNow();
     this.snapshotDue = this.head.snapshotDue;
   }
 
-  /** The log from where the head can be read, once all that was recorded so far is durable. */
-  async headLog(): Promise<AgentLog> {
+  /** The head once all that was recorded so far is durable. */
+  async readNow(): Promise<AgentHead> {
     await this.durable();
-    return (await readHead(this.#recordLog, this.agentId)).log;
+    return readHead(this.#recordLog, this.agentId);
   }
 
   /** Frees what was read at the start, once a run has continued from it. */
@@ -309,7 +309,9 @@ export class Journal implements AsyncDisposable {
     try {
       await this.#headSnapshots.close();
       if (!this.failed) await this.durable();
+      this.head?.[Symbol.dispose]();
     } finally {
+      this.forgetHead();
       await this.#owned.release();
     }
   }

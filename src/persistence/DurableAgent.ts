@@ -137,7 +137,7 @@ export class DurableAgent {
   async getMessages(options: { readonly original?: boolean | undefined } = {}): Promise<readonly Message[]> {
     checkSchema(messagesSchema, options, "options of getMessages()");
     const { original: originals = false } = options;
-    const head = originals ? undefined : await readHead(this.#setup.log, this.agentId);
+    using head = originals ? undefined : await readHead(this.#setup.log, this.agentId);
     if (head?.state?.checkpoint) return messagesOf(head.log, head.state);
     const log = await AgentLog.read(this.#setup.log, this.agentId);
     const state = log.index.latest && foldTo(log.index, log.index.latest, { originals });
@@ -171,8 +171,8 @@ export class DurableAgent {
 
   /** The name of its task; `undefined` if the agent is not a task. */
   async getTaskName(): Promise<string | undefined> {
-    const { log } = await readHead(this.#setup.log, this.agentId);
-    return log.index.statusState.task?.name;
+    using head = await readHead(this.#setup.log, this.agentId);
+    return head.log.index.statusState.task?.name;
   }
 
   /**
@@ -219,8 +219,8 @@ export class DurableAgent {
 
   /** The requests that the agent waits for; empty unless it waits. Reads only, also while the agent runs. */
   async getRequests(): Promise<readonly PendingRequest[]> {
-    const { log, state } = await readHead(this.#setup.log, this.agentId);
-    return state ? pendingRequests({ log, state }) : [];
+    using head = await readHead(this.#setup.log, this.agentId);
+    return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];
   }
 
   /**

@@ -18,8 +18,11 @@ export class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  get(agentId: string): CachedHead | undefined {
-    return this.#heads.get(agentId);
+  /** A head with nested lines has one reader at a time: it is forgotten until {@link set} gives it back. */
+  take(agentId: string): CachedHead | undefined {
+    const head = this.#heads.get(agentId);
+    if (head?.grows) this.#forget(agentId);
+    return head;
   }
 
   set(agentId: string, head: CachedHead): void {

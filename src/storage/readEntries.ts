@@ -28,6 +28,8 @@ export interface KnownHead {
   readonly index: LogProjection;
   readonly state: AgentState;
   readonly end: ChainLink;
+  /** What follows is added to the index itself, which nobody else reads meanwhile. Absent: to one that continues it. */
+  readonly grows?: true;
 }
 
 type Visitor = (record: AgentRecord) => void;
@@ -54,7 +56,8 @@ export async function readEntries(
 export async function readEntriesAfter(
   log: RecordLog,
   agentId: string,
-  { index, state, end }: KnownHead,
+  { index, state, end, grows }: KnownHead,
+  visit?: Visitor,
 ): Promise<ReadEntries | undefined> {
   const stored = await storedEntries(log, agentId, { after: end.position - 1, sinceSnapshot: true });
   const [first, ...added] = stored;
@@ -62,7 +65,7 @@ export async function readEntriesAfter(
   if (first.position === end.position && first.checksum === end.checksum)
     return added.length === 0
       ? { index, checksums: new Map(), end }
-      : orDamage(log, agentId, () => indexed(added, index.continued(state)));
+      : orDamage(log, agentId, () => indexed(added, grows ? index : index.continued(state), visit));
   const beginsAtSnapshot = first.records.some(({ kind }) => kind === "snapshot");
   return beginsAtSnapshot ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
 }

@@ -9,28 +9,36 @@ import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 /** The states of the open nested lines that have not ended, by lane. */
 export type LineStates = ReadonlyMap<number, AgentState>;
 
-/**
- * The states of the open nested lines that have not ended, by lane: each after the line that it is nested in.
- *
- * @returns the lane of a line that begins before the index does, if there is one: also of a branch that has ended, and whose
- * result is needed.
- */
-export function openLineStates(index: LogProjection): LineStates | number {
+/** The states of the open nested lines that have not ended, by lane: each after the line that it is nested in. */
+export function openLineStates(index: LogProjection): LineStates {
   const states = new Map<number, AgentState>();
-  for (const lane of index.lines.openLanes) {
-    if (lane === index.lines.mainLane || index.latestOf(lane)?.record.ended) continue;
+  for (const lane of runningLanes(index)) {
     const state = foldLine(index, lane);
-    if (!state) return lane;
-    states.set(lane, state);
+    if (state) states.set(lane, state);
   }
-  for (const { line } of neededResults(index)) if (!reachesLine(index, line.lane)) return line.lane;
   return states;
+}
+
+/**
+ * The lane of an open line that begins before the index does, also of a branch that has ended and whose result is needed;
+ * `undefined`: there is none.
+ */
+export function unreachedLine(index: LogProjection): number | undefined {
+  const isUnreached = (lane: number) => !reachesLine(index, lane);
+  const ended = [...neededResults(index)].map(({ line }) => line.lane);
+  return [...runningLanes(index), ...ended].find(isUnreached);
+}
+
+/** The lanes of the open nested lines that have not ended, each after that of the line that it is nested in. */
+function runningLanes(index: LogProjection): readonly number[] {
+  const { mainLane, openLanes } = index.lines;
+  return openLanes.filter((lane) => lane !== mainLane && !index.latestOf(lane)?.record.ended);
 }
 
 /** Whether an index knows of nothing but the main line that a run still needs. */
 export function hasOneLine(index: LogProjection): boolean {
   const { lines, latest } = index;
-  return lines.openLanes.length <= 1 && (latest === undefined || joinedBranches(index, latest) === undefined);
+  return !lines.hasNested && (latest === undefined || joinedBranches(index, latest) === undefined);
 }
 
 /** The blobs that the open nested lines need to continue or to be joined, and those of branches whose results are merged. */

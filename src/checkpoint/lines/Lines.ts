@@ -84,6 +84,11 @@ export class Lines {
     return at === this.#mainLane && at !== 0;
   }
 
+  /** Whether a line is open that is nested in the main line. */
+  get hasNested(): boolean {
+    return (this.#unclosed.get(this.#mainLane)?.size ?? 0) > 0;
+  }
+
   /** The lanes of the open lines: that of the main line first, then each before those that are nested in it. */
   get openLanes(): readonly number[] {
     const open = this.#mainLane === 0 ? [] : [this.#mainLane];

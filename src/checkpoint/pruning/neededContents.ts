@@ -1,5 +1,6 @@
 import { fileChangesIn, fileNoteKey, mergeFileChanges, type FileChange } from "../data/FileChange.ts";
-import type { LogProjection, NotePoint } from "../state/LogProjection.ts";
+import type { NotePoint } from "../records/NoteRecord.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { RestatedEntry } from "../records/AgentRecord.ts";
 import type { BlobTexts } from "../state/ValueReader.ts";

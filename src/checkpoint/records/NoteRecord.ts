@@ -16,3 +16,9 @@ export interface NoteRecord {
   /** Contents that the value names by hash and that were new to the log. Absent: none. */
   readonly packs?: readonly Pack[];
 }
+
+/** A note and its place in the log. */
+export interface NotePoint {
+  readonly record: NoteRecord;
+  readonly order: number;
+}

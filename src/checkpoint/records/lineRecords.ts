@@ -14,6 +14,12 @@ export interface LaneRecord {
   readonly place?: LanePlace;
 }
 
+/** The beginning of a lane, and the run that it is of. */
+export interface LaneStart {
+  readonly record: LaneRecord;
+  readonly runId: string;
+}
+
 /**
  * The place of a nested line. `parent` is the lane of the line that it is nested in.
  *

@@ -4,6 +4,8 @@ import { addValueReferences } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { entryBytes } from "./entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
+import { isMerged } from "../records/isMerged.ts";
+import { LineRequests } from "../lines/LineRequests.ts";
 import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { Lines } from "../lines/Lines.ts";
@@ -12,8 +14,8 @@ import { placesBelow } from "../lines/lineage.ts";
 import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { NoteRecord } from "../records/NoteRecord.ts";
-import { type EditRecord, forkOf, type LaneRecord, type MessageRecord, originOf } from "../records/lineRecords.ts";
+import type { NotePoint } from "../records/NoteRecord.ts";
+import { type EditRecord, forkOf, type LaneStart, type MessageRecord, originOf } from "../records/lineRecords.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -21,17 +23,6 @@ import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "
 export interface OrderedRecord {
   readonly record: AgentRecord;
   readonly position: number;
-  readonly order: number;
-}
-
-export interface LaneStart {
-  readonly record: LaneRecord;
-  readonly runId: string;
-}
-
-/** A note and its place in the log. */
-export interface NotePoint {
-  readonly record: NoteRecord;
   readonly order: number;
 }
 
@@ -57,6 +48,9 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
+  /** The records whose messages are on lanes other than their own, which joined branches added. */
+  readonly merged: OrderedRecord[] = [];
+  readonly requests = new LineRequests();
   /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
   /** The notes that a participant has reverted in a finished rollback. */
@@ -71,6 +65,8 @@ export class LogProjection extends LogFacts {
   nextLane = 1;
   readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
+  /** The versions of the checkpoints that were asked for. */
+  readonly #askedFor = new Set<number>();
   /** The ends of runs whose checkpoint was pruned, by its version. */
   readonly #ends = new Map<number, { readonly record: EndedRecord; readonly order: number }>();
   #order = 0;
@@ -89,10 +85,10 @@ export class LogProjection extends LogFacts {
     const start = this.lanes.get(state.lane);
     if (start) next.#addLane(start, next.base.order);
     for (const run of [state.run, this.run]) if (run) next.runRecords.set(run.run, run);
-    for (const point of this.checkpoints.values())
-      if (point.runId === this.latest?.runId && point.record.trigger === "asked_for") next.#addPoint(point);
+    for (const point of this.askedFor) if (point.runId === this.latest?.runId) next.#addPoint(point);
     if (this.latest) next.#addPoint(state.checkpoint ?? this.latest);
     next.statusState = this.statusState;
+    next.requests.repliesToStatus = this.requests.repliesToStatus;
     next.rollback = this.rollback;
     next.pruned = this.pruned;
     next.position = this.position;
@@ -174,6 +170,11 @@ export class LogProjection extends LogFacts {
     return this.checkpoints.get(this.#lastOfLane.get(lane) ?? -1);
   }
 
+  /** The checkpoints that were asked for, in the order in which they were made. */
+  get askedFor(): readonly CheckpointPoint[] {
+    return [...this.#askedFor].flatMap((version) => this.checkpoints.get(version) ?? []);
+  }
+
   /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
@@ -221,6 +222,7 @@ export class LogProjection extends LogFacts {
     this.#addUsage(record);
     addValueReferences(record, this.valueBlobs);
     this.statusState = statusAfter(this.statusState, record, generation);
+    this.requests.add(record, order);
     if ("lane" in record) this.#addToLane(record, position, order);
   }
 
@@ -288,9 +290,11 @@ export class LogProjection extends LogFacts {
   }
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
+    const ordered = { record, position, order };
     const records = this.laneRecords.get(record.lane);
-    if (records) records.push({ record, position, order });
-    else this.laneRecords.set(record.lane, [{ record, position, order }]);
+    if (records) records.push(ordered);
+    else this.laneRecords.set(record.lane, [ordered]);
+    if (isMerged(record)) this.merged.push(ordered);
     this.nextLane = Math.max(this.nextLane, record.lane + 1);
   }
 
@@ -325,6 +329,7 @@ export class LogProjection extends LogFacts {
     this.checkpoints.set(version, point);
     this.#ids.set(id, point);
     this.#lastOfLane.set(record.lane, version);
+    if (record.trigger === "asked_for") this.#askedFor.add(version);
     this.lines.addCheckpoint(record, point.order);
     if (!this.lines.nestedLine(record.lane)) this.latest = point;
     this.nextVersion = version + 1;

@@ -1,11 +1,12 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
-import { originOf } from "../records/lineRecords.ts";
+import { forkOf, type LaneStart, originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
-import { lineValue, refersToLane } from "./lineValue.ts";
-import type { LaneStart, LogProjection, OrderedRecord } from "./LogProjection.ts";
+import { lineValue } from "./lineValue.ts";
+import { refersToLane } from "../values/refersToLane.ts";
+import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {
   /** Gives the history without any trimming; the index must then begin at the start of the log. */
@@ -40,8 +41,7 @@ function fold(
   const { order } = point ?? { order: Infinity };
   const parts = partsTo(index, lane, order);
   if (parts === undefined) return undefined;
-  const folded = new StateFold();
-  for (const part of parts) addPart(folded, part, index, originals);
+  const folded = foldParts(index, parts, originals);
   const checkpoint = point ?? index.latestOf(lane);
   const runId = checkpoint?.runId ?? index.run?.run ?? "";
   const run = index.runRecords.get(runId);
@@ -96,6 +96,31 @@ function partAt({ lanes, base }: LogProjection, end: Pick<LanePart, "lane" | "up
   const begun = base?.state.lane === end.lane ? base : undefined;
   if (start === undefined || (begun && end.upTo < begun.order)) return undefined;
   return { ...end, start, base: begun?.state };
+}
+
+function foldParts(index: LogProjection, parts: readonly LanePart[], originals: boolean): StateFold {
+  const folded = new StateFold();
+  const fork = originals || parts.length < 2 ? undefined : beganAtFork(parts.at(-1));
+  if (fork !== undefined) folded.restore(stateAtFork(index, fork, parts.slice(0, -1)));
+  for (const part of fork === undefined ? parts : parts.slice(-1)) addPart(folded, part, index, originals);
+  return folded;
+}
+
+/** The fork that the first lane of a branch begins from; `undefined` for every other lane. */
+function beganAtFork(part: LanePart | undefined): number | undefined {
+  const record = part?.start.record;
+  return record?.from === undefined && record ? forkOf(record) : undefined;
+}
+
+const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
+
+/** The state with which the branches of a fork begin: computed once, however many they are. */
+function stateAtFork(index: LogProjection, fork: number, parts: readonly LanePart[]): AgentState {
+  const known = forkStates.get(index) ?? new Map<number, AgentState>();
+  forkStates.set(index, known);
+  const state = known.get(fork) ?? foldParts(index, parts, false).state;
+  known.set(fork, state);
+  return state;
 }
 
 function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: LogProjection, originals: boolean) {

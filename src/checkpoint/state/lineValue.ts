@@ -24,13 +24,6 @@ interface Found extends LinePlace {
 /** More references than any log has from one to the next: a forged one may refer to itself. */
 const mostReferences = 1_000;
 
-/** Whether a value refers to a lane other than the one it is on. */
-export function refersToLane(slot: StoredValue): boolean {
-  const key = envelopeKeyOf(slot);
-  if (key === "$answer") return (slot as { readonly $answer: AnswerReference }).$answer[4] !== undefined;
-  return key === "$message" && Array.isArray((slot as { readonly $message: MessageReference }).$message);
-}
-
 /**
  * A value of a line, without any reference but to blobs. It is found by the records of the lanes that lead there, without
  * computing the state. A reference to what is not there stays: whoever reads the value is told.

@@ -1,40 +1,40 @@
-import type { RequestRecord } from "../records/requestRecords.ts";
-import type { AgentState, RecordedRequest } from "./AgentState.ts";
+import type { LineRequest } from "../lines/LineRequests.ts";
+import type { AgentState } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
-/** A request, and the lane on which its line goes on. */
-export interface LineRequest extends RecordedRequest {
-  readonly lane: number;
+/**
+ * The request of an open line with this id; `undefined`: none has made it.
+ *
+ * @param state the head of the main line.
+ */
+export function requestOf(index: LogProjection, state: AgentState, id: string): LineRequest | undefined {
+  const own = state.requests.get(id);
+  if (own) return { ...own, lane: state.lane };
+  const nested = index.requests.get(id);
+  return nested && nested.lane !== state.lane && index.lines.isOpen(nested.lane) ? nested : undefined;
 }
 
-/** The requests of all open lines, by id. @param state the head of the main line. */
-export function requestsOf(index: LogProjection, state: AgentState): ReadonlyMap<string, LineRequest> {
-  const requests = new Map<string, LineRequest>();
-  for (const [id, request] of state.requests) requests.set(id, { ...request, lane: state.lane });
-  for (const lane of index.lines.openLanes) if (lane !== state.lane) addFrom(index, lane, requests);
-  return requests;
+/** Whether a request of an open line waits for an answer. */
+export function isOpenRequest(index: LogProjection, { record, reply }: LineRequest): boolean {
+  return reply === undefined && listedRequests(index).includes(record.request);
 }
 
-function addFrom({ laneRecords }: LogProjection, lane: number, into: Map<string, LineRequest>): void {
-  for (const { record, order } of laneRecords.get(lane) ?? []) {
-    if (record.kind === "request") into.set(record.request, { record, lane });
-    const known = record.kind === "reply" && into.get(record.request);
-    if (known) into.set(known.record.request, { ...known, reply: record, repliedAt: order });
-  }
-}
-
-/** The unanswered requests of an agent: those that it waits for, and those that some of its lines wait for while others run. */
-export function openRequests(
-  { statusState }: LogProjection,
-  requests: ReadonlyMap<string, RecordedRequest>,
-): readonly RequestRecord[] {
-  const { status, record } = statusState.current ?? {};
-  if (status !== "waiting" && status !== "in_progress") return [];
-  return (record?.requests ?? []).flatMap((id) => {
-    const { record: asked, reply } = requests.get(id) ?? {};
-    // The status of a run that goes on may list what was answered since.
-    return asked && !(reply && status === "in_progress") ? [asked] : [];
+/**
+ * The unanswered requests of an agent: those that it waits for, and those that some of its lines wait for while others run.
+ *
+ * @param state the head of the main line.
+ */
+export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
+  return listedRequests(index).flatMap((id) => {
+    const request = requestOf(index, state, id);
+    // Of very many requests the status may list some that were answered since.
+    return request && !request.reply ? [request] : [];
   });
+}
+
+function listedRequests({ statusState }: LogProjection): readonly string[] {
+  const { status, record } = statusState.current ?? {};
+  return status === "waiting" || status === "in_progress" ? (record?.requests ?? []) : [];
 }
 
 /** Whether an agent still waits for everything it waited for when it last ran. */

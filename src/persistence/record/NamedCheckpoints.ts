@@ -18,9 +18,8 @@ export class NamedCheckpoints {
   /** Those on the way to a checkpoint, of its run. */
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
-    const asked = [...index.checkpoints.values()].filter(({ record }) => record.trigger === "asked_for");
     return new NamedCheckpoints(
-      asked.filter(({ runId, record, order }) => runId === head.runId && isOnWay(record.lane, order)),
+      index.askedFor.filter(({ runId, record, order }) => runId === head.runId && isOnWay(record.lane, order)),
     );
   }
 

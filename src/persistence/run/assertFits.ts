@@ -10,13 +10,13 @@ import type { DurableCall } from "./DurableCall.ts";
 /**
  * Refuses to continue lines that the agents as they are defined now cannot continue.
  *
- * @param nested the states of the lines that go on besides, by lane.
+ * @param nested the states of the lines that go on besides, by lane. Default: none.
  * @throws StrategyChangedError, UnknownNodeError, UnknownToolError
  */
 export async function assertFits(
   { setup, journal }: DurableCall,
   { log, state }: StoredState,
-  nested: ReadonlyMap<number, AgentState>,
+  nested: ReadonlyMap<number, AgentState> = new Map(),
 ): Promise<void> {
   const { agentId, sha256 } = journal;
   for (const [lane, line] of [[state.lane, state] as const, ...nested]) {

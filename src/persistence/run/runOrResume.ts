@@ -219,7 +219,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await assertFits(call, stored, journal.head?.lines ?? new Map());
+  await assertFits(call, stored, journal.head?.lines);
   return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
 }
 
@@ -266,7 +266,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const log = await journal.readAll();
   const target = mainCheckpoint(log, checkpointId);
   const state = stateAt(log, target);
-  await assertFits(call, { log, state }, new Map());
+  await assertFits(call, { log, state });
   const head = foldTo(log.index);
   // At the head of an unfinished run, a branch is a resume: it keeps what the next node did already.
   if (head?.checkpoint === target && log.index.unfinished)

@@ -7,6 +7,7 @@ import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { Mutex } from "../../internal/Mutex.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -14,7 +15,7 @@ import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../start/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } from "./answerRequests.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
-import { runningStatus, waitingStatus } from "./waitingStatus.ts";
+import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 /** A request of a line that waits in this process. */
 interface LiveRequest extends AskedRequest {
@@ -26,9 +27,6 @@ interface LiveRequest extends AskedRequest {
   /** Ends the watch for its time. */
   readonly forget: () => void;
 }
-
-/** Up to so many open requests, the status lists all of them at every moment. */
-const mostListed = 100;
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
@@ -44,6 +42,7 @@ export class LiveRequests implements Disposable {
   /** How many requests the status lists. */
   #listed = 0;
   readonly #agents: Map<string, LiveRequests>;
+  readonly #turns = new Mutex();
 
   private constructor(journal: Journal, recorders: RunRecorders, agents: Map<string, LiveRequests>) {
     this.#journal = journal;
@@ -137,10 +136,9 @@ export class LiveRequests implements Disposable {
     return false;
   }
 
-  /** The status lists what is open. Of very many requests not each changes the list: it would be written as often as it is long. */
   #statusIfDue(isAnswered: boolean): readonly StatusRecord[] {
     const { size } = this.#open;
-    if (size > mostListed && Math.abs(size - this.#listed) * 10 < this.#listed) return [];
+    if (!isListDue(this.#listed, size)) return [];
     this.#listed = size;
     const pending = [...this.#open.values()].map((open) => open.pending);
     return statusRecords(this.#journal.statusState, runningStatus(this.#journal, pending, isAnswered));
@@ -166,7 +164,7 @@ export class LiveRequests implements Disposable {
   async #end({ lane, recorder, run, pending }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
     const journal = this.#journal;
     const reply = replyRecord(journal, lane, pending.requestId, end);
-    assertAnswersFit(journal, [pending], [reply], uploads);
+    assertAnswersFit(journal, pending.nodeId, [reply], uploads);
     this.#answered.add(pending.requestId);
     // Its node runs again, and asks again for what else it waited for.
     for (const [requestId, open] of this.#open) {
@@ -180,14 +178,21 @@ export class LiveRequests implements Disposable {
   }
 
   /** The line goes on as after a crash: from what its log has. */
-  async #goOn({ setup, run: record, lane, line, parent }: RunRecorder, run: AgentRun): Promise<void> {
+  #goOn(recorder: RunRecorder, run: AgentRun): Promise<void> {
+    // In turns, each reads only what was recorded since the one before.
+    return this.#turns.runExclusive(() => this.#continue(recorder, run));
+  }
+
+  async #continue({ setup, run: record, lane, line, parent }: RunRecorder, run: AgentRun): Promise<void> {
     const journal = this.#journal;
-    const log = await journal.headLog();
+    const head = await journal.readNow();
+    const { log } = head;
     const state = foldLine(log.index, lane);
     if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
     const next = restoredRun(setup, journal, { log, state }, { lane, run: record, opening: [], line, parent });
+    if (!next.stored) head[Symbol.dispose]();
     this.#recorders.add(next);
     // Meanwhile the visit of its caller may have ended to wait for it: then that one goes on.
-    if (!run.goOn(next.start) && run.parent) await this.#goOn(this.#recorders.of(run.parent), run.parent);
+    if (!run.goOn(next.start) && run.parent) await this.#continue(this.#recorders.of(run.parent), run.parent);
   }
 }

@@ -1,8 +1,9 @@
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
-import type { RecordedRequest } from "../../checkpoint/state/AgentState.ts";
+import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
+import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { type LineRequest, openRequests, requestsOf } from "../../checkpoint/state/openRequests.ts";
+import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
@@ -15,8 +16,8 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
-import { pendingRequests } from "./pendingRequests.ts";
-import { runningStatus, waitingStatus } from "./waitingStatus.ts";
+import { pendingIn } from "./pendingRequests.ts";
+import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 import { fromJSONSchema, type z } from "zod";
 
 /** What somebody says to a request. */
@@ -41,20 +42,17 @@ export async function answerRequests(
   stored: StoredState | undefined,
   given: ReadonlyMap<string, GivenReply>,
 ): Promise<void> {
-  const pending = stored ? pendingRequests(stored) : [];
-  const requests = stored ? requestsOf(stored.log.index, stored.state) : new Map<string, LineRequest>();
-  for (const requestId of given.keys()) assertOpen(journal, stored, { requests, requestId, pending });
+  const asked = [...given].map(([requestId, said]) => ({ said, ...openRequest(journal, stored, requestId) }));
   // Each was found open, so there is a state.
-  if (!stored || given.size === 0) return;
+  if (!stored || asked.length === 0) return;
   const replies: ReplyRecord[] = [];
   const { uploads } = journal.writer;
-  for (const request of pending) {
-    const said = given.get(request.requestId);
-    const { lane = stored.state.lane } = requests.get(request.requestId) ?? {};
-    if (said) replies.push(replyRecord(journal, lane, request.requestId, await endOf(setup, journal, request, said)));
+  for (const { said, record, lane } of asked) {
+    const end = await endOf(setup, journal, pendingIn(stored, record), said);
+    replies.push(replyRecord(journal, lane, record.request, end));
   }
-  assertAnswersFit(journal, pending, replies, uploads);
-  await append(journal, stored, { replies, requests });
+  assertAnswersFit(journal, asked[0]?.record.node ?? "", replies, uploads);
+  await append(journal, stored, replies);
 }
 
 export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
@@ -79,12 +77,13 @@ export async function endOf(
 /**
  * What answers add is bounded as what a checkpoint adds.
  *
+ * @param nodeId of the first of them.
  * @param uploads how many blobs were on their way before those of the answers.
  * @throws CheckpointTooLargeError
  */
 export function assertAnswersFit(
   { agentId, maxCheckpointBytes, writer }: Journal,
-  pending: readonly PendingRequest[],
+  nodeId: string,
   replies: readonly ReplyRecord[],
   uploads: number,
 ): void {
@@ -92,8 +91,7 @@ export function assertAnswersFit(
   const parts = checkpointParts(replies.map((record) => ({ name: `the ${answerSubject(record.request)}`, record })));
   if (parts.reduce((sum, { bytes }) => sum + bytes, 0) <= maxCheckpointBytes) return;
   writer.withdrawUploads(uploads);
-  const asked = pending.find(({ requestId }) => requestId === replies[0]?.request);
-  throw new CheckpointTooLargeError(agentId, asked?.nodeId ?? "", parts, maxCheckpointBytes, "answers");
+  throw new CheckpointTooLargeError(agentId, nodeId, parts, maxCheckpointBytes, "answers");
 }
 
 /**
@@ -103,32 +101,23 @@ export function assertAnswersFit(
  */
 export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
-  const requests = requestsOf(stored.log.index, stored.state);
-  const expired = openRequests(stored.log.index, requests).filter(({ expiresAt }) => isPast(expiresAt, now));
+  const open = openRequests(stored.log.index, stored.state);
+  const expired = open.filter(({ record }) => isPast(record.expiresAt, now));
   if (expired.length === 0) return false;
-  const replies = expired.map(({ request }) =>
-    replyRecord(journal, requests.get(request)?.lane ?? stored.state.lane, request, { expired: true }),
-  );
-  await append(journal, stored, { replies, requests });
+  const replies = expired.map(({ record, lane }) => replyRecord(journal, lane, record.request, { expired: true }));
+  await append(journal, stored, replies);
   return true;
 }
 
-function assertOpen(
-  { agentId, clock }: Journal,
-  stored: StoredState | undefined,
-  asked: {
-    readonly requests: ReadonlyMap<string, LineRequest>;
-    readonly requestId: string;
-    readonly pending: readonly PendingRequest[];
-  },
-): void {
-  const { requests, requestId, pending } = asked;
-  const judged = stored && requestState(stored.log.index, requests, requestId, clock.now());
-  if (judged?.kind === "open") return;
+/** @throws RequestNotOpenError */
+function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {
+  const request = stored && requestOf(stored.log.index, stored.state, requestId);
+  const judged = stored && requestState(stored.log.index, request, clock.now());
+  if (request && judged?.kind === "open") return request;
   if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
   if (judged?.kind === "expired")
     throw new RequestNotOpenError("request_expired", agentId, requestId, judged.expiredAt);
-  const open = pending.map((request) => request.requestId);
+  const open = stored ? openRequests(stored.log.index, stored.state).map(({ record }) => record.request) : [];
   throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
 }
 
@@ -142,23 +131,39 @@ export function replyRecord({ clock }: Journal, lane: number, request: string, e
   return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
 
-interface Replied {
-  readonly replies: readonly ReplyRecord[];
-  readonly requests: ReadonlyMap<string, LineRequest>;
+async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {
+  journal.append([...replies, ...statusIfDue(journal, stored, replies)]);
+  await journal.durable();
 }
 
-async function append(journal: Journal, stored: StoredState, { replies, requests }: Replied): Promise<void> {
+/** The status with what is still open; none while the one before says enough. */
+function statusIfDue(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): readonly StatusRecord[] {
+  const { status, record } = journal.statusState.current ?? {};
   const replied = new Set(replies.map(({ request }) => request));
-  const left = pendingRequests(stored).filter(({ requestId }) => !replied.has(requestId));
-  const asking = new Set(left.map(({ requestId }) => requests.get(requestId)?.lane));
+  const isListed = isListedEnough(stored, replied);
+  if (isListed && status === "in_progress") return [];
+  const left = openRequests(stored.log.index, stored.state).filter((open) => !replied.has(open.record.request));
+  const asking = new Set(left.map(({ lane }) => lane));
   // A line that has all its answers goes on without the others.
-  const isWaiting = replies.every(({ lane }) => asking.has(lane));
-  const status =
-    isWaiting && journal.statusState.current?.status === "waiting"
-      ? { ...waitingStatus(left, journal.clock.now()), answered: true as const }
-      : runningStatus(journal, left, true);
-  journal.append([...replies, ...statusRecords(journal.statusState, status)]);
-  await journal.durable();
+  const isWaiting = status === "waiting" && replies.every(({ lane }) => asking.has(lane));
+  if (isListed && isWaiting && record?.answered) return [];
+  const pending = left.map((open) => pendingIn(stored, open.record));
+  const next = isWaiting
+    ? { ...waitingStatus(pending, journal.clock.now()), answered: true as const }
+    : runningStatus(journal, pending, true);
+  return statusRecords(journal.statusState, next);
+}
+
+/** Whether the status may go on listing some that were answered. It shows when the first of them expires. */
+function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
+  const { requests: given, statusState } = stored.log.index;
+  const { requests = [], until } = statusState.current?.record ?? {};
+  if (until !== undefined && expiriesOf(stored, replied).includes(until)) return false;
+  return !isListDue(requests.length, requests.length - given.repliesToStatus - replied.size);
+}
+
+function expiriesOf({ log: { index }, state }: StoredState, requests: ReadonlySet<string>) {
+  return [...requests].map((id) => requestOf(index, state, id)?.record.expiresAt);
 }
 
 /** What an answer to a request comes to now: only one to an open request is taken. */
@@ -167,19 +172,13 @@ export type RequestJudgement =
   | { readonly kind: "expired"; readonly expiredAt: string };
 
 /** @param now milliseconds since 1970. */
-export function requestState(
-  index: LogProjection,
-  requests: ReadonlyMap<string, RecordedRequest>,
-  requestId: string,
-  now: number,
-): RequestJudgement {
-  const known = requests.get(requestId);
+export function requestState(index: LogProjection, known: LineRequest | undefined, now: number): RequestJudgement {
   if (!known) return { kind: "unknown" };
   const { expiresAt } = known.record;
   if (known.reply?.expired || (!known.reply && isPast(expiresAt, now)))
     return { kind: "expired", expiredAt: new Date(expiresAt ?? now).toISOString() };
   if (known.reply) return { kind: "answered" };
-  return { kind: openRequests(index, requests).includes(known.record) ? "open" : "unknown" };
+  return { kind: isOpenRequest(index, known) ? "open" : "unknown" };
 }
 
 /** Whether a request whose answer was wanted by then has ended without one. */

@@ -45,7 +45,7 @@ export async function* listRequests(
 
 async function requestsOf(log: RecordLog, agentId: string): Promise<readonly PendingRequest[]> {
   try {
-    const head = await readHead(log, agentId);
+    using head = await readHead(log, agentId);
     return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];
   } catch (error) {
     if (!isAboutOneAgent(error)) throw error;

@@ -1,17 +1,17 @@
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { openRequests, requestsOf } from "../../checkpoint/state/openRequests.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 
 /** What an agent, or some line of it, waits for, as its log says. */
-export function pendingRequests({ log, state }: StoredState): readonly PendingRequest[] {
-  const waitsSince = log.index.statusState.current?.at ?? 0;
-  return openRequests(log.index, requestsOf(log.index, state)).map((record) => pendingIn(record, log, waitsSince));
+export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
+  return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));
 }
 
-function pendingIn(record: RequestRecord, log: AgentLog, waitsSince: number): PendingRequest {
+/** A request as its log says. */
+export function pendingIn({ log }: StoredState, record: RequestRecord): PendingRequest {
+  const waitsSince = log.index.statusState.current?.at ?? 0;
   const { request, node, prompt, schema, waitingFor, expiresAt, problems, approval, at = waitsSince } = record;
   const { branch, agentPath } = linePath(log.index, record.lane);
   const facts = {

@@ -37,3 +37,11 @@ export function runningStatus(
     ...(attempts > 0 && { attempt: attempts }),
   };
 }
+
+/** Up to so many open requests, the status lists all of them at every moment. */
+const mostListed = 100;
+
+/** Whether the status is to list anew what is open. Of very many requests not each answer changes the list: it would be written as often as it is long. */
+export function isListDue(listed: number, open: number): boolean {
+  return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
+}

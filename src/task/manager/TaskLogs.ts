@@ -26,7 +26,8 @@ export class TaskLogs {
 
   /** Reads and folds the log of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
-    return (await readHead(this.log, taskId)).log.index.statusState;
+    using head = await readHead(this.log, taskId);
+    return head.log.index.statusState;
   }
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headSnapshot } from "../../../src/checkpoint/data/headSnapshot.ts";
-import { hasOneLine, openLineStates } from "../../../src/checkpoint/data/openLines.ts";
+import { hasOneLine, openLineStates, unreachedLine } from "../../../src/checkpoint/data/openLines.ts";
 import { validateRecord } from "../../../src/checkpoint/format/validateRecord.ts";
 import { placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
@@ -177,8 +177,8 @@ function needed(state: AgentState) {
 /** What a process needs of a log to go on from its head. */
 function head(index: LogProjection) {
   const { lines, latest } = index;
+  expect(unreachedLine(index)).toBeUndefined();
   const states = openLineStates(index);
-  if (typeof states === "number") throw new TypeError(`Lane ${states} cannot be read.`);
   const main = foldTo(index);
   // Ended sub-agents have their outcomes.
   const open = lines.openLanes.filter((each) => {
@@ -242,7 +242,7 @@ describe("a snapshot of random lines", () => {
       const next = growth.appends.length;
       for (const step of after) growth.step(step);
       extended(restored, ...growth.appends.slice(next));
-      const isReadable = typeof openLineStates(restored) !== "number" && foldTo(restored) !== undefined;
+      const isReadable = unreachedLine(restored) === undefined && foldTo(restored) !== undefined;
       // What went back to before the snapshot is read from the start.
       if (!isReadable) return;
       expect(plain(head(restored))).toEqual(plain(head(growth.index)));

@@ -4,6 +4,17 @@ import { z } from "zod";
 import { CountedFiles } from "../support/CountedFiles.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 
+/** Each of the items asks. */
+const asking = (items: readonly number[]): Strategy<string, string> =>
+  strategy<string, string>("asking", (graph) => {
+    const ask = graph.node("ask", async (item: number, context: AgentContext) =>
+      String(await context.requestInput({ prompt: `${item}?`, schema: z.boolean() })),
+    );
+    const all = graph.each("all", ask, (results: readonly string[]) => results.join());
+    graph.edge(graph.start, all, { map: () => items });
+    graph.edge(all, graph.finish);
+  });
+
 const options = { maxIterations: 100_000 };
 
 async function stored(built: Strategy<string, string>): Promise<{ readonly bytes: number; readonly appends: number }> {
@@ -81,14 +92,7 @@ it("branches wait for the storage once 256 KB wait to be stored, so that what wa
 });
 
 it("asking and answering cost one append each, however many branches there are", async () => {
-  const built = strategy<string, string>("asking", (graph) => {
-    const ask = graph.node("ask", async (item: number, context: AgentContext) =>
-      String(await context.requestInput({ prompt: `${item}?`, schema: z.boolean() })),
-    );
-    const all = graph.each("all", ask, (results: readonly string[]) => results.join());
-    graph.edge(graph.start, all, { map: () => [1, 2, 3] });
-    graph.edge(all, graph.finish);
-  });
+  const built = asking([1, 2, 3]);
   const files = await CountedFiles.create();
   const agent = () => durableAgent(built, files.open());
   await agent().run("go");
@@ -98,4 +102,22 @@ it("asking and answering cost one append each, however many branches there are",
   const [request] = await persistence(agent()).agent("a").getRequests();
   await persistence(agent()).answer(request?.requestId ?? "", true);
   expect((await sizeOf(files)).appends).toBe(asked.appends + 1);
+});
+
+it("an answer reads as many records beside 150 open requests as beside 600, in the process that gives all of them", async () => {
+  const answering = async (open: number) => {
+    const files = await CountedFiles.create();
+    const agent = durableAgent(asking(Array.from({ length: open }, (_, at) => at)), files.open(), options);
+    await agent.run("go");
+    const asked = persistence(agent).agent("a");
+    const answer = async (from: number, to: number) => {
+      for (const { requestId } of requests.slice(from, to)) await asked.answer(requestId, true);
+    };
+    const requests = await asked.getRequests();
+    // The first answer lists what is left, and the second one reads that again.
+    await answer(0, 2);
+    return files.count(() => answer(2, 12));
+  };
+  const [few, many] = [await answering(150), await answering(600)];
+  expect(many.recordsRead).toBe(few.recordsRead);
 });

@@ -39,8 +39,8 @@ it.each([
     { kind: "expired", expiredAt: "1970-01-01T00:00:09.000Z" },
   ],
 ])("a request that is %s", (_name, asked, replied, waits, expected) => {
-  const requests = new Map(asked ? [["r", { record: asked, ...(replied && { reply: replied }) }]] : []);
+  const request = asked && { record: asked, lane: 1, ...(replied && { reply: replied }) };
   const current = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
   const index = { statusState: { current } } as unknown as LogProjection;
-  expect(requestState(index, requests, "r", 1_000)).toEqual(expected);
+  expect(requestState(index, request, 1_000)).toEqual(expected);
 });

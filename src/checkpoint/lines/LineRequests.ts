@@ -1,0 +1,35 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
+
+/** A request, and the lane on which its line goes on. */
+export interface LineRequest {
+  readonly record: RequestRecord;
+  readonly lane: number;
+  /** Absent: it is not answered. */
+  readonly reply?: ReplyRecord;
+  /** Orders the reply among all records of the log. */
+  readonly repliedAt?: number;
+}
+
+/** The requests that lines have made, open or not. A record costs what it changes. */
+export class LineRequests {
+  readonly #byId = new Map<string, LineRequest>();
+  /** How many replies were given since the status listed the open requests. */
+  repliesToStatus = 0;
+
+  get(id: string): LineRequest | undefined {
+    return this.#byId.get(id);
+  }
+
+  add(record: AgentRecord, order: number): void {
+    if (record.kind === "request") this.#byId.set(record.request, { record, lane: record.lane });
+    else if (record.kind === "status") this.repliesToStatus = 0;
+    else if (record.kind === "reply") this.#addReply(record, order);
+  }
+
+  #addReply(reply: ReplyRecord, repliedAt: number): void {
+    this.repliesToStatus++;
+    const known = this.#byId.get(reply.request);
+    if (known) this.#byId.set(reply.request, { ...known, reply, repliedAt });
+  }
+}
