@@ -49,8 +49,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   if (!recorded) {
     await saveBefore(recorder, event);
     const facts = intentOf(recorder, event);
-    // The log names the agent that a line runs for a call. What that does has intents of its own.
-    if (subAgentOf(event.tool)) recorder.journal.append([facts]);
+    nameAgent(recorder, event, facts);
     await begin(recorder, facts);
     return perform(recorder, { facts, event, next });
   }
@@ -59,10 +58,17 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
   // The rest is recorded on the current lane, which may not be the one where the call began.
-  const facts = { ...(recorded.intent ?? intentOf(recorder, known)), lane: recorder.lane };
+  const before = recorded.intent ?? intentOf(recorder, known);
+  const facts = { ...before, lane: recorder.lane };
+  if (before.lane !== facts.lane) nameAgent(recorder, event, facts);
   if (recorded.outcome?.retry) await begin(recorder, facts);
   else await recorder.answersDurable;
   return perform(recorder, { facts, event: known, next, again: true });
+}
+
+/** Beside its call, the log names the agent that a line runs for it. What that does has intents of its own. */
+function nameAgent({ journal }: RunRecorder, { tool }: ToolCallEvent, facts: IntentRecord): void {
+  if (subAgentOf(tool)) journal.append([facts]);
 }
 
 function saveBefore(recorder: RunRecorder, { context, tool, input }: ToolCallEvent): Promise<void> {

@@ -11,6 +11,7 @@ import {
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
 import { called, chain, type NodeBody } from "../support/calledAgents.ts";
 import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
@@ -306,6 +307,48 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     fault.repair();
     await expect(agent().resume()).resolves.toMatchObject({ output: "x x" });
     expect(world.items).toEqual(all);
+  });
+
+  it("one goes on after its caller went back to a checkpoint within the node that calls it, and was stopped again", async () => {
+    const world = new World();
+    let [stop, begun] = [new AbortController(), gate()];
+    const ask = called(
+      "ask",
+      chain("inner", {
+        one: (text) => {
+          world.nodes.push("one");
+          begun.open();
+          return text;
+        },
+        two: (text, { signal }) => {
+          world.nodes.push("two");
+          stop.abort(new Stopped());
+          signal.throwIfAborted();
+          return text;
+        },
+      }),
+    );
+    const outer = chain("outer", {
+      plan: async (text, context) => {
+        const save = begun.opened.then(() => persistence(context).createCheckpoint({ checkpointId: "within" }));
+        const [found] = await Promise.all([context.tools.call(ask, { topic: text }), save]);
+        return found;
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    const stopped = async (run: (signal: AbortSignal) => Promise<unknown>) => {
+      [stop, begun] = [new AbortController(), gate()];
+      await expect(run(stop.signal)).rejects.toBeInstanceOf(Stopped);
+    };
+    await stopped((signal) => agent().run("x", { signal }));
+    await persistence(agent()).agent("a").rollbackToCheckpoint("within");
+    await stopped((signal) => agent().resume({ signal }));
+    const [line] = (await persistence(agent()).agent("a").getLatestCheckpoint())?.branches ?? [];
+    expect(line).toMatchObject({ nodeId: "two" });
+    stop = new AbortController();
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x" });
+    expect(world.nodes).toEqual(["one", "two", "one", "two", "two"]);
   });
 
   it("one makes checkpoints by hand, which are shown with its path; they are valid, and no run resumes from them", async () => {
