@@ -289,6 +289,28 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(refused).toEqual(["unknown_node", "not_an_ancestor"]);
   });
 
+  it("a caller without a checkpoint of its own cannot go to one within them", async () => {
+    const world = new World();
+    const ask = called("ask", chain("inner", { one: (text) => text }));
+    const book = world.adder("book", "idempotent");
+    const refused: unknown[] = [];
+    const outer = chain("outer", {
+      plan: async (text, context) => {
+        await context.tools.call(book, { item: "paper" });
+        await context.tools.call(ask, { topic: text });
+        const [within] = await persistence(context).getCheckpoints();
+        const move = persistence(context).rollbackToCheckpoint(within?.checkpointId ?? "none");
+        refused.push(await move.catch((error: unknown) => error));
+        return text;
+      },
+    });
+    const opened = await storage.open();
+    const agent = durableAgent(outer, opened(), { tools: [ask, book], automatic: false });
+    await expect(agent.run("x")).resolves.toMatchObject({ output: "x" });
+    expect(refused).toMatchObject([{ code: "not_an_ancestor", available: [] }]);
+    expect(world.executed).toHaveLength(1);
+  });
+
   it("from outside, one that has not ended goes back to its own checkpoint, and one that has ended does not", async () => {
     const world = new World();
     const fault = new Fault();
