@@ -50,8 +50,11 @@ export interface AgentRun {
    * node's body ends first. If `prepare` rejects, so do this promise and the run.
    */
   move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
-  /** Lets a line go on that waits for an answer: its node runs again, from `start`. Returns whether it waited. */
-  goOn(start: RunStart): boolean;
+  /**
+   * Lets a line go on that waits for an answer: once it may, its node runs again, from what `start` resolves to. Returns
+   * whether it waited. What `start` throws fails the line.
+   */
+  goOn(start: () => Promise<RunStart>): boolean;
 }
 
 /** How to interrupt a visit. */

@@ -37,8 +37,10 @@ export interface Nesting {
   readonly branch?: string | undefined;
   /** The tool call that a sub-agent runs for. Absent: it is a branch. */
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
-  /** Told when the line waits, and when it goes on. */
-  readonly onWaiting: (waits: boolean) => void;
+  /** Told when the line waits. */
+  readonly onWaiting: () => void;
+  /** Told when a line that waits is to go on. Resolves when it may. */
+  readonly onGoingOn: () => Promise<void>;
 }
 
 /** One line of a run: it visits one node after another. */
@@ -66,8 +68,8 @@ export class ActiveLine implements VisitedRun {
   readonly #iterationAtStart: number;
   /** What it waits for. */
   #requests: readonly InputRequestEvent[] = [];
-  /** Ends a wait: the line goes on, or does not. */
-  #goOn: ((goesOn: boolean) => void) | undefined;
+  /** Ends a wait: the line goes on from there, or does not. */
+  #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
 
   /** @param nesting absent: it is the main line. */
   constructor(
@@ -212,7 +214,7 @@ export class ActiveLine implements VisitedRun {
   /** Aborts the current visit, because the run is aborted. */
   abortVisit(): void {
     this.#visit?.abort(this.signal.reason);
-    this.#goOn?.(false);
+    this.#goOn?.(undefined);
   }
 
   /** The line has ended, in whatever way. */
@@ -267,25 +269,31 @@ export class ActiveLine implements VisitedRun {
   /** Waits for an answer, for the end of the run, or for a move. Resolves to whether the line goes on. */
   async answered(requests: readonly InputRequestEvent[]): Promise<boolean> {
     for (const line of this.#nested) line.stopWaiting();
-    if (this.#isClosed || this.#isStopped || this.signal.aborted) return false;
-    const answered = new Promise<boolean>((resolve) => (this.#goOn = resolve));
+    if (this.#isOver) return false;
+    const answered = new Promise<RunStart | undefined>((resolve) => (this.#goOn = resolve));
     this.#requests = requests;
-    this.waits(true);
-    const goesOn = await answered;
+    this.waits();
+    const start = await answered;
     this.#goOn = undefined;
     this.#requests = [];
-    return goesOn;
+    this.#next ??= start;
+    return start !== undefined;
   }
 
-  /** The line waits, or goes on. The main line that waits ends the run. */
-  waits(isWaiting: boolean): void {
-    if (this.#nesting) this.#nesting.onWaiting(isWaiting);
-    else if (isWaiting) this.stopWaiting();
+  /** The line waits. The main line that waits ends the run. */
+  waits(): void {
+    if (this.#nesting) this.#nesting.onWaiting();
+    else this.stopWaiting();
+  }
+
+  /** The line waits no longer. Resolves when it may go on. */
+  async goesOn(): Promise<void> {
+    await this.#nesting?.onGoingOn();
   }
 
   /** Nothing is waited for any more, on this line and on those that are nested in it. */
   stopWaiting(): void {
-    this.#goOn?.(false);
+    this.#goOn?.(undefined);
     for (const line of this.#nested) line.stopWaiting();
   }
 
@@ -293,27 +301,29 @@ export class ActiveLine implements VisitedRun {
   stopNested(): void {
     for (const line of this.#nested) {
       line.#isStopped = true;
-      line.#goOn?.(false);
+      line.#goOn?.(undefined);
       line.stopNested();
     }
   }
 
-  /** A request of this line has its answer: its node runs again, from `start`. Resolves to false if it does not wait. */
-  goOn(start: RunStart): boolean {
-    if (!this.#goOn) return false;
-    this.#next = start;
+  goOn(start: () => Promise<RunStart>): boolean {
     const goOn = this.#goOn;
+    if (!goOn) return false;
     this.#goOn = undefined;
-    this.waits(false);
-    goOn(true);
+    goOn(this.goesOn().then(() => (this.#isOver ? undefined : start())));
     return true;
+  }
+
+  /** True when it takes no further step. */
+  get #isOver(): boolean {
+    return this.#isClosed || this.#isStopped || this.signal.aborted;
   }
 
   /** A line that it is nested in moves. Resolves to the ids of the tool calls that did not end in time. */
   async #close(options: InterruptOptions): Promise<readonly string[]> {
     if (!this.#isClosed) this.budget.add(-this.#iterations);
     this.#isClosed = true;
-    this.#goOn?.(false);
+    this.#goOn?.(undefined);
     return this.interrupt(options);
   }
 

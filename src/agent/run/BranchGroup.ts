@@ -3,7 +3,7 @@ import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { ParallelPlan } from "../strategy/GraphPlan.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
-import { ActiveLine } from "./ActiveLine.ts";
+import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import { branchResult } from "./branchResult.ts";
 import { branchStart } from "./branchStart.ts";
 import type { PlannedBranch } from "./plannedBranches.ts";
@@ -22,11 +22,15 @@ export class BranchGroup {
   #begun = 0;
   /** How many of them can go on. */
   #running = 0;
-  /** How many of them wait. */
+  /** How many of them wait: for an answer, or answered for others to wait or end. */
   #waiting = 0;
+  /** Those that are answered, in the order in which they were. */
+  readonly #answered: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
   /** True once the line was told that all of it waits. */
   #isWaiting = false;
+  /** Resolves when the line, which has waited, may go on. */
+  #lineGoesOn: Promise<void> | undefined;
   #ended: () => void = () => undefined;
 
   constructor(line: ActiveLine, nodeId: string, plan: ParallelPlan, branches: readonly PlannedBranch[]) {
@@ -63,8 +67,9 @@ export class BranchGroup {
     );
   }
 
-  /** Begins branches as far as there is room. When none can go on, the group waits or has ended. */
+  /** Continues and begins branches as far as there is room. When none can go on, the group waits or has ended. */
   #goOn(): void {
+    while (this.#hasRoom && this.#answered.length > 0) this.#answered.shift()?.();
     for (let next = this.#next(); next; next = this.#next()) {
       this.#begun++;
       this.#running++;
@@ -73,32 +78,51 @@ export class BranchGroup {
     if (this.#running > 0) return;
     if (this.#waiting === 0) this.#ended();
     else if (this.#failure) this.#line.stopWaiting();
-    else if (!this.#isWaiting) this.#tell(true);
+    else if (!this.#isWaiting) {
+      this.#isWaiting = true;
+      this.#line.waits();
+    }
+  }
+
+  get #hasRoom(): boolean {
+    const { branches } = this.#plan;
+    return branches.kind !== "each" || this.#running < branches.concurrency;
   }
 
   #next(): PlannedBranch | undefined {
-    const { concurrency } = this.#plan.branches.kind === "each" ? this.#plan.branches : { concurrency: Infinity };
     const isOver =
       this.#line.isLeaving || this.#line.signal.aborted || (this.#failure && this.#plan.onFailure === "stop");
-    return isOver || this.#running >= concurrency ? undefined : this.#branches[this.#begun];
+    return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  #tell(isWaiting: boolean): void {
-    this.#isWaiting = isWaiting;
-    this.#line.waits(isWaiting);
+  /** A branch goes on, and with it the line, if that has waited. Resolves when the line may. */
+  async #lineGoingOn(): Promise<void> {
+    if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
+    this.#isWaiting = false;
+    await this.#lineGoesOn;
   }
 
   async #run(branch: PlannedBranch): Promise<void> {
     let isWaiting = false;
-    const onWaiting = (waits: boolean) => {
+    const wait = (waits: boolean) => {
       isWaiting = waits;
       this.#waiting += waits ? 1 : -1;
       this.#running += waits ? -1 : 1;
-      if (waits) this.#goOn();
-      else if (this.#isWaiting) this.#tell(false);
     };
+    const onWaiting = () => {
+      wait(true);
+      this.#goOn();
+    };
+    const onGoingOn = () =>
+      new Promise<void>((resolve) => {
+        this.#answered.push(() => {
+          wait(false);
+          resolve(this.#lineGoingOn());
+        });
+        this.#goOn();
+      });
     try {
-      await this.#runToEnd(branch, onWaiting);
+      await this.#runToEnd(branch, { onWaiting, onGoingOn });
     } catch (error) {
       this.#fail(error);
     }
@@ -107,7 +131,7 @@ export class BranchGroup {
     this.#goOn();
   }
 
-  async #runToEnd({ key, root, input }: PlannedBranch, onWaiting: (waits: boolean) => void): Promise<void> {
+  async #runToEnd({ key, root, input }: PlannedBranch, told: Pick<Nesting, "onWaiting" | "onGoingOn">): Promise<void> {
     const { run, definition, pipeline } = this.#line;
     const start = branchStart(this.#line, this.#plan, { root, input });
     const event = { run: this.#line, nodeId: this.#nodeId, key, start };
@@ -117,7 +141,7 @@ export class BranchGroup {
       this.#results.set(key, begun.result);
       return;
     }
-    const nesting = { parent: this.#line, root, branch: branchPath(this.#line, this.#nodeId, key), onWaiting };
+    const nesting = { parent: this.#line, root, branch: branchPath(this.#line, this.#nodeId, key), ...told };
     const line = new ActiveLine(run, definition, begun.start, { isFresh: false, nesting });
     this.#take(key, line, await run.runLine(line));
   }

@@ -4,7 +4,7 @@ import { markRunFailure } from "../feature/runFailure.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import type { SubAgent } from "../feature/SubAgent.ts";
 import type { AgentCall } from "../visit/NodeExecution.ts";
-import { ActiveLine } from "./ActiveLine.ts";
+import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 
 /** Runs an agent for a tool call, as a line that is nested in the caller's. Resolves to its output. @throws what failed it */
 export async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
@@ -14,7 +14,14 @@ export async function callAgent(caller: ActiveLine, agent: SubAgent, call: Agent
   const event = { run: caller, toolCallId, toolName, callee: definition.pipeline.hooks, start };
   const begun = await begin(caller, event);
   if ("output" in begun) return begun.output;
-  const nesting = { parent: caller, root: "", branch: caller.branch, call: { toolCallId, toolName }, onWaiting };
+  const nesting: Nesting = {
+    parent: caller,
+    root: "",
+    branch: caller.branch,
+    call: { toolCallId, toolName },
+    onWaiting: () => onWaiting(true),
+    onGoingOn: async () => onWaiting(false),
+  };
   return outputOf(new ActiveLine(caller.run, definition, begun.start, { isFresh: false, nesting }));
 }
 

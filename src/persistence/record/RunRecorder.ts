@@ -186,10 +186,9 @@ export class RunRecorder {
     this.journal.writer.nextVisit(this.lane);
   }
 
-  async #saveAfter(run: AgentRun, next: NextStep, { name, priority }: CheckpointTrigger): Promise<void> {
-    const trigger = name === "after_node" ? {} : { trigger: name };
-    const plan = { node: next.nodeId, input: next.input, boundary: true, ...trigger } as const;
-    await this.save(run, plan, priority === "normal" ? "room" : "durable");
+  async #saveAfter(run: AgentRun, { nodeId: node, input }: NextStep, due: CheckpointTrigger): Promise<void> {
+    const trigger = due.name === "after_node" ? {} : { trigger: due.name };
+    await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
   /** Roughly how many bytes of the state are new and not collected yet. A checkpoint that is refused must find them new. */

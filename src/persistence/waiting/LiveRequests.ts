@@ -1,5 +1,6 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
@@ -90,7 +91,7 @@ export class LiveRequests implements Disposable {
       () => {
         asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event));
         // What it waits for was answered while it began to wait.
-        if (isLate) this.#goOn(recorder, run).catch(() => undefined);
+        if (isLate) this.#goOn(recorder, run);
       },
       // The run fails with it.
       () => undefined,
@@ -161,38 +162,47 @@ export class LiveRequests implements Disposable {
     this.#open.set(requestId, { ...request, forget });
   }
 
-  async #end({ lane, recorder, run, pending }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
+  async #end({ lane, recorder, run, pending, forget }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
     const journal = this.#journal;
     const reply = replyRecord(journal, lane, pending.requestId, end);
     assertAnswersFit(journal, pending.nodeId, [reply], uploads);
     this.#answered.add(pending.requestId);
-    // Its node runs again, and asks again for what else it waited for.
-    for (const [requestId, open] of this.#open) {
-      if (open.recorder !== recorder) continue;
-      open.forget();
-      this.#open.delete(requestId);
-    }
+    forget();
+    this.#open.delete(pending.requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
     await journal.durable();
-    await this.#goOn(recorder, run);
+    this.#goOn(recorder, run);
+  }
+
+  #goOn(recorder: RunRecorder, run: AgentRun): void {
+    // In turns, each reads only what was recorded since the one before.
+    const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
+    // Meanwhile the visit of its caller may have ended to wait for it: then that one goes on.
+    if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 
   /** The line goes on as after a crash: from what its log has. */
-  #goOn(recorder: RunRecorder, run: AgentRun): Promise<void> {
-    // In turns, each reads only what was recorded since the one before.
-    return this.#turns.runExclusive(() => this.#continue(recorder, run));
-  }
-
-  async #continue({ setup, run: record, lane, line, parent }: RunRecorder, run: AgentRun): Promise<void> {
+  async #restart(recorder: RunRecorder): Promise<RunStart> {
+    const { setup, run, lane, line, parent } = recorder;
     const journal = this.#journal;
+    this.#forgetOthers(recorder);
     const head = await journal.readNow();
     const { log } = head;
     const state = foldLine(log.index, lane);
     if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
-    const next = restoredRun(setup, journal, { log, state }, { lane, run: record, opening: [], line, parent });
+    const next = restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
     if (!next.stored) head[Symbol.dispose]();
     this.#recorders.add(next);
-    // Meanwhile the visit of its caller may have ended to wait for it: then that one goes on.
-    if (!run.goOn(next.start) && run.parent) await this.#continue(this.#recorders.of(run.parent), run.parent);
+    return next.start;
+  }
+
+  /** Its node runs again, and asks again for what else it waits for. */
+  #forgetOthers(recorder: RunRecorder): void {
+    const others = [...this.#open].filter(([, open]) => open.recorder === recorder);
+    for (const [requestId, { forget }] of others) {
+      forget();
+      this.#open.delete(requestId);
+    }
+    if (others.length > 0) this.#journal.append(this.#statusIfDue(true));
   }
 }
