@@ -15,6 +15,7 @@ import {
   type Strategy,
   type TrimmingPolicy,
 } from "agent-persistence";
+import type { RollbackParticipant } from "agent-persistence/feature";
 import type { PruningSchedule } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 
@@ -38,6 +39,7 @@ export interface DurableOptions {
   readonly inverseRetry?: InverseRetry;
   readonly retention?: RetentionPolicy;
   readonly retentionSchedule?: PruningSchedule;
+  readonly participants?: readonly RollbackParticipant[];
 }
 
 /** An agent "a" as one process builds it. */
@@ -75,6 +77,7 @@ export function durableAgent(
     inverseRetry,
     ...(options.retention && { retention: options.retention }),
     ...(options.retentionSchedule && { retentionSchedule: options.retentionSchedule }),
+    ...(options.participants && { participants: options.participants }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(options.triggers && { triggers: options.triggers }),

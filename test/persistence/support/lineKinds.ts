@@ -97,7 +97,11 @@ const ofItems: LineKind["build"] = (world, lines, options) =>
 
 const ofAgents: LineKind["build"] = (world, lines, options = {}) => {
   const ask = asked(work(world, complete(lines)), options);
-  return builder(chain("chief", { plan: asks(ask, roles) }), [ask, ...(options.tools ?? [])], options);
+  return builder(
+    chain("chief", { first: (text) => text, plan: asks(ask, roles) }),
+    [ask, ...(options.tools ?? [])],
+    options,
+  );
 };
 
 const nested: LineKind["build"] = (world, lines, options = {}) => {
