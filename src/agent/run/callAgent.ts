@@ -53,11 +53,14 @@ async function outputOf(line: ActiveLine): Promise<unknown> {
   try {
     await pipeline.emit("agentStarting", { run: line });
     const end = await line.run.runLine(line);
-    // The caller's visit has ended without this call, which is made again when what it waits for is answered.
-    if ("waiting" in end) return await new Promise<never>(() => undefined);
-    if ("stopped" in end) throw new ExecutionMovedError(line.position.nodeId);
-    await pipeline.emit("agentCompleted", { run: line, output: end.output });
-    return end.output;
+    if ("output" in end) {
+      await pipeline.emit("agentCompleted", { run: line, output: end.output });
+      return end.output;
+    }
+    if (line.isClosed) throw new ExecutionMovedError(line.position.nodeId);
+    if (line.isStopped) line.waits();
+    // The caller's visit ends without this call, which is made again once the line goes on.
+    return await new Promise<never>(() => undefined);
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run: line, error });
     throw error;

@@ -3,6 +3,7 @@ import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate } from "../../agent/gate.ts";
+import { called, chain } from "../support/calledAgents.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -127,6 +128,71 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
     const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { onEvent }).run("go")).rejects.toThrow("not yet");
     expect(await durableAgent(built, opened()).resume()).toMatchObject({ output: "(go one two)" });
+  });
+
+  it("stop an agent that one of them calls between two of its nodes: a resume goes on with it", async () => {
+    const [begun, failed] = [gate(), gate()];
+    let failures = 0;
+    const ask = called(
+      "ask",
+      chain("asking", {
+        one: async (text) => {
+          begun.open();
+          await failed.opened;
+          return `${text} one`;
+        },
+        two: (text) => `${text} two`,
+      }),
+    );
+    const built = strategy<string, string>("stopping", (graph) => {
+      const failing = graph.node("failing", async (text: string) => {
+        await begun.opened;
+        if (failures++ === 0) throw new RangeError("not yet");
+        return text;
+      });
+      const calling = graph.node("calling", (topic: string, { tools }: AgentContext) => tools.call(ask, { topic }));
+      const all = graph.parallel("all", { failing, calling }, { onFailure: "stop" }, (results) => results.calling);
+      graph.edge(graph.start, all);
+      graph.edge(all, graph.finish);
+    });
+    const opened = await storage.open();
+    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");
+    expect(await durableAgent(built, opened(), { tools: [ask] }).resume()).toMatchObject({ output: "go one two" });
+  });
+
+  it("end though an agent that one of them calls asks only then", async () => {
+    const [begun, failed] = [gate(), gate()];
+    let failures = 0;
+    const ask = called(
+      "ask",
+      chain("asking", {
+        one: async (_text, context) => {
+          begun.open();
+          await failed.opened;
+          return context.requestInput({ prompt: "Which?", schema: z.string() });
+        },
+      }),
+    );
+    const built = strategy<string, string>("stopping", (graph) => {
+      const failing = graph.node("failing", async (text: string) => {
+        await begun.opened;
+        if (failures++ === 0) throw new RangeError("not yet");
+        return text;
+      });
+      const calling = graph.node("calling", (topic: string, { tools }: AgentContext) => tools.call(ask, { topic }));
+      const all = graph.parallel("all", { failing, calling }, { onFailure: "stop" }, (results) => results.calling);
+      graph.edge(graph.start, all);
+      graph.edge(all, graph.finish);
+    });
+    const opened = await storage.open();
+    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");
+    const agent = durableAgent(built, opened(), { tools: [ask] });
+    const waiting = await agent.resume();
+    if (waiting.status !== "waiting") throw new Error("It does not wait.");
+    const answers = { [waiting.requests[0]?.requestId ?? ""]: "this" };
+    expect(await agent.resume({ answers })).toMatchObject({ output: "this" });
   });
 });
 
