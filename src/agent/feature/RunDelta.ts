@@ -14,6 +14,10 @@ export type RunDelta = (
 ) & {
   /** The node that asked, itself or by a tool. */
   readonly nodeId: string;
+  /** The path of the branch that it asked in, such as `both#facts`. Absent: it asked in none. */
+  readonly branch?: string;
+  /** The agent that asked: the names of the tools that led to it, outermost first. Absent: the agent itself. */
+  readonly agentPath?: readonly string[];
   /** Tells the answers of a run apart, also those that come at the same time. */
   readonly requestId: string;
 };

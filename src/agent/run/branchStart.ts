@@ -14,13 +14,14 @@ export function branchStart(
 ): RunStart {
   const { agentId, runId, generation, run, state, graph } = line;
   const { messages, ...others } = state.seed;
+  const lane = run.nextLane++;
   const seed: RunStateSeed = history === "fresh" || !messages ? others : { ...others, messages };
   return {
     ...beginningOf(graph, root, input),
     state: seed,
-    line: { agentId, runId, lane: run.nextLane++ },
+    line: { agentId, runId, lane },
     generation,
-    visitBase: 0,
+    visitBase: -lane,
     visitOrdinal: 0,
     runId,
   };

@@ -36,13 +36,14 @@ async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCa
 }
 
 function startOf({ run, agentId, runId, generation, state }: ActiveLine, input: unknown): RunStart {
+  const lane = run.nextLane++;
   return {
     nodeId: "start",
     input,
     state: { numbers: state.history.numbers },
-    line: { agentId, runId, lane: run.nextLane++ },
+    line: { agentId, runId, lane },
     generation,
-    visitBase: 0,
+    visitBase: -lane,
     visitOrdinal: 0,
     runId,
   };

@@ -3,6 +3,9 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { OnDelta, RunDelta } from "../feature/RunDelta.ts";
 
+/** Where a request is made. */
+export type DeltaPlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath" | "requestId">;
+
 /** Passes the answers of a run on to its `onDelta`. */
 export class DeltaSender {
   #onDelta: OnDelta | undefined;
@@ -14,8 +17,8 @@ export class DeltaSender {
   }
 
   /** A request is made: pieces of an earlier try are void. */
-  begin({ nodeId, requestId }: Pick<RunDelta, "nodeId" | "requestId">): void {
-    if (this.#begun.delete(requestId)) this.#send({ type: "restart", nodeId, requestId });
+  begin(place: DeltaPlace): void {
+    if (this.#begun.delete(place.requestId)) this.#send({ type: "restart", ...place });
   }
 
   piece(delta: RunDelta): void {
@@ -24,12 +27,12 @@ export class DeltaSender {
   }
 
   /** The answer is complete. It is sent whole if no piece of it was. */
-  end({ nodeId, requestId }: Pick<RunDelta, "nodeId" | "requestId">, { content }: AssistantMessage): void {
-    if (this.#begun.delete(requestId)) return;
+  end(place: DeltaPlace, { content }: AssistantMessage): void {
+    if (this.#begun.delete(place.requestId)) return;
     const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
     for (const part of parts)
       if (part.type === "text" || part.type === "reasoning")
-        this.#send({ type: `${part.type}-delta`, text: part.text, nodeId, requestId });
+        this.#send({ type: `${part.type}-delta`, text: part.text, ...place });
   }
 
   #send(delta: RunDelta): void {

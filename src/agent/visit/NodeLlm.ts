@@ -15,8 +15,8 @@ import { assertMessage } from "../model/assertMessage.ts";
 import type { ModelDelta, PromptAnswer, PromptRequest } from "../model/PromptExecutor.ts";
 import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
+import type { DeltaPlace } from "./DeltaSender.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
-import type { RunDelta } from "../feature/RunDelta.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/Tool.ts";
@@ -175,9 +175,15 @@ export class NodeLlm implements AgentLlm {
     }
   }
 
-  #placeOf({ visit: { base, ordinal: visit }, ordinal }: ModelRequestEvent): Pick<RunDelta, "nodeId" | "requestId"> {
+  #placeOf({ visit: { base, ordinal: visit }, ordinal }: ModelRequestEvent): DeltaPlace {
     const { visit: execution, call } = this.#scope;
-    return { nodeId: execution.nodeId, requestId: answerKey([base, visit], ordinal, call?.toolCallId) };
+    const { branch, agentPath } = execution.run;
+    return {
+      nodeId: execution.nodeId,
+      ...(branch !== undefined && { branch }),
+      ...(agentPath.length > 0 && { agentPath }),
+      requestId: answerKey([base, visit], ordinal, call?.toolCallId),
+    };
   }
 
   /** An answer that is refused has used tokens, too: its error may name them. */

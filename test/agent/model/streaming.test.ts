@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { AIAgent, type AIAgentConfig } from "../../../src/agent/AIAgent.ts";
+import type { AgentContext } from "../../../src/agent/context/AgentContext.ts";
 import type { RunDelta } from "../../../src/agent/feature/RunDelta.ts";
 import type { ModelDelta, PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
 import { strategy } from "../../../src/agent/strategy/Strategy.ts";
+import { textOf } from "../../../src/agent/model/nodes.ts";
 import type { ContentPart } from "../../../src/checkpoint/messages/Message.ts";
 import { ModelRequestError } from "../../../src/errors/model/ModelRequestError.ts";
 import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
 import { Persistence } from "../../../src/persistence/Persistence.ts";
 import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { gate } from "../gate.ts";
 import { Fault } from "../../persistence/support/durableAgent.ts";
 
 const piece = (text: string, type: ModelDelta["type"] = "text-delta"): ModelDelta => ({ type, text });
@@ -146,5 +150,65 @@ describe("run(…, { onDelta })", () => {
   it("leaves a run without it on execute()", async () => {
     const { promptExecutor } = streaming();
     await expect(new AIAgent({ promptExecutor, llmModel: "m" }).run("x")).rejects.toThrow("It was to stream.");
+  });
+});
+
+describe.each([true, false])("the pieces of lines side by side (durable: %s)", (isDurable) => {
+  it("name the branch and the agent, and each answer has an id of its own", async () => {
+    const both = gate<void>();
+    let asked = 0;
+    const promptExecutor: PromptExecutor = {
+      execute: () => Promise.reject(new Error("It was to stream.")),
+      async stream({ messages }, onDelta) {
+        const text = String(messages.at(-1)?.content);
+        onDelta(piece(text[0] ?? ""));
+        if (++asked === 4) both.open();
+        await both.opened;
+        onDelta(piece(text.slice(1)));
+        return { message: { role: "assistant", content: [{ type: "text", text }] } };
+      },
+    };
+    const say = async (text: string, { llm }: AgentContext) => {
+      llm.append({ role: "user", content: text });
+      return textOf(await llm.request());
+    };
+    const install = <Input, Output>(agent: AIAgent<Input, Output>) =>
+      isDurable ? agent.install(Persistence, { storage: new InMemoryPersistenceStorageProvider() }) : agent;
+    const callee = strategy<string, string>("callee", (graph) => {
+      const reply = graph.node("reply", say);
+      graph.edge(graph.start, reply);
+      graph.edge(reply, graph.finish);
+    });
+    const helper = install(new AIAgent({ llmModel: "m", promptExecutor, strategy: callee })).asTool({
+      name: "helper",
+      description: "",
+      inputSchema: z.string(),
+      input: (text) => text,
+    });
+    const built = strategy<string, string>("s", (graph) => {
+      const one = graph.node("one", async (text: string, context) => say(`${text}1`, context));
+      const two = graph.node("two", async (text: string, context) => say(`${text}2`, context));
+      const help = graph.node("help", async (text: string, { tools }) =>
+        (await Promise.all(["3", "4"].map((at) => tools.call(helper, `${text}${at}`)))).join(),
+      );
+      const all = graph.parallel("all", { one, two, help }, (results) => Object.values(results).join());
+      graph.edge(graph.start, all);
+      graph.edge(all, graph.finish);
+    });
+    const deltas: RunDelta[] = [];
+    const agent = install(new AIAgent({ llmModel: "m", promptExecutor, strategy: built, tools: [helper] }));
+    expect(await agent.run("x", { onDelta: (delta) => void deltas.push(delta) })).toMatchObject({
+      output: "x1,x2,x3,x4",
+    });
+    const texts = new Map<string, string>();
+    for (const delta of deltas)
+      if ("text" in delta) texts.set(delta.requestId, `${texts.get(delta.requestId) ?? ""}${delta.text}`);
+    expect([...texts.values()].toSorted()).toEqual(["x1", "x2", "x3", "x4"]);
+    const places = deltas.map(({ nodeId, branch, agentPath }) => [nodeId, branch, agentPath]);
+    const helped = ["reply", "all#help", ["helper"]];
+    expect(places).toEqual(
+      expect.arrayContaining([["one", "all#one", undefined], ["two", "all#two", undefined], helped]),
+    );
+    expect(places.filter(([node]) => node === "reply")).toEqual([helped, helped, helped, helped]);
   });
 });
