@@ -60,6 +60,55 @@ const logs: Readonly<Record<string, Crafted>> = {
     { kind: "lane", lane: 21, keep: "all", place: { parent: 20, fork: 0, branch: "a" } },
     checkpoint(version + 1, { lane: 21, joined: 0 }),
   ],
+  "a line that is nested in a later one": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 3, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "lane", lane: 3, keep: "all", place: { parent: 1, fork: version - 1, branch: "b" } },
+    checkpoint(version + 1, { lane: 3 }),
+  ],
+  "lines that are nested in each other": (version) => [
+    { kind: "lane", lane: 2, keep: "nothing", place: { parent: 3, call: "a" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "lane", lane: 3, keep: "nothing", place: { parent: 2, call: "b" } },
+    checkpoint(version + 1, { lane: 3 }),
+  ],
+  "two lines for one branch": (version) =>
+    [2, 3].flatMap((lane) => [
+      { kind: "lane", lane, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+      checkpoint(version + lane - 2, { lane }),
+    ]),
+  "an end that is also the end of the run": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2, ended: true, status: "completed" }),
+  ],
+  "a nested line with the end of the run": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2, status: "completed" }),
+  ],
+  "a main line that has ended as a branch does": (version) => [checkpoint(version, { ended: true })],
+  "a join of a checkpoint that is no fork": (version) => [checkpoint(version, { joined: version - 1 })],
+  "a join of nothing that is there": (version) => [checkpoint(version, { joined: 0 })],
+  "a join of a fork on another line": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "lane", lane: 3, keep: "all", place: { parent: 2, fork: version, branch: "b" } },
+    checkpoint(version + 1, { lane: 3, ended: true }),
+    checkpoint(version + 2, { joined: version }),
+  ],
+  "references to a branch that is not joined": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "message", lane: 2, number: 8, message: { role: "user", content: "its own" } },
+    { kind: "message", lane: 1, number: 9, message: { $message: [8, 2] } },
+    checkpoint(version + 1, { input: { $answer: [version, 0, 0, null, 2] } }),
+  ],
+  "messages of two lines that are each other": (version) => [
+    { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
+    { kind: "message", lane: 2, number: 8, message: { $message: [9, 1] } },
+    checkpoint(version, { lane: 2 }),
+    { kind: "message", lane: 1, number: 9, message: { $message: [8, 2] } },
+    checkpoint(version + 1, { input: { $message: 9 } }),
+  ],
   "a line that ended before the head": (version) => [
     { kind: "lane", lane: 2, keep: "nothing", place: { parent: 1, call: "c" } },
     checkpoint(version, { lane: 2, ended: true }),
