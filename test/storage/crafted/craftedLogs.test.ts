@@ -226,6 +226,27 @@ describe.each(Object.entries(logs))("a log with right checksums and %s", (_name,
   });
 });
 
+it.each([
+  "a line that is nested in itself",
+  "a line that is nested in a later one",
+  "lines that are nested in each other",
+  "an end that is also the end of the run",
+  "references to lanes that are not there",
+  "references to a branch that is not joined",
+  "messages of two lines that are each other",
+])("a log with right checksums and %s is refused, and nothing changes", async (name) => {
+  const { agent, durable, log, began } = await craftLog(logs[name] ?? (() => []));
+  const stored = () => collect(log().read("a"));
+  const before = await stored();
+  const refused = { code: "unreadable_value" };
+  await expect(agent().resume()).rejects.toMatchObject(refused);
+  await expect(agent().run("in", { runId: "r" })).rejects.toMatchObject(refused);
+  await expect(recoverTask(agent())).rejects.toBeInstanceOf(AgentPersistenceError);
+  expect(await durable().validateCheckpoint()).toMatchObject({ valid: false });
+  expect(await stored()).toEqual(before);
+  expect(began).toEqual([]);
+});
+
 it("a log with a record of a newer version is refused by name, and nothing of it is passed over", async () => {
   const { agent, durable } = await craftLog((version) => [{ kind: "hologram" }, checkpoint(version)]);
   const refused = { code: "unsupported_record", recordKind: "hologram" };
