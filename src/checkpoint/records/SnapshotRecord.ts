@@ -27,6 +27,8 @@ export interface SnapshotRecord {
     readonly since?: number;
     readonly retries?: number;
     readonly failedCalls?: readonly string[];
+    /** What lines wait for while the run goes on. */
+    readonly requests?: readonly string[];
   };
   readonly nextNumber: number;
   readonly nextLane: number;

@@ -75,7 +75,7 @@ export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, lif
   return {
     run,
     createdAt,
-    current: status ? { status, at } : { status: "in_progress", at: life?.since ?? run.at },
+    current: status ? { status, at } : inProgressAt(life?.since ?? run.at, run, life?.requests),
     startedAt: life?.startedAt ?? run.at,
     retries: life?.retries ?? 0,
     attempts: 1,
@@ -83,6 +83,11 @@ export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, lif
     checkpoint: { id: checkpointId, record: checkpoint },
     ...(life?.task && { task: life.task }),
   };
+}
+
+function inProgressAt(at: number, { run }: RunRecord, requests: readonly string[] | undefined): StatusEntry {
+  const status = "in_progress";
+  return { status, at, ...(requests && { record: { kind: "status", run, status, at, requests } }) };
 }
 
 /** What a snapshot stores about the status besides its run and its checkpoint; `undefined` when these are enough. */
@@ -100,6 +105,7 @@ export function statusInSnapshot({
     ...(current && current.at !== run?.at && { since: current.at }),
     ...(retries > 0 && { retries }),
     ...(failedCalls && { failedCalls }),
+    ...(current?.record?.requests && { requests: current.record.requests }),
   };
   return Object.keys(rest).length > 0 ? rest : undefined;
 }

@@ -1,6 +1,7 @@
-import { storageKey, strategy } from "agent-persistence";
+import { persistence, storageKey, strategy } from "agent-persistence";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 
@@ -44,4 +45,37 @@ it.each(logStorages)("$name: what is stored on branches is whole, however much i
   const result = await durableAgent(spinning(fault, ran), opened(), options).resume();
   expect(result).toMatchObject({ status: "completed", output: "0 200 1 1.." });
   expect(ran).toHaveLength(201);
+});
+
+it.each(logStorages)("$name: what a branch waits for is open to all while others store much", async (storage) => {
+  const [stored, held] = [gate<void>(), gate<void>()];
+  const opened = await storage.open();
+  const built = strategy<string, string>("asking", (graph) => {
+    const asks = graph.node("asks", (_: number, context) =>
+      context.requestInput({ prompt: "go on?", schema: z.string() }),
+    );
+    const busy = graph.subgraph<number, number>("busy", (inner) => {
+      const spin = inner.node("spin", async (left: number, context) => {
+        context.storage.set(large, String(left).padEnd(9_000, "."));
+        if (left > 0) return left - 1;
+        stored.open();
+        await held.opened;
+        return -1;
+      });
+      inner.edge(inner.start, spin);
+      inner.edge(spin, spin, { when: (left: number) => left >= 0 });
+      inner.edge(spin, inner.finish, { when: (left: number) => left < 0 });
+    });
+    const both = graph.parallel("both", { asks, busy }, (results) => results.asks);
+    graph.edge(graph.start, both, { map: Number });
+    graph.edge(both, graph.finish);
+  });
+  const agent = durableAgent(built, opened(), { maxIterations: 1_000 });
+  const run = agent.run("200");
+  await stored.opened;
+  const [request] = await persistence(durableAgent(built, opened())).agent().getRequests();
+  expect(request).toMatchObject({ prompt: "go on?" });
+  await persistence(agent).answer(request?.requestId ?? "", "yes");
+  held.open();
+  expect(await run).toMatchObject({ output: "yes" });
 });
