@@ -10,6 +10,7 @@ export type Job =
   | { readonly kind: "merge" }
   | { readonly kind: "drift" }
   | { readonly kind: "rebase" }
+  | { readonly kind: "lines" }
   | { readonly kind: "lock" }
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }

@@ -8,6 +8,7 @@ import { linkLibrary } from "./linkLibrary.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
+import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
 import type { MergeFigures } from "./ours/merges.ts";
@@ -25,6 +26,7 @@ import {
   driftTargets,
   fileTargets,
   importTargets,
+  lineTargets,
   loadTargets,
   lockTargets,
   memoryTargets,
@@ -82,6 +84,8 @@ if (values.steps.includes("3000") && chosen.some(isOurs)) {
 }
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -3,6 +3,7 @@ import type { ImportFigures } from "./importTimes.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
+import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
 import type { MergeFigures } from "./ours/merges.ts";
@@ -53,6 +54,22 @@ export function loadTargets(steps: number, messages: number, figures: LoadFigure
   return [
     { name: `${run} load latest ÷ read and parse${of(latestMs)}`, found: latestMs / parseMs, atMost: 2, unit: "×" },
     { name: `${run} own and open ÷ read and parse${of(resumeMs)}`, found: resumeMs / parseMs, atMost: 2, unit: "×" },
+  ];
+}
+
+/** Parallel branches: memory, opening and answering. */
+export function lineTargets(figures: LineFigures): Target[] {
+  const { fewBytes, manyBytes, openMs, parseMs, answerFewMs, answerManyMs } = figures;
+  const [opened, answered] = [ofMs(openMs, parseMs), ofMs(answerManyMs, answerFewMs)];
+  return [
+    { name: "peak heap of 10,000 items ÷ of 1,000", found: manyBytes / fewBytes, atMost: 2, unit: "×" },
+    { name: `opening 100 open branches ÷ read and parse${opened}`, found: openMs / parseMs, atMost: 1.5, unit: "×" },
+    {
+      name: `an answer beside 2,000 open requests ÷ beside 200${answered}`,
+      found: answerManyMs / answerFewMs,
+      atMost: 1.5,
+      unit: "×",
+    },
   ];
 }
 

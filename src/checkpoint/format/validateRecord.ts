@@ -84,6 +84,15 @@ const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));
 const numbered = listOf(like({ number: count }));
 const restated = like({ position: count, generation: count, checksum: text, records: listOf(like({ kind: text })) });
 
+const life = {
+  task: optional(like({ name: text })),
+  startedAt: optional(time),
+  since: optional(time),
+  retries: optional(count),
+  failedCalls: optional(listOf(text)),
+  requests: optional(listOf(text)),
+};
+
 function validRecord(value: unknown): boolean {
   return like({ kind: text })(value) && invalidField(value as LogRecord) === undefined;
 }
@@ -156,6 +165,7 @@ const shapes = {
     first: optional(isTrue),
     run: like(run),
     createdAt: time,
+    life: optional(like(life)),
     nextNumber: count,
     nextLane: count,
     history: numbered,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
@@ -99,14 +100,15 @@ export function statusInSnapshot({
   retries,
   failedCalls,
 }: StatusState): SnapshotRecord["life"] {
-  const rest = {
-    ...(task && { task }),
-    ...(startedAt !== run?.at && startedAt !== undefined && { startedAt }),
-    ...(current && current.at !== run?.at && { since: current.at }),
-    ...(retries > 0 && { retries }),
-    ...(failedCalls && { failedCalls }),
-    ...(current?.record?.requests && { requests: current.record.requests }),
-  };
+  const since = current?.at;
+  const rest = withoutUndefined({
+    task,
+    startedAt: startedAt === run?.at ? undefined : startedAt,
+    since: since === run?.at ? undefined : since,
+    retries: retries > 0 ? retries : undefined,
+    failedCalls,
+    requests: current?.record?.requests,
+  });
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
