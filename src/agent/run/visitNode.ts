@@ -39,6 +39,7 @@ export async function visitNode(
       ? await fail(line, { ...event, error: outcome.error })
       : await complete(line, event, outcome.output);
   } finally {
+    visit.end();
     line.leave();
   }
 }

@@ -202,6 +202,11 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
+  /** The run has left the node: its contexts are closed. */
+  end(): void {
+    this.#closed ??= { reason: new ExecutionMovedError(this.nodeId) };
+  }
+
   /** {@link close}, then waits for pending work. Resolves to the ids of tool calls that did not end in time. */
   async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);

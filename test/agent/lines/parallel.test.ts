@@ -259,6 +259,24 @@ describe("the storage after a join", () => {
     expect(await outputOf(agent, "go")).toEqual([["b"], undefined, ["b"], undefined]);
   });
 
+  it("takes nothing from a merge that has ended", async () => {
+    const late: (() => unknown)[] = [];
+    const agent = agentOf<string, unknown>((graph) => {
+      const a = graph.node("a", (_input: string, { storage }: AgentContext) => storage.set(count, 1));
+      return graph.parallel("both", { a }, (_results, { branches, storage }) => {
+        late.push(
+          () => branches.a.adopt(),
+          () => storage.set(count, 2),
+          () => storage.delete(count),
+        );
+        return storage.get(count);
+      });
+    });
+    expect(await outputOf(agent, "go")).toBe(1);
+    expect(late).toHaveLength(3);
+    for (const each of late) expect(each).toThrow(expect.objectContaining({ code: "run_moved", nodeId: "both" }));
+  });
+
   it("is that of an adopted branch that never had a key which others changed differently", async () => {
     const agent = agentOf<string, number | undefined>((graph) => {
       const branch = (name: string, value: number) =>
