@@ -6,11 +6,11 @@ import { linesOf } from "./support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 400, file: 40 } : { memory: 40, file: 3 };
+const counts = soak ? { memory: 400, file: 40 } : { memory: 30, file: 3 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
-    "any run with branches %i deep, crashed, rolled back and answered anywhere, ends as if nothing had happened",
+    "any run with branches and called agents %i deep, crashed, rolled back and answered anywhere, ends as if nothing had happened",
     async (depth) => {
       const numRuns = Math.ceil(counts[storage.name as keyof typeof counts] / depth ** 2);
       await fc.assert(

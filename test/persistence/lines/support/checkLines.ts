@@ -2,7 +2,8 @@ import { persistence, type AgentCheckpointData } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect } from "vitest";
 import { assertSoundLog, readPaced } from "../../../../src/storage/readEntries.ts";
-import { type LinesWorld, withoutCallIds } from "./LinesWorld.ts";
+import { linesAgent } from "./linesAgent.ts";
+import { comparable, type LinesWorld } from "./LinesWorld.ts";
 import { undisturbed } from "./liveLines.ts";
 import type { RandomLines } from "./randomLines.ts";
 import { logStorages, type Opened } from "../../support/storages.ts";
@@ -12,16 +13,16 @@ const memory = logStorages[0] as (typeof logStorages)[number];
 
 /** What a run leaves, by which two runs of the same are compared. */
 function leftBy(world: LinesWorld, { messageHistory, storage, lastInput }: AgentCheckpointData): unknown {
-  return { output: lastInput, messages: withoutCallIds(messageHistory), storage, items: world.items };
+  return { output: lastInput, messages: comparable(messageHistory), storage, items: world.items };
 }
 
 /** A run with disturbances ends as one without: in what it leaves, and in what was done to the world. */
 export async function checkLines(lines: RandomLines, live: () => Promise<LeftRun>): Promise<void> {
   const opened = await memory.open();
   const wanted = await undisturbed(lines, opened);
-  const calm = await persistence(wanted.agent(opened())).agent("a").getLatestCheckpoint();
+  const calm = await persistence(linesAgent(wanted, opened())).agent("a").getLatestCheckpoint();
   const { world, opened: reopened } = await live();
-  const outside = persistence(world.agent(reopened())).agent("a");
+  const outside = persistence(linesAgent(world, reopened())).agent("a");
   const latest = await outside.getLatestCheckpoint();
   expect(world.problems).toEqual([]);
   expect(latest && leftBy(world, latest)).toEqual(calm && leftBy(wanted, calm));

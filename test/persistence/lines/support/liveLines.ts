@@ -1,4 +1,5 @@
 import {
+  AgentBusyError,
   persistence,
   type AIAgent,
   type Clock,
@@ -8,8 +9,9 @@ import {
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
-import { Stopped } from "../../support/durableAgent.ts";
-import { ancestorsIn, answerTo, isRejected, LinesWorld, type StoredLane } from "./LinesWorld.ts";
+import { type DurableOptions, Stopped } from "../../support/durableAgent.ts";
+import { linesAgent } from "./linesAgent.ts";
+import { ancestorsIn, answerTo, fateOf, type Found, LinesWorld, type StoredLane } from "./LinesWorld.ts";
 import type { LineProcess, RandomLines } from "./randomLines.ts";
 import { recordsOf } from "../../support/stored.ts";
 
@@ -24,6 +26,8 @@ export interface Device {
   readonly ending: (saves: number) => Storage;
   /** The process that was to end has ended. */
   readonly ended: () => void;
+  /** Time passes on the clocks of the storages. */
+  readonly pass: (ms: number) => void;
 }
 
 /** Processes that end without a loss. */
@@ -31,6 +35,7 @@ export const crashing = (opened: () => Storage): Device => ({
   opened,
   ending: (saves) => crashAfter(opened(), saves) as Storage,
   ended: () => undefined,
+  pass: () => undefined,
 });
 
 /** Lives through all processes of a run, and others until the run is over. */
@@ -66,27 +71,61 @@ class Lives {
   /** A process that ends in the middle, and what is done before the next. */
   async process({ saves, backTo }: LineProcess): Promise<void> {
     const storage = this.#device.ending(saves);
-    await this.#run(storage).catch(crashed);
+    await this.#run(storage)
+      .catch((error: unknown) => this.#passIfBusy(error))
+      .catch(crashed);
     this.#device.ended();
-    if (backTo !== undefined) await this.#goBack(backTo);
+    if (backTo !== undefined) while (!(await this.#isDone(() => this.#goBack(backTo))));
   }
 
   /** Processes that do not end before all lines have. */
   async finish(): Promise<void> {
     for (let rounds = 0; rounds < 200; rounds++) {
-      const result = await this.#run(this.#device.opened()).catch(stopped);
-      if (result?.status === "completed") return;
+      let isOver = false;
+      const run = async () => {
+        const result = await this.#run(this.#device.opened()).catch(stopped);
+        isOver = result?.status === "completed";
+      };
+      if ((await this.#isDone(run)) && isOver) return;
     }
     throw new Error("The run does not end.");
   }
 
+  /** @returns false when it has to be done again: somebody had to say what became of calls, or had to wait. */
+  async #isDone(action: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      if (isDoubt(error)) await this.#settle();
+      else this.#passIfBusy(error);
+      return false;
+    }
+  }
+
+  /** After a loss of power nobody knows at once whether an owner still lives. */
+  #passIfBusy(error: unknown): void {
+    if (!(error instanceof AgentBusyError)) throw error;
+    this.#device.pass(error.retryAfterMs);
+  }
+
+  async #settle(): Promise<void> {
+    const outside = persistence(this.#agent(this.#device.opened())).agent("a");
+    for (const call of await outside.getToolCallsInDoubt())
+      if (call.settled === undefined) await outside.settleToolCall(call.toolCallId, this.world.settle(call));
+  }
+
+  #agent(storage: Storage, options?: Pick<DurableOptions, "clock" | "onEvent">): Agent {
+    return linesAgent(this.world, storage, options);
+  }
+
   async #run(storage: Storage): Promise<RunResult<string>> {
-    this.world.found = await lanesOf(this.#device.opened());
-    const live = new LiveAnswers(this.world.agent(storage, { clock: eagerClock() }), {
+    this.world.beginProcess(await foundIn(this.#device.opened()));
+    const live = new LiveAnswers(this.#agent(storage, { clock: eagerClock() }), {
       nextAnswer: () => this.#nextAnswer(),
       answer: (agent, request) => this.#answer(agent, request),
     });
-    const agent = this.world.agent(storage, { onEvent: (event) => live.see(event) });
+    const agent = this.#agent(storage, { onEvent: (event) => live.see(event) });
     this.world.onStep = () => live.step();
     try {
       const answers = Object.fromEntries(
@@ -110,9 +149,10 @@ class Lives {
     for (const [at, request] of requests.entries()) {
       const when = this.#nextAnswer();
       // At least one is answered, so that each round leads further.
-      if (when === "resume" && !isRejected(request.prompt)) this.#withResume.set(request.requestId, request);
+      if (fateOf(request.prompt) === "expired") continue;
+      if (when === "resume" && fateOf(request.prompt) === "answered") this.#withResume.set(request.requestId, request);
       else if (when !== 0 || at === requests.length - 1)
-        await this.#answer(this.world.agent(this.#device.opened()), request);
+        await this.#answer(this.#agent(this.#device.opened()), request);
     }
   }
 
@@ -128,13 +168,15 @@ class Lives {
   async #answer(agent: Agent, request: PendingRequest): Promise<void> {
     const { requestId, prompt, kind } = request;
     const outside = persistence(agent).agent("a");
-    if (isRejected(prompt)) await outside.reject(requestId, "no");
+    const fate = fateOf(prompt);
+    if (fate === "expired") return this.world.letExpire();
+    if (fate === "rejected") await outside.reject(requestId, "no");
     else await outside.answer(requestId, replyTo(prompt, kind));
     this.world.accepted.push(requestId);
   }
 
   async #goBack(to: number): Promise<void> {
-    const outside = persistence(this.world.agent(this.#device.opened())).agent("a");
+    const outside = persistence(this.#agent(this.#device.opened())).agent("a");
     const checkpoints = await outside.getCheckpoints();
     const target = checkpoints[to % Math.max(1, checkpoints.length)]?.checkpointId ?? "none";
     this.#withResume.clear();
@@ -216,14 +258,17 @@ function eagerClock(): Clock {
   };
 }
 
-async function lanesOf(storage: Storage): Promise<ReadonlyMap<number, StoredLane>> {
+async function foundIn(storage: Storage): Promise<Found> {
   const lanes = new Map<number, StoredLane>();
+  const ended = new Set<string>();
   for (const record of await recordsOf(storage)) {
+    if (record.kind === "outcome" && "output" in record)
+      ended.add((record as unknown as { readonly call: string }).call);
     if (record.kind !== "checkpoint") continue;
-    const { lane, version, visit, ended, status } = record as unknown as StoredCheckpoint;
-    lanes.set(lane, { base: visit?.[0] ?? version, ended: ended === true || status !== undefined });
+    const { lane, version, visit, ended: hasEnded, status } = record as unknown as StoredCheckpoint;
+    lanes.set(lane, { base: visit?.[0] ?? version, ended: hasEnded === true || status !== undefined });
   }
-  return lanes;
+  return { lanes, ended };
 }
 
 interface StoredCheckpoint {
@@ -242,15 +287,26 @@ function gone(error: unknown): void {
 }
 
 function stopped(error: unknown): undefined {
-  if (!isCausedBy(error, Stopped)) throw error;
+  if (!isStop(error)) throw error;
 }
 
 function crashed(error: unknown): void {
-  if (!isCausedBy(error, SimulatedCrashError) && !isCausedBy(error, Stopped)) throw error;
+  if (!isCausedBy(error, SimulatedCrashError) && !isStop(error) && !isDoubt(error)) throw error;
+}
+
+function isDoubt(error: unknown): boolean {
+  return ["tool_call_in_doubt", "rollback_incomplete"].includes((error as { readonly code?: string }).code ?? "");
+}
+
+/** The failure of a called agent that was read back from the log has no cause: only nodes that stop fail one. */
+function isStop(error: unknown): boolean {
+  return isCausedBy(error, Stopped) || causesOf(error).some(({ code }) => code === "tool_failed");
 }
 
 function isCausedBy(error: unknown, kind: new (...args: never[]) => Error): boolean {
-  for (let cause = error; cause instanceof Error; cause = (cause as Error).cause)
-    if (cause instanceof kind) return true;
-  return false;
+  return causesOf(error).some((cause) => cause instanceof kind);
+}
+
+function causesOf(error: unknown): readonly (Error & { readonly code?: string })[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }

@@ -13,13 +13,17 @@ export type LineAct =
         | "foresee"
         | "forget"
         | "model"
+        | "name"
         | "note"
         | "pair"
         | "pause"
         | "rewrite"
         | "save"
-        | "say";
+        | "say"
+        | "ship";
     }
+  /** Calls agents, all at once. */
+  | { readonly kind: "consult"; readonly agents: readonly number[] }
   /** Goes back, once, to one of the checkpoints that the line may go back to. */
   | { readonly kind: "back"; readonly to: number }
   /** Sets the execution point, once, to this node or to an earlier one beside it. */
@@ -58,8 +62,14 @@ export interface LineProcess {
 /** A strategy, the processes that run it, and when people answer. */
 export interface RandomLines {
   readonly body: LineBody;
+  /** The agents that are called. Each may call those after it. */
+  readonly agents: readonly LineBody[];
   readonly automatic: boolean;
+  /** Of the agents that are called. */
+  readonly agentsAutomatic: boolean;
   readonly triggers: boolean;
+  /** Who says what became of calls in doubt. */
+  readonly settledBy: "handler" | "outside";
   /** How often the run may go back. */
   readonly moves: number;
   readonly processes: readonly LineProcess[];
@@ -80,16 +90,26 @@ const plainAct: fc.Arbitrary<LineAct> = fc.record({
     "foresee",
     "forget",
     "model",
+    "name",
     "note",
     "pair",
     "pause",
     "rewrite",
     "save",
     "say",
+    "ship",
   ),
 });
+const consultAct: fc.Arbitrary<LineAct> = fc.record({
+  kind: fc.constant("consult"),
+  agents: fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }),
+});
 const moveAct: fc.Arbitrary<LineAct> = fc.record({ kind: fc.constantFrom("back", "again"), to: fc.nat(20) });
-const act = fc.oneof({ weight: 6, arbitrary: plainAct }, { weight: 1, arbitrary: moveAct });
+const act = fc.oneof(
+  { weight: 12, arbitrary: plainAct },
+  { weight: 2, arbitrary: moveAct },
+  { weight: 3, arbitrary: consultAct },
+);
 const acts = fc.array(act, { maxLength: 4 });
 
 const join = {
@@ -131,13 +151,50 @@ function bodies(depth: number): fc.Arbitrary<LineBody> {
 
 /** @param depth how deep branches may be nested. */
 export const linesOf = (depth: number): fc.Arbitrary<RandomLines> =>
-  fc.record({
-    body: bodies(depth),
-    automatic: fc.boolean(),
-    triggers: fc.boolean(),
-    moves: fc.nat(3),
-    processes: fc.array(fc.record({ saves: fc.nat(25), backTo: fc.option(fc.nat(20), { nil: undefined, freq: 4 }) }), {
-      maxLength: 4,
-    }),
-    answers: fc.array(fc.oneof(fc.nat(4), fc.constantFrom("later", "resume")), { minLength: 1, maxLength: 6 }),
-  });
+  fc
+    .record({
+      body: bodies(depth),
+      agents: fc.array(bodies(depth - 1), { maxLength: 2 }),
+      automatic: fc.boolean(),
+      agentsAutomatic: fc.boolean(),
+      triggers: fc.boolean(),
+      settledBy: fc.constantFrom("handler", "outside"),
+      moves: fc.nat(3),
+      processes: fc.array(
+        fc.record({ saves: fc.nat(25), backTo: fc.option(fc.nat(20), { nil: undefined, freq: 4 }) }),
+        { maxLength: 4 },
+      ),
+      answers: fc.array(fc.oneof(fc.nat(4), fc.constantFrom("later", "resume")), { minLength: 1, maxLength: 6 }),
+    })
+    .filter((lines) => lengthOf(lines) <= mostActs);
+
+/** Agents that call agents do much. */
+const mostActs = 80;
+
+/** How many acts an undisturbed run has. */
+function lengthOf({ body, agents }: Pick<RandomLines, "agents" | "body">): number {
+  const callable = agents.reduceRight<readonly number[]>((after, own) => [lengthOfBody(own, after), ...after], []);
+  return lengthOfBody(body, callable);
+}
+
+function lengthOfBody(body: LineBody, agents: readonly number[]): number {
+  return sum(body.map((step) => lengthOfStep(step, agents)));
+}
+
+function lengthOfStep(step: LineStep, agents: readonly number[]): number {
+  if (step.kind === "leaf") return lengthOfActs(step.acts, agents);
+  if (step.kind === "subgraph") return lengthOfBody(step.body, agents);
+  const merge = lengthOfActs(step.merge, agents);
+  if (step.kind === "each") return merge + step.items * lengthOfBody(step.body, agents);
+  return merge + sum(step.branches.map((branch) => lengthOfBody(branch, agents)));
+}
+
+function lengthOfActs(acts: readonly LineAct[], agents: readonly number[]): number {
+  const calledBy = (act: LineAct): readonly number[] => {
+    if (act.kind === "model") return agents.slice(0, 1);
+    return act.kind === "consult" ? act.agents.flatMap((each) => agents[each % Math.max(1, agents.length)] ?? []) : [];
+  };
+  return sum(acts.map((act) => 1 + sum(calledBy(act))));
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 1);
