@@ -7,7 +7,7 @@ import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 500 : 30;
+const killCount = soak ? 500 : 14;
 /** At most so many in one life. */
 const killsOfLife = 10;
 /** Lives at once. */
