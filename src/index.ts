@@ -95,6 +95,7 @@ export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
 export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
 export { RunInputDiffersError } from "./errors/run/RunInputDiffersError.ts";
 export { RunNotOpenError } from "./errors/run/RunNotOpenError.ts";
+export { BranchesChangedError } from "./errors/run/BranchesChangedError.ts";
 export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
 export { StatusChangedError } from "./errors/run/StatusChangedError.ts";
 export { UnfinishedRunError } from "./errors/run/UnfinishedRunError.ts";

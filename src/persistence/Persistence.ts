@@ -5,6 +5,7 @@ import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { eventLine } from "../events/eventEmitter.ts";
 import { beginAgentCall } from "./start/beginAgentCall.ts";
+import { assertBranchesKept } from "./start/assertBranchesKept.ts";
 import { beginBranch } from "./start/beginBranch.ts";
 import { dueTrigger } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
@@ -100,7 +101,11 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     await recorders.find(run)?.begin(run, next);
   });
   pipeline.onRunMoved(({ run, next }) => recorders.find(run)?.begin(run, next));
-  pipeline.onForkStarting(({ run, nodeId, input }) => recorders.find(run)?.beginFork(run, nodeId, input));
+  pipeline.onForkStarting(({ run, nodeId, input, keys }) => {
+    const recorder = recorders.find(run);
+    recorder?.beginFork(run, nodeId, input);
+    if (recorder) assertBranchesKept(recorder, nodeId, keys);
+  });
   pipeline.onBranchStarting(({ run, next }) => recorders.find(run)?.begin(run, next));
   pipeline.onBranchesJoined(({ run, nodeId, input, results }) =>
     recorders.find(run)?.join(run, nodeId, input, results),

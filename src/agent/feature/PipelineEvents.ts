@@ -130,8 +130,13 @@ export interface PipelineEvents {
   lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** A line that waited has an answer, and `next` runs again. */
   lineContinued: { readonly run: AgentRun; readonly next: NextStep };
-  /** A parallel node begins, before its branches. */
-  forkStarting: { readonly run: AgentRun; readonly nodeId: string; readonly input: unknown };
+  /** A parallel node begins, before its branches, with these names or keys. */
+  forkStarting: {
+    readonly run: AgentRun;
+    readonly nodeId: string;
+    readonly input: unknown;
+    readonly keys: readonly string[];
+  };
   /** A branch begins or is resumed: `run` is its line. */
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
   /** A branch has its output. */

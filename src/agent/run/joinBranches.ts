@@ -30,7 +30,7 @@ async function fork(
   plan: ParallelPlan,
 ): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
   const branches = plannedBranches(line.graph, nodeId, input);
-  await line.pipeline.emit("forkStarting", { run: line, nodeId, input });
+  await line.pipeline.emit("forkStarting", { run: line, nodeId, input, keys: branches.map(({ key }) => key) });
   const ended = await new BranchGroup(line, nodeId, plan, branches).run();
   if (!ended || "waiting" in ended) return ended;
   addUp(line.state, ended.values());

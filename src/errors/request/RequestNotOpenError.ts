@@ -29,6 +29,6 @@ const messages: Readonly<
     `${request} expired at ${expiredAt} without an answer. Resume the agent: the node that asked gets this error and may catch it; a run that failed with it asks anew. A tool call that needed the approval is rejected.`,
   request_not_found: (request, _expiredAt, open) =>
     open
-      ? `${request} is not waiting for an answer; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}. A rollback, a new execution point and a new run drop earlier requests: getRequests() lists the open ones.`
+      ? `${request} is not waiting for an answer; the agent waits for ${open.length === 0 ? "nothing" : quotedList(open)}. The end of the node, a rollback, a new execution point and a new run drop earlier requests: getRequests() lists the open ones.`
       : `${request} is not waiting for an answer: it has an answer, or a rollback, a new execution point or a new run dropped it. listRequests() lists the open ones.`,
 };

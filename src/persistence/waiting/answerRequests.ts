@@ -112,13 +112,19 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 /** @throws RequestNotOpenError */
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {
   const request = stored && requestOf(stored.log.index, stored.state, requestId);
-  const judged = stored && requestState(stored.log.index, request, clock.now());
+  const judged = stored && requestState(stored.log.index, request ?? answeredIn(stored, requestId), clock.now());
   if (request && judged?.kind === "open") return request;
   if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
   if (judged?.kind === "expired")
     throw new RequestNotOpenError("request_expired", agentId, requestId, judged.expiredAt);
   const open = stored ? openRequests(stored.log.index, stored.state).map(({ record }) => record.request) : [];
   throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
+}
+
+/** A request that has its reply, also of a line that has gone on since or has ended. */
+function answeredIn({ log: { index } }: StoredState, requestId: string): LineRequest | undefined {
+  const known = index.requests.get(requestId);
+  return known?.reply && known;
 }
 
 /** The node's own schema where a node of this process asked, else what is stored of it. */

@@ -60,6 +60,10 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     });
     expect(world.items).toEqual(["a", "b"]);
     expect(world.nodes.filter((node) => node === "slow")).toHaveLength(1);
+    const late = persistence(agent())
+      .agent("a")
+      .answer(requests[0]?.requestId ?? "", true);
+    await expect(late).rejects.toMatchObject({ code: "request_answered" });
   });
 
   it("are durable when their line waits, and an answer in the process that runs them is taken at once", async () => {

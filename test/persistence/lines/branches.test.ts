@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate } from "../../agent/gate.ts";
 import { called, chain } from "../support/calledAgents.ts";
-import { durableAgent } from "../support/durableAgent.ts";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
@@ -201,3 +201,30 @@ function isCrash(error: unknown): false {
     if (cause instanceof SimulatedCrashError) return false;
   throw error;
 }
+
+it.each(storages)("$name: items whose keys are others after a crash begin no branch anew", async (storage) => {
+  const [fault, world] = [new Fault(), [] as string[]];
+  const opened = await storage.open();
+  const paying = (prefix: string) =>
+    strategy<string, string>("paying", (graph) => {
+      const pay = graph.node("pay", (item: string) => {
+        if (item === "b") fault.strike();
+        world.push(item);
+        return item;
+      });
+      const all = graph.each("all", pay, { key: (item: string) => prefix + item }, (paid) => paid.join());
+      graph.edge(graph.start, all, { map: () => ["a", "b", "c"] });
+      graph.edge(all, graph.finish);
+    });
+  const agent = (prefix: string) => durableAgent(paying(prefix), opened());
+  await expect(agent("x").run("go", { runId: "r" })).rejects.toBeInstanceOf(Stopped);
+  fault.repair();
+  await expect(agent("y").run("go", { runId: "r" })).rejects.toMatchObject({
+    code: "branches_changed",
+    missing: expect.arrayContaining(["xa"]),
+    keys: ["ya", "yb", "yc"],
+  });
+  expect(world).toEqual(["a", "c"]);
+  expect(await agent("x").run("go", { runId: "r" })).toMatchObject({ output: "a,b,c" });
+  expect(world.toSorted()).toEqual(["a", "b", "c"]);
+});
