@@ -160,7 +160,8 @@ describe.each([true, false])("the pieces of lines side by side (durable: %s)", (
     const promptExecutor: PromptExecutor = {
       execute: () => Promise.reject(new Error("It was to stream.")),
       async stream({ messages }, onDelta) {
-        const text = String(messages.at(-1)?.content);
+        const content = messages.at(-1)?.content;
+        const text = typeof content === "string" ? content : "";
         onDelta(piece(text[0] ?? ""));
         if (++asked === 4) both.open();
         await both.opened;
