@@ -162,11 +162,16 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }
 
-/** Whether an error is the outcome of a tool call: node code may catch it, and the model gets its `reason`. */
+/** Whether an error is the outcome of a tool call: node code may catch it, and the model is told it. */
 export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError {
   return (
     error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError || error instanceof ToolRejectedError
   );
+}
+
+/** What the model is told of a call that failed. */
+export function toldToModel(error: ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError): string {
+  return error instanceof ToolRejectedError ? `The call was rejected: ${error.reason}` : error.reason;
 }
 
 /** The names of tools. @throws UnknownToolError for a tool that a resumed run would not find: the agent does not have it. */

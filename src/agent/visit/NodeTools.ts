@@ -13,7 +13,7 @@ import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { isRunFailure } from "../feature/runFailure.ts";
 import { subAgentOf } from "../feature/SubAgent.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import { type AnyTool, type ApprovalVerdict, isToolFailure, type Tool, toolSchema } from "../tool/Tool.ts";
+import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { executeInTime } from "./executeInTime.ts";
@@ -91,7 +91,7 @@ export class NodeTools implements AgentTools {
       const outcome = await this.#start({ toolCallId: part.toolCallId, tool, input: part.input, origin });
       return outcome.refused ? resultOf(part, outcome.refused.message, true) : resultOf(part, outcome.output);
     } catch (error) {
-      if (isToolFailure(error)) return resultOf(part, error.reason, true);
+      if (isToolFailure(error)) return resultOf(part, toldToModel(error), true);
       throw error;
     }
   }

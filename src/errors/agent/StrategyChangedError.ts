@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The stored run belongs to a strategy other than the agent's. Nothing has changed. */
+/** The stored run belongs to a strategy other than the agent's, or than that of an agent that it calls. Nothing has changed. */
 export class StrategyChangedError extends AgentPersistenceError {
   override readonly code = "strategy_changed";
 
@@ -8,13 +8,19 @@ export class StrategyChangedError extends AgentPersistenceError {
     readonly agentId: string,
     /** One text for each difference, such as `node "check" is gone`. */
     readonly differences: readonly string[],
+    /** The names of the tools that lead to the agent whose strategy has changed. Empty: it is the agent itself. */
+    readonly agentPath: readonly string[] = [],
   ) {
     const id = JSON.stringify(agentId);
+    const wasStored = `was stored with another strategy: ${differences.join("; ")}. `;
     super(
-      `Agent ${id} was stored with another strategy: ${differences.join("; ")}. ` +
-        `Resume it with the strategy that it started with. Or continue it at a node of this one: ` +
-        `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
-        `Or begin its run anew, and keep the effects that it had: run(input, { unfinished: "abandon" }).`,
+      agentPath.length > 0
+        ? `The agent that tool "${agentPath.join("/")}" of agent ${id} calls ${wasStored}` +
+            `Resume it with that strategy, or roll ${id} back to before the call.`
+        : `Agent ${id} ${wasStored}` +
+            `Resume it with the strategy that it started with. Or continue it at a node of this one: ` +
+            `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
+            `Or begin its run anew, and keep the effects that it had: run(input, { unfinished: "abandon" }).`,
     );
   }
 }

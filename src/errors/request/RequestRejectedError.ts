@@ -11,6 +11,9 @@ export class RequestRejectedError extends AgentPersistenceError {
     /** Who rejected it, as the caller of `reject` said; absent: nobody said. */
     readonly by?: string,
   ) {
-    super(`Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} was rejected: ${reason}`);
+    super(
+      `Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} was rejected: ${JSON.stringify(reason)}. ` +
+        `Catch this error in the node. A resume fails with it again; to ask anew, roll back to a checkpoint before the request.`,
+    );
   }
 }

@@ -20,9 +20,10 @@ export class AgentBusyError extends AgentPersistenceError {
     /** Milliseconds after which a new attempt can tell whether the owner still renews its lease. */
     readonly retryAfterMs: number,
   ) {
+    const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
     super(
       `Agent ${JSON.stringify(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
-        `If that is this process, await that run. Otherwise, try again in ${retryAfterMs} ms, or ask that owner to stop.`,
+        `If that process has died, the agent can be taken over in ${seconds} s at the latest. Otherwise wait until its run ends.`,
     );
   }
 }

@@ -34,7 +34,7 @@ export function structureReference(record: StructureRecord, journal: Journal): S
 /** @throws StrategyChangedError when a stored state was made by another strategy. */
 export async function assertStrategyFits(
   graph: StrategyGraph,
-  agentId: string,
+  { agentId, agentPath }: Pick<StrategyChangedError, "agentId" | "agentPath">,
   state: AgentState,
   reader: ValueReader,
   sha256: Sha256,
@@ -49,7 +49,7 @@ export async function assertStrategyFits(
   const differences = structure
     ? strategyDifferences(structure as GraphStructure, graph.structure)
     : [`its nodes and edges, which this storage does not keep (now: ${graph.nodePaths.join(", ")})`];
-  throw new StrategyChangedError(agentId, differences);
+  throw new StrategyChangedError(agentId, differences, agentPath);
 }
 
 async function findStructure(fingerprint: string, log: AgentLog): Promise<unknown> {

@@ -20,8 +20,9 @@ export async function assertFits(
 ): Promise<void> {
   const { agentId, sha256 } = journal;
   for (const [lane, line] of [[state.lane, state] as const, ...nested]) {
-    const { graph, tools } = setupAt(setup, linePath(log.index, lane).agentPath);
-    await assertStrategyFits(graph, agentId, line, log.reader(line), sha256, () => journal.readAll());
+    const { agentPath } = linePath(log.index, lane);
+    const { graph, tools } = setupAt(setup, agentPath);
+    await assertStrategyFits(graph, { agentId, agentPath }, line, log.reader(line), sha256, () => journal.readAll());
     const { checkpoint, settings } = line;
     if (checkpoint && checkpoint.record.node !== "finish") graph.resolve(checkpoint.record.node);
     if (settings) toolsByNames(tools, settings.tools);

@@ -87,6 +87,29 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     expect(world.nodes).toEqual(["one", "two", "two"]);
   });
 
+  it("whose strategy has changed are named, with advice that works: the caller goes back to before the call", async () => {
+    const fault = new Fault();
+    const ask = (node: string) => called("ask", chain("inner", { [node]: (text) => (fault.strike(), text) }));
+    const agent = (tool: ReturnType<typeof ask>) =>
+      durableAgent(chain("outer", { plan: (text, { tools }) => tools.call(tool, { topic: text }) }), opened(), {
+        tools: [tool],
+      });
+    const opened = await storage.open();
+    await expect(agent(ask("one")).run("x")).rejects.toMatchObject({ cause: expect.any(Stopped) as unknown });
+    await expect(agent(ask("two")).resume()).rejects.toMatchObject({
+      code: "strategy_changed",
+      agentPath: ["ask"],
+      message: expect.stringMatching(
+        /^The agent that tool "ask" of agent "a" calls was stored with another strategy: .*"one".*\. Resume it with that strategy, or roll "a" back to before the call\.$/,
+      ) as string,
+    });
+    const durable = persistence(agent(ask("two"))).agent();
+    const before = (await durable.getCheckpoints()).findLast(({ agentPath }) => agentPath.length === 0);
+    await durable.rollbackToCheckpoint(before?.checkpointId ?? "");
+    fault.repair();
+    expect(await agent(ask("two")).resume()).toMatchObject({ output: "x" });
+  });
+
   it("a call in doubt within one stops the run, whatever catches it, and goes on once it is settled", async () => {
     for (const settlement of ["retry", { output: "made" }] as const) {
       const fault = new Fault();

@@ -81,7 +81,7 @@ describe.each(logStorages)("$name: approvals in agents that are called", (storag
       await expect(persistence(agent()).agent("a").answer(requestId, { approved: true })).rejects.toMatchObject({
         code: "request_answered",
       });
-      const output = approved ? "paid 5, x" : "refused: The call was rejected: too much, x";
+      const output = approved ? "paid 5, x" : "refused: too much, x";
       await expect(agent().resume()).resolves.toMatchObject({ output });
       expect(paid).toEqual(approved ? [5] : []);
       // The agent beside it has ended: it does not run again.

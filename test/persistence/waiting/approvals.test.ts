@@ -126,7 +126,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
     expect(requestsOf(next)[0]).not.toHaveProperty("problems");
     expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
-    const said = `tool_rejected: The call was rejected: ${reason}, by bob`;
+    const said = `tool_rejected: ${reason}, by bob`;
     expect([seen, paid]).toEqual([[said, said], []]);
   });
 
@@ -158,7 +158,10 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     for (let tries = 0; tries < 2; tries++)
       await expect(agent().resume()).rejects.toMatchObject({
         code: "tool_rejected",
-        reason: expect.any(String) as string,
+        reason: "too much",
+        message:
+          'The call of tool "refund" was not made. The call was rejected: "too much". Catch this error in the node. ' +
+          "A resume fails with it again; to ask anew, roll back to a checkpoint before the call.",
       });
     await durable.rollbackToLatestCheckpoint();
     await durable.answer(idOf(await agent().resume()), { approved: true });
@@ -253,6 +256,37 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     const agent = durableAgent(graph, opened(), { tools: [refund] }).install(judge, {});
     await expect(agent.run("go")).rejects.toMatchObject({ code });
     expect(paid).toEqual([]);
+  });
+
+  it("the model is told that the call was rejected, and why", async () => {
+    const opened = await open();
+    const { refund } = bank();
+    const turns = [{ toolCalls: [{ toolName: "refund", input: { cents: 5_000 } }] }, "done"];
+    const graph = one(async (input, context) => {
+      context.llm.append({ role: "user", content: input });
+      const results = await context.tools.execute(await context.llm.request());
+      return JSON.stringify(results.content.map((part) => part.type === "tool-result" && [part.isError, part.output]));
+    });
+    const agent = () => durableAgent(graph, opened(), { tools: [refund], turns });
+    await persistence(agent())
+      .agent()
+      .reject(idOf(await agent().run("go")), "too much");
+    expect(await agent().resume()).toMatchObject({ output: '[[true,"The call was rejected: too much"]]' });
+  });
+
+  it("a rejected request for input says what to do", async () => {
+    const opened = await open();
+    const graph = one((_input, context) => context.requestInput({ prompt: "which?", schema: z.string() }));
+    const agent = () => durableAgent(graph, opened());
+    const requestId = idOf(await agent().run("go"));
+    await persistence(agent()).agent().reject(requestId, "not ours");
+    await expect(agent().resume()).rejects.toMatchObject({
+      code: "request_rejected",
+      reason: "not ours",
+      message:
+        `Request "${requestId}" of agent "a" was rejected: "not ours". Catch this error in the node. ` +
+        "A resume fails with it again; to ask anew, roll back to a checkpoint before the request.",
+    });
   });
 
   it("a rejected request for input is an error in its node", async () => {

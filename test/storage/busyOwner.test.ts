@@ -1,0 +1,13 @@
+import { AgentBusyError } from "agent-persistence";
+import { expect, it } from "vitest";
+
+const owner = { host: "here", processId: 7, nonce: "n", generation: 3 };
+
+it("an agent that is busy says in whole seconds when it can be taken over, at the latest", () => {
+  const { message } = new AgentBusyError("a", owner, 11_177.281246997416);
+  expect(message).toBe(
+    'Agent "a" is owned by process 7 on here (generation 3). ' +
+      "If that process has died, the agent can be taken over in 12 s at the latest. Otherwise wait until its run ends.",
+  );
+  expect(new AgentBusyError("a", owner, 0).message).toContain("in 1 s at the latest");
+});
