@@ -6,7 +6,7 @@ import { quotedList } from "../../errors/quotedList.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { functionSchema, integerFrom, plainObject, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, integerFrom, kindOf, plainObject, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { branchNodes, branchProblem } from "./branchProblem.ts";
 import {
   type BranchFailure,
@@ -167,15 +167,19 @@ export class GraphBuilder {
 
   /** The options and the `merge` of a parallel node. */
   #joining<Options extends ParallelOptions>(name: string, schema: z.ZodType, rest: Rest<Options>): [Options, Merge] {
-    const [options, merge] = rest.length === 1 ? [{} as Options, rest[0]] : rest;
+    const [options, merge] = rest.length === 2 ? rest : [{} as Options, rest[0]];
     checkSchema(schema, options, `options of parallel node "${name}"`);
     if (typeof merge !== "function")
-      this.#refuse(`parallel node "${name}" has no function \`merge\` that joins its branches.`);
+      this.#refuse(`parallel node "${name}" has no merge. Pass a function as the last argument.`);
     return [options, merge];
   }
 
   #namedBranches(parallel: string, branches: Readonly<Record<string, object>>): ReadonlyMap<string, string> {
-    if (!plainObject.safeParse(branches).success || Object.keys(branches).length === 0)
+    if (!plainObject.safeParse(branches).success) {
+      const received = Array.isArray(branches) ? "an array" : kindOf(branches);
+      this.#refuse(`parallel node "${parallel}" takes its branches as { name: node }, received ${received}.`);
+    }
+    if (Object.keys(branches).length === 0)
       this.#refuse(`parallel node "${parallel}" has no branches. Give it at least one node by name: { first: node }.`);
     return new Map(
       Object.entries(branches).map(([branch, node]) => {
@@ -244,6 +248,7 @@ interface Use {
 const edgeUse: Use = { user: "an edge", rule: "An edge connects two nodes of one graph." };
 
 function noNode(given: unknown, use: Use): string {
+  if (typeof given === "function") return `${use.user} is given a function. Pass what graph.node(…) returned.`;
   const isEnd = use === edgeUse && (given === "start" || given === "finish");
   const own = isEnd ? `graph.${given}` : "what graph.node(…) returned";
   return `${use.user} is given ${JSON.stringify(given)} in place of a node. Pass ${own}.`;

@@ -4,7 +4,7 @@ import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
+import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import { z } from "zod";
@@ -125,7 +125,9 @@ const shape = {
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
   timeoutMs: numberFrom(0).optional(),
-  needsApproval: z.union([z.boolean(), functionSchema()]).optional(),
+  needsApproval: customSchema("true, false or a function", (value) =>
+    ["boolean", "function"].includes(typeof value),
+  ).optional(),
   execute: functionSchema(),
   probe: functionSchema().optional(),
 };
@@ -133,7 +135,12 @@ const shape = {
 const definitionSchema = strictOptions(shape);
 
 /** Accepts tools of other libraries, which may have members of their own. */
-export const toolSchema: z.ZodType = z.object(shape);
+export const toolSchema: z.ZodType = z
+  .custom((value) => typeof (Object(value) as { readonly asTool?: unknown }).asTool !== "function", {
+    error: "expected a tool, received an AIAgent. Pass agent.asTool({ … })",
+    abort: true,
+  })
+  .pipe(z.object(shape));
 
 /** Defines a tool. Its types are inferred from the schema and from `execute`. @throws InvalidInputError */
 export function tool<Schema extends z.ZodType, Output>(definition: {

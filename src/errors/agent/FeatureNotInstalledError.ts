@@ -8,9 +8,11 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
     readonly feature: string,
     /** The operation or agent that needs it, such as `resume()`; absent when you asked for the feature itself. */
     readonly neededBy?: string,
+    /** How to install it. */
+    advice = `Add .install(${feature}, { … }) to the agent before its first run.`,
   ) {
     const missing =
       neededBy === undefined ? `The feature "${feature}"` : `${neededBy} needs the feature "${feature}", which`;
-    super(`${missing} is not installed. Add .install(${feature}, { … }) to the agent before its first run.`);
+    super(`${missing} is not installed. ${advice}`);
   }
 }

@@ -12,11 +12,21 @@ export class UnknownNodeError extends AgentPersistenceError {
     readonly nodes: readonly string[],
     /** Whether several nodes have this name. */
     readonly ambiguous = false,
+    /** The parallel node that has the node in a branch, none of which runs. */
+    closed?: string,
   ) {
-    super(
-      ambiguous
-        ? `Several nodes are named "${nodeId}". Use the full path of one of them: ${quotedList(nodes)}.`
-        : `The strategy has no node "${nodeId}". Use one of its nodes: ${quotedList(nodes)}.`,
-    );
+    super(problemOf({ nodeId, nodes, ambiguous, closed }));
   }
+}
+
+function problemOf({
+  nodeId,
+  nodes,
+  ambiguous,
+  closed,
+}: Pick<UnknownNodeError, "nodeId" | "nodes" | "ambiguous"> & { readonly closed: string | undefined }): string {
+  if (closed !== undefined)
+    return `Node "${nodeId}" belongs to a branch of "${closed}", and no such branch is running. Move to "${closed}".`;
+  if (ambiguous) return `Several nodes are named "${nodeId}". Use the full path of one of them: ${quotedList(nodes)}.`;
+  return `The strategy has no node "${nodeId}". Use one of its nodes: ${quotedList(nodes)}.`;
 }

@@ -12,10 +12,16 @@ export class NotAnAncestorError extends AgentPersistenceError {
     /** The checkpoint that was to be rolled back to. */
     readonly checkpointId: string,
     ancestors: readonly string[],
+    /** The branch that it belongs to, if that has been joined. */
+    joinedBranch?: string,
   ) {
     const newest = ancestors.slice(-10);
+    const problem =
+      joinedBranch === undefined
+        ? "is on no way to where the agent is, or the line that asks, so it cannot be rolled back to"
+        : `belongs to branch ${JSON.stringify(joinedBranch)}, which has been joined`;
     super(
-      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} is on no way to where the agent is, or the line that asks, so it cannot be rolled back to. ` +
+      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} ${problem}. ` +
         `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line and revert nothing, call resume({ checkpointId }).`,
     );
     this.available = newest;

@@ -10,8 +10,11 @@ export class ApprovalChangedError extends AgentPersistenceError {
     /** The digest of the call that waits; absent: the request asks for input, not for an approval. */
     readonly digest: string | undefined,
   ) {
+    const request = `equest ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)}`;
     super(
-      `The answer to request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} is for another tool call than the one that waits${digest === undefined ? ", which is a request for input" : ` (${digest})`}. Show the person what getRequests() lists now, and answer with its digest.`,
+      digest === undefined
+        ? `R${request} asks for input and has no digest. Leave digest out.`
+        : `The answer to r${request} is for another tool call than the one that waits (${digest}). Show the person what getRequests() lists now, and answer with its digest.`,
     );
   }
 }

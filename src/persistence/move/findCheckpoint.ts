@@ -1,5 +1,6 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -39,7 +40,15 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
   if (isAncestor(target)) return target;
   const ancestors = [...index.checkpoints.values()].filter(isAncestor);
   const ids = ancestors.map(({ id }) => id);
-  throw new NotAnAncestorError(log.agentId, target.id, ids);
+  throw new NotAnAncestorError(log.agentId, target.id, ids, joinedBranch(index, target.record.lane));
+}
+
+/** The path of the branch that a lane is of, if it has been joined. */
+function joinedBranch(index: LogProjection, lane: number): string | undefined {
+  const place = index.lines.nestedLine(lane)?.place;
+  if (!place || !("fork" in place)) return undefined;
+  const isJoined = [...index.checkpoints.values()].some(({ record }) => record.joined === place.fork);
+  return isJoined ? linePath(index, lane).branch : undefined;
 }
 
 /** The heads of the lines that may roll back, that of the main line first. */

@@ -22,12 +22,23 @@ export function laneForNode(index: LogProjection, graph: StrategyGraph, node: st
     throw new UnknownNodeError(
       node,
       graph.nodePaths.filter((path) => visited.has(graph.lineOf(path))),
+      false,
+      parallelOf(graph, root),
     );
   }
   if (others.length === 0) return only;
   const branches = [only, ...others].map((lane) => linePath(index, lane).branch ?? "");
   const expected = `the node of one line that is open, found it in the branches ${quotedList(branches)}; set the point from within one of them`;
   throw new InvalidInputError("execution point", [{ path: "nodeId", expected }]);
+}
+
+/** The path of the parallel node of which a node is a branch. */
+function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
+  return graph.nodePaths.find((path) => {
+    if (graph.node(path).kind !== "parallel") return false;
+    const branches = graph.branchesOf(path);
+    return branches.kind === "each" ? branches.node === branch : [...branches.nodes.values()].includes(branch);
+  });
 }
 
 /** The path of the node that the line of a lane visits with all that is in it; `undefined` where the strategy has none. */

@@ -31,7 +31,10 @@ export async function beginAgentCall(
   const { callee, toolName, toolCallId } = event;
   const parent = recorders.of(event.run);
   const setup = parent.setup.nested(callee);
-  if (!setup) throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`);
+  if (!setup) {
+    const advice = "Add .install(Persistence); it needs no storage.";
+    throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`, advice);
+  }
   // After a crash, and for a rollback, it is found by its name.
   if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
   const place = { parent: parent.lane, call: toolCallId };

@@ -144,6 +144,9 @@ describe("what a parallel node accepts", () => {
   });
 });
 
+const noMerge = (name: string) =>
+  new RegExp(`parallel node "${name}" has no merge\\. Pass a function as the last argument\\.`);
+
 describe("building a parallel node", () => {
   let stranger: Node<string, string> | undefined;
   compile((graph) => alone(graph, (stranger = pass(graph, "stranger"))));
@@ -152,7 +155,7 @@ describe("building a parallel node", () => {
     ["no branches", /parallel node "both" has no branches.*\{ first: node \}/, (g) => g.parallel("both", {}, first)],
     [
       "a list of branches",
-      /parallel node "both" has no branches/,
+      /parallel node "both" takes its branches as \{ name: node \}, received an array\./,
       (g) => g.parallel("both", [pass(g, "a")] as never, first),
     ],
     ["the start", /branch "a" of "both" is graph\.start/, (g) => g.parallel("both", { a: g.start }, first)],
@@ -171,6 +174,11 @@ describe("building a parallel node", () => {
       "the name of the start",
       /"all" is given "start" in place of a node\. Pass what graph\.node\(…\) returned/,
       (g) => g.each("all", "start" as never, String),
+    ],
+    [
+      "a function in place of a node",
+      /branch "a" of "both" is given a function\. Pass what graph\.node\(…\) returned\./,
+      (g) => g.parallel("both", { a: String as never }, first),
     ],
     ["nothing in place of a node", /"all" is given undefined/, (g) => g.each("all", undefined as never, String)],
     [
@@ -205,8 +213,9 @@ describe("building a parallel node", () => {
       /"a#b" of "both" is not a branch/,
       (g) => g.parallel("both", { "a#b": pass(g, "a") }, first),
     ],
-    ["no merge", /"both" has no function `merge`/, (g) => g.parallel("both", { a: pass(g, "a") }, undefined as never)],
-    ["options and no merge", /"all" has no function `merge`/, (g) => g.each("all", pass(g, "a"), {} as never)],
+    ["undefined as merge", noMerge("both"), (g) => g.parallel("both", { a: pass(g, "a") }, undefined as never)],
+    ["no merge", noMerge("both"), (g) => (g.parallel as (...given: unknown[]) => never)("both", { a: pass(g, "a") })],
+    ["options and no merge", noMerge("all"), (g) => g.each("all", pass(g, "a"), {} as never)],
     ["a name that is a path", /"a\/b" is not a node name/, (g) => g.each("a/b", pass(g, "a"), String)],
   ])("is refused with %s", (_what, problem, build) => {
     expect(() => compile(build)).toThrow(refused(problem));

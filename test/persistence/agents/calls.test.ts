@@ -186,9 +186,9 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     const opened = await storage.open();
     await expect(durableAgent(outer(named), opened()).run("x")).rejects.toBeInstanceOf(UnknownToolError);
     const second = await storage.open();
-    await expect(durableAgent(outer(bare), second(), { tools: [bare] }).run("x")).rejects.toBeInstanceOf(
-      FeatureNotInstalledError,
-    );
+    const refused = durableAgent(outer(bare), second(), { tools: [bare] }).run("x");
+    await expect(refused).rejects.toBeInstanceOf(FeatureNotInstalledError);
+    await expect(refused).rejects.toThrow("Add .install(Persistence); it needs no storage.");
   });
 
   it("tell their listener and that of their caller; so do triggers, trimming and failed branches in them", async () => {

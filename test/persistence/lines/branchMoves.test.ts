@@ -155,6 +155,12 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     await durableAgent(built, opened(), options).run("go");
     expect(refused).toHaveLength(3);
     for (const error of refused) expect(error).toBeInstanceOf(NotAnAncestorError);
+    const joined = expect.stringContaining('belongs to branch "both#chain", which has been joined.') as string;
+    expect(refused.map((error) => (error as Error).message)).toEqual([
+      expect.not.stringContaining("joined"),
+      joined,
+      joined,
+    ]);
     expect(world.undone).toEqual([]);
   });
 
@@ -207,6 +213,22 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
     expect(world.undone).toHaveLength(3);
   });
+});
+
+it("setExecutionPoint from outside to a node of a closed branch is refused with where to move", async () => {
+  const fault = new Fault();
+  const { built, options } = moving(new World(), (node) => void (node === "end" && fault.strike()));
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = () => durableAgent(built, storage, options);
+  await fault.stops(agent().run("go"));
+  const move = (nodeId: string) => persistence(agent()).agent("a").setExecutionPoint({ nodeId, input: "x" });
+  for (const node of ["beside", "chain/one"])
+    await expect(move(node)).rejects.toMatchObject({
+      code: "unknown_node",
+      message: `Node "${node}" belongs to a branch of "both", and no such branch is running. Move to "both".`,
+    });
+  await move("both");
+  expect(await agent().resume()).toMatchObject({ output: "x one two three | x beside end" });
 });
 
 it("a resume from a checkpoint of a branch is refused, and a rollback to it from outside goes back there", async () => {

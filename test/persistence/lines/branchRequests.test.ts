@@ -66,6 +66,32 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     await expect(late).rejects.toMatchObject({ code: "request_answered" });
   });
 
+  it("that are rejected are asked anew after a rollback within their branch; the others keep what they did", async () => {
+    const world = new World();
+    const { built, options } = asking(world);
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), options);
+    const durable = persistence(agent()).agent("a");
+    await agent().run("go");
+    const [a, b] = await durable.getRequests();
+    await durable.answer(a?.requestId ?? "", true);
+    await durable.reject(b?.requestId ?? "", "not now");
+    await expect(agent().resume()).rejects.toMatchObject({ code: "request_rejected" });
+    const own = (await durable.getCheckpoints())
+      .filter(({ branch, agentPath }) => branch === b?.branch && String(agentPath) === String(b?.agentPath))
+      .at(-1);
+    await durable.rollbackToCheckpoint(own?.checkpointId ?? "");
+    const asked = await agent().resume();
+    expect(asked).toMatchObject({ status: "waiting", requests: [{ branch: "both#b" }] });
+    const again = "requests" in asked ? asked.requests[0]?.requestId : undefined;
+    expect(again).not.toBe(b?.requestId);
+    expect(await agent().resume({ answers: { [again ?? ""]: true } })).toMatchObject({
+      output: "a true, b true, slow",
+    });
+    expect(world.nodes.filter((node) => node === "slow")).toHaveLength(1);
+    expect(world.items.filter((item) => item === "a")).toHaveLength(1);
+  });
+
   it("are durable when their line waits, and an answer in the process that runs them is taken at once", async () => {
     const world = new World();
     const events: PersistenceEvent[] = [];

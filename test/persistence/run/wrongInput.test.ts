@@ -226,6 +226,15 @@ const uses: readonly (readonly [string, string, Use])[] = [
   ["execution point nowhere", "nodeId", (context) => persistence(context).setExecutionPoint(wrong({ input: 1 }))],
 ];
 
+it("an agent among the tools, and an approval that is a word, are refused with what to pass", () => {
+  expect(define({ tools: [new AIAgent(config)] })).toThrow(
+    'at "tools.0": expected a tool, received an AIAgent. Pass agent.asTool({ … })',
+  );
+  expect(() => tool({ ...plain, needsApproval: wrong("always") })).toThrow(
+    'at "needsApproval": expected true, false or a function, received string',
+  );
+});
+
 describe.each(logStorages)("wrong input, on storage in $name", ({ open }) => {
   it.each(verbs)("wrong input is refused and changes nothing: %s", async (_name, path, verb) => {
     const storage = (await open())();

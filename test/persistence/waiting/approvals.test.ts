@@ -274,11 +274,16 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent().resume()).toMatchObject({ output: '[[true,"The call was rejected: too much"]]' });
   });
 
-  it("a rejected request for input says what to do", async () => {
+  it("a rejected request for input, and a digest for one, say what to do", async () => {
     const opened = await open();
     const graph = one((_input, context) => context.requestInput({ prompt: "which?", schema: z.string() }));
     const agent = () => durableAgent(graph, opened());
     const requestId = idOf(await agent().run("go"));
+    const digested = persistence(agent()).agent().answer(requestId, "x", { digest: "d" });
+    await expect(digested).rejects.toMatchObject({
+      code: "approval_changed",
+      message: `Request "${requestId}" of agent "a" asks for input and has no digest. Leave digest out.`,
+    });
     await persistence(agent()).agent().reject(requestId, "not ours");
     await expect(agent().resume()).rejects.toMatchObject({
       code: "request_rejected",
