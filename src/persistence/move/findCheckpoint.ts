@@ -31,7 +31,6 @@ export function findRollbackTarget(log: AgentLog, checkpointId: string | undefin
   const heads = headsOf(index, lane);
   const [head] = heads;
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
-  if (!head && lane === undefined) return target;
   const ways = heads.map((each) => placesOnWay(index, each));
   // A line without a checkpoint may go back to where it comes from.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));

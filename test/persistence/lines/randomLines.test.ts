@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
+import { readPaced } from "../../../src/storage/readEntries.ts";
 import { checkLines } from "./support/checkLines.ts";
-import { crashing, liveLines } from "./support/liveLines.ts";
-import { linesOf } from "./support/randomLines.ts";
+import { crashing, liveLines, undisturbed } from "./support/liveLines.ts";
+import { type LineBody, type LineStep, linesOf, type RandomLines } from "./support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
 
+const memory = logStorages[0] as (typeof logStorages)[number];
 const soak = process.env["SOAK"] !== undefined;
 const counts = soak ? { memory: 400, file: 40 } : { memory: 30, file: 3 };
 
@@ -25,4 +27,46 @@ describe.each(logStorages)("$name: random lines", (storage) => {
       );
     },
   );
+});
+
+/** The least of what can go wrong on several lines: none of it is left to chance. */
+const leaf: LineStep = { kind: "leaf", acts: [{ kind: "book" }, { kind: "count" }, { kind: "say" }] };
+const consults: LineStep = { kind: "leaf", acts: [{ kind: "consult", agents: [0, 0] }] };
+const join = { history: "fork", onFailure: "finish", messages: "append", merge: [{ kind: "ship" }] } as const;
+const both = (...branches: readonly LineStep[][]): LineStep => ({ kind: "parallel", branches, ...join });
+const plans: readonly { readonly plan: string; readonly body: LineBody; readonly automatic?: boolean }[] = [
+  { plan: "branches of one and of two nodes", body: [leaf, both([leaf], [leaf, leaf])] },
+  { plan: "branches in a branch", body: [both([leaf, both([leaf], [leaf])], [leaf]), leaf] },
+  { plan: "a list", body: [{ kind: "each", items: 2, concurrency: 1, body: [leaf], ...join }, leaf] },
+  { plan: "called agents", body: [leaf, consults, leaf] },
+  { plan: "called agents and no automatic checkpoints", body: [consults, leaf], automatic: false },
+];
+const lives = plans.flatMap((plan) => [
+  { ...plan, then: "goes on", backTo: [undefined] },
+  { ...plan, then: "goes back and on", backTo: [0] },
+  { ...plan, then: "goes back twice and on", backTo: [1, 0] },
+]);
+
+it.each(lives)("a run with $plan that ends after any save $then", async ({ body, automatic = true, backTo }) => {
+  const lines: RandomLines = {
+    body,
+    agents: [[leaf, leaf]],
+    automatic,
+    agentsAutomatic: automatic,
+    triggers: false,
+    settledBy: "handler",
+    moves: 0,
+    processes: [],
+    answers: ["later"],
+  };
+  const whole = await memory.open();
+  await undisturbed(lines, whole);
+  const { length: mostSaves } = await readPaced(whole().log, "a");
+  for (let saves = 0; saves < mostSaves; saves++) {
+    const ending = { ...lines, processes: backTo.map((to) => ({ saves, backTo: to })) };
+    await checkLines(ending, async () => {
+      const opened = await memory.open();
+      return { opened, world: await liveLines(ending, crashing(opened)) };
+    });
+  }
 });
