@@ -40,11 +40,12 @@ interface LineEvents {
   /**
    * A trigger was due, and no checkpoint was made for it. `merged`: another trigger of the same moment made one.
    * `unchanged`: there is nothing to store. `superseded`: the node has saved a later state by `createCheckpoint`.
+   * `replaying`: the log has more of the nodes that run again; the trigger is asked again after each of them.
    */
   readonly checkpoint_skipped: {
     readonly nodeId: string;
     readonly trigger: string;
-    readonly reason: "merged" | "unchanged" | "superseded";
+    readonly reason: "merged" | "unchanged" | "superseded" | "replaying";
   };
   /** A trigger threw; its checkpoint is made anyway. Without a listener this is a process warning. */
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };

@@ -7,7 +7,7 @@ import { eventLine } from "../events/eventEmitter.ts";
 import { beginAgentCall } from "./start/beginAgentCall.ts";
 import { assertBranchesKept } from "./start/assertBranchesKept.ts";
 import { beginBranch } from "./start/beginBranch.ts";
-import { dueTrigger } from "./record/saveIfDue.ts";
+import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
 import { assertReplayComplete } from "./replay/discardReplay.ts";
@@ -121,10 +121,13 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     const due =
       next.nodeId === "finish"
         ? undefined
-        : dueTrigger(recorder, { kind: "node_completed", nodeId, left: next.left }, run, next);
+        : dueBetween(recorder, { kind: "node_completed", nodeId, left: next.left }, run, next);
     await recorder.leaveNode(run, next, due);
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
-    if (unresolved) await recorders.find(run)?.leaveUnresolved(run, nodeId, unresolved.output);
+    const recorder = recorders.find(run);
+    // Where it led further before, a resume finds what is recorded there only if it repeats the node.
+    if (unresolved && !recorder?.recording?.reaches(run))
+      await recorder?.leaveUnresolved(run, nodeId, unresolved.output);
   });
 }

@@ -124,7 +124,7 @@ export class RunRecorder {
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
-    if (this.#savesBeginning) {
+    if (this.#savesBeginning(run)) {
       // A lane that begins needs no other: an open then need not read what came before.
       const boundary = this.head ? {} : ({ boundary: true } as const);
       // All that has an effect comes later in the same log: nobody waits for a nested line to begin.
@@ -138,9 +138,9 @@ export class RunRecorder {
   }
 
   /** A nested line is stored from its first checkpoint on, whether or not checkpoints are made automatically. */
-  get #savesBeginning(): boolean {
-    if (!this.head) return this.setup.automatic || this.parent !== undefined;
-    return this.setup.automatic && this.start.unresolved === true;
+  #savesBeginning(run: AgentRun): boolean {
+    if (!this.head && this.parent) return true;
+    return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
   }
 
   /** A parallel node is about to run: its branches begin at a checkpoint that names it. */

@@ -1,3 +1,4 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
@@ -31,6 +32,8 @@ export class Replay {
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
+  /** The last visit with a record of any kind. Absent: there is none. */
+  readonly #last: Visit | undefined;
 
   /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
@@ -44,6 +47,15 @@ export class Replay {
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome))
         this.#addCall(failed.has(call.call) ? triedAgain(call) : call, reader);
     for (const note of state.notes) this.#addNote(note, reader);
+    this.#last = recordedVisits(state).filter(again).reduce(later, undefined);
+  }
+
+  /**
+   * Whether anything is recorded of the visit that a run makes next, or of a later one. It is found only if the visits go on
+   * being counted as they were: until then, no checkpoint comes between two of them.
+   */
+  reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
+    return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
   }
 
   #addCall(recorded: RecordedCall, reader: ValueReader): void {
@@ -116,6 +128,17 @@ export class Replay {
 
 function answerOf({ message, usage, finish: finishReason }: AnswerRecord, reader: ValueReader): PromptAnswer {
   return withoutUndefined({ message: reader.message(message) as AssistantMessage, usage, finishReason });
+}
+
+/** A call that waits has agents and answers of its own, although it is made as if for the first time. */
+function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
+  const asked = [...requests.values()].map(({ record }) => record);
+  return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
+}
+
+/** Of two visits that follow one checkpoint. */
+function later(a: Visit | undefined, b: Visit): Visit {
+  return a && a[1] > b[1] ? a : b;
 }
 
 function isSameVisit(a: Visit, b: Visit): boolean {
