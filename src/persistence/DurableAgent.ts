@@ -25,6 +25,7 @@ import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
+import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
@@ -256,12 +257,18 @@ export class DurableAgent {
     // The process that runs the agent, which may be this one, takes a reply to a line that waits.
     const isTaken = async () =>
       (await LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given)) ?? false;
-    const opened = (await isTaken()) ? undefined : await openUnless(this.#setup, this.agentId, timeoutMs, isTaken);
-    if (!opened) return;
-    await using journal = opened;
-    const { head } = journal;
-    const stored = head?.state && { log: head.log, state: head.state };
-    await answerRequests(this.#setup, journal, stored, new Map([[requestId, given]]));
+    if (await isTaken()) return;
+    const { clock, log } = this.#setup;
+    const until = clock.monotonic() + timeoutMs;
+    await inAnswerTurn(log, this.agentId, async () => {
+      const left = Math.max(0, until - clock.monotonic());
+      const opened = await openUnless(this.#setup, this.agentId, left, isTaken);
+      if (!opened) return;
+      await using journal = opened;
+      const { head } = journal;
+      const stored = head?.state && { log: head.log, state: head.state };
+      await answerRequests(this.#setup, journal, stored, new Map([[requestId, given]]));
+    });
   }
 
   /**

@@ -37,6 +37,8 @@ export interface AgentRun {
   visitBase: number;
   /** The number of visits that have begun since `visitBase`. */
   readonly visitOrdinal: number;
+  /** True once a line that it is nested in has moved: nothing of it counts any more. */
+  readonly isClosed: boolean;
 
   /**
    * Closes every context of the current visit, aborts its pending tool calls and model requests, and waits for them.
@@ -52,7 +54,7 @@ export interface AgentRun {
   move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
   /**
    * Lets a line go on that waits for an answer: once it may, its node runs again, from what `start` resolves to. Returns
-   * whether it waited. What `start` throws fails the line.
+   * whether it waits, or goes on already and will find this answer, too. What `start` throws fails the line.
    */
   goOn(start: () => Promise<RunStart>): boolean;
 }

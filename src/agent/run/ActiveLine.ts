@@ -70,6 +70,12 @@ export class ActiveLine implements VisitedRun {
   #requests: readonly InputRequestEvent[] = [];
   /** Ends a wait: the line goes on from there, or does not. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
+  /** How it goes on though it has not begun to wait: it was answered after its visit had ended to wait. */
+  #goOnAtOnce: (() => Promise<RunStart>) | undefined;
+  /** True from the end of a visit that waits until the line waits. */
+  #beginsToWait = false;
+  /** True from an answer until the line has read how to go on: it then has every answer that was given meanwhile. */
+  #isAnswered = false;
 
   /** @param nesting absent: it is the main line. */
   constructor(
@@ -114,8 +120,8 @@ export class ActiveLine implements VisitedRun {
     return !this.#nesting || this.#nesting.call !== undefined;
   }
   /** What the lines wait for that are nested in this one. */
-  get nestedRequests(): readonly InputRequestEvent[] {
-    return [...this.#nested].flatMap((line) => [...line.#requests, ...line.nestedRequests]);
+  get #nestedRequests(): readonly InputRequestEvent[] {
+    return [...this.#nested].flatMap((line) => [...line.#requests, ...line.#nestedRequests]);
   }
   get abortGrace(): AbortGrace {
     return this.parent?.abortGrace ?? this.pipeline.abortGrace;
@@ -214,7 +220,7 @@ export class ActiveLine implements VisitedRun {
   /** Aborts the current visit, because the run is aborted. */
   abortVisit(): void {
     this.#visit?.abort(this.signal.reason);
-    this.#goOn?.(undefined);
+    this.#endWait();
   }
 
   /** The line has ended, in whatever way. */
@@ -266,18 +272,32 @@ export class ActiveLine implements VisitedRun {
     return true;
   }
 
+  beginWaiting(): readonly InputRequestEvent[] {
+    const requests = this.#nestedRequests;
+    for (const line of this.#nested) line.stopWaiting();
+    this.#beginsToWait = true;
+    return requests;
+  }
+
   /** Waits for an answer, for the end of the run, or for a move. Resolves to whether the line goes on. */
   async answered(requests: readonly InputRequestEvent[]): Promise<boolean> {
-    for (const line of this.#nested) line.stopWaiting();
+    const atOnce = this.#goOnAtOnce;
+    this.#goOnAtOnce = undefined;
+    this.#beginsToWait = false;
     if (this.#isOver) return false;
-    const answered = new Promise<RunStart | undefined>((resolve) => (this.#goOn = resolve));
-    this.#requests = requests;
-    this.waits();
-    const start = await answered;
-    this.#goOn = undefined;
-    this.#requests = [];
+    const start = await (atOnce ? atOnce() : this.#answer(requests));
+    this.#isAnswered = false;
     this.#next ??= start;
     return start !== undefined;
+  }
+
+  async #answer(requests: readonly InputRequestEvent[]): Promise<RunStart | undefined> {
+    const answer = new Promise<RunStart | undefined>((resolve) => (this.#goOn = resolve));
+    this.#requests = requests;
+    this.waits();
+    const start = await answer;
+    this.#requests = [];
+    return start;
   }
 
   /** The line waits. The main line that waits ends the run. */
@@ -293,22 +313,31 @@ export class ActiveLine implements VisitedRun {
 
   /** Nothing is waited for any more, on this line and on those that are nested in it. */
   stopWaiting(): void {
-    this.#goOn?.(undefined);
+    this.#endWait();
     for (const line of this.#nested) line.stopWaiting();
+  }
+
+  #endWait(): void {
+    const goOn = this.#goOn;
+    this.#goOn = undefined;
+    goOn?.(undefined);
   }
 
   /** The lines that are nested in it go on no further than to the end of their visits. */
   stopNested(): void {
     for (const line of this.#nested) {
       line.#isStopped = true;
-      line.#goOn?.(undefined);
+      line.#endWait();
       line.stopNested();
     }
   }
 
   goOn(start: () => Promise<RunStart>): boolean {
+    if (this.#isAnswered) return true;
     const goOn = this.#goOn;
-    if (!goOn) return false;
+    this.#isAnswered = this.#beginsToWait || goOn !== undefined;
+    if (this.#beginsToWait) this.#goOnAtOnce = start;
+    if (!goOn) return this.#isAnswered;
     this.#goOn = undefined;
     goOn(this.goesOn().then(() => (this.#isOver ? undefined : start())));
     return true;
@@ -323,7 +352,7 @@ export class ActiveLine implements VisitedRun {
   async #close(options: InterruptOptions): Promise<readonly string[]> {
     if (!this.#isClosed) this.budget.add(-this.#iterations);
     this.#isClosed = true;
-    this.#goOn?.(undefined);
+    this.#endWait();
     return this.interrupt(options);
   }
 

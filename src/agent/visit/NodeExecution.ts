@@ -31,8 +31,8 @@ export interface VisitedRun extends AgentRun {
   claims(option: ClaimableOption): boolean;
   /** Adds the tokens of a model request to those of the run. */
   addUsage(usage: unknown): void;
-  /** What the lines wait for that are nested in this one. */
-  readonly nestedRequests: readonly InputRequestEvent[];
+  /** The visit ends to wait: the lines that are nested in this one wait no longer. Returns what they waited for. */
+  beginWaiting(): readonly InputRequestEvent[];
   /** Runs an agent for a tool call. Resolves to its output. */
   callAgent(agent: SubAgent, call: AgentCall): Promise<unknown>;
 }
@@ -230,7 +230,7 @@ export class NodeExecution {
     const { openRequests, hasWaitingAgents } = this.pending;
     if ((openRequests.length === 0 && !hasWaitingAgents) || this.#isMoved || this.#aborted) return;
     this.#closed = { reason: new RunSuspendedError(this.nodeId) };
-    this.#leave({ waiting: [...openRequests, ...this.run.nestedRequests] });
+    this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 
   #warnOfDropped({ nodeId, requestId }: InputRequestEvent): void {

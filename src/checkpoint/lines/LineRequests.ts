@@ -16,15 +16,32 @@ export class LineRequests {
   readonly #byId = new Map<string, LineRequest>();
   /** How many replies were given since the status listed the open requests. */
   repliesToStatus = 0;
+  /** The requests that were made since, in order. */
+  readonly #unlisted = new Set<string>();
+
+  /** The requests that were made since the status listed the open ones, in order. */
+  get unlisted(): Iterable<string> {
+    return this.#unlisted;
+  }
 
   get(id: string): LineRequest | undefined {
     return this.#byId.get(id);
   }
 
   add(record: AgentRecord, order: number): void {
-    if (record.kind === "request") this.#byId.set(record.request, { record, lane: record.lane });
-    else if (record.kind === "status") this.repliesToStatus = 0;
+    if (record.kind === "request") this.#addRequest(record);
+    else if (record.kind === "status") this.#beginStatus();
     else if (record.kind === "reply") this.#addReply(record, order);
+  }
+
+  #addRequest(record: RequestRecord): void {
+    this.#byId.set(record.request, { record, lane: record.lane });
+    this.#unlisted.add(record.request);
+  }
+
+  #beginStatus(): void {
+    this.repliesToStatus = 0;
+    this.#unlisted.clear();
   }
 
   #addReply(reply: ReplyRecord, repliedAt: number): void {

@@ -32,9 +32,12 @@ export function openRequests(index: LogProjection, state: AgentState): readonly 
   });
 }
 
-function listedRequests({ statusState }: LogProjection): readonly string[] {
+/** Those that the status lists, and those that lines have made since: of very many, it does not list each at once. */
+function listedRequests({ statusState, requests }: LogProjection): readonly string[] {
   const { status, record } = statusState.current ?? {};
-  return status === "waiting" || status === "in_progress" ? (record?.requests ?? []) : [];
+  const listed = record?.requests ?? [];
+  if (status === "waiting") return listed;
+  return status === "in_progress" ? [...new Set([...listed, ...requests.unlisted])] : [];
 }
 
 /** Whether an agent still waits for everything it waited for when it last ran. */

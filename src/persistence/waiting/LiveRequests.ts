@@ -8,6 +8,7 @@ import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -29,6 +30,9 @@ interface LiveRequest extends AskedRequest {
   readonly forget: () => void;
 }
 
+/** How a request ended, and when it was to. */
+type Answered = Pick<ReplyEnd, "expired"> & Pick<PendingRequest, "expiresAt">;
+
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 
@@ -37,7 +41,8 @@ export class LiveRequests implements Disposable {
   readonly #journal: Journal;
   readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
-  readonly #answered = new Set<string>();
+  /** Those that were answered or expired here. */
+  readonly #answered = new Map<string, Answered>();
   /** What the run waits for, once it has ended as waiting. */
   waitedFor: readonly PendingRequest[] = [];
   /** How many requests the status lists. */
@@ -86,24 +91,21 @@ export class LiveRequests implements Disposable {
     }
     // The main line waits only where the run does, and its status says so in the same append.
     journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
-    const isLate = events.some(({ requestId }) => this.#answered.has(requestId));
     journal.durable().then(
-      () => {
-        asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event));
-        // What it waits for was answered while it began to wait.
-        if (isLate) this.#goOn(recorder, run);
-      },
+      () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
       // The run fails with it.
       () => undefined,
     );
   }
 
-  /** No line can go on: the run ends as waiting. Durable when it resolves. */
+  /** No line can go on: the run ends. It waits, unless something was answered while it ended. Durable when it resolves. */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
+    const isAnswered = waiting.length < events.length;
     this[Symbol.dispose]();
-    journal.append(statusRecords(journal.statusState, waitingStatus(waiting, journal.clock.now())));
+    const status = isAnswered ? runningStatus(journal, waiting, true) : waitingStatus(waiting, journal.clock.now());
+    journal.append(statusRecords(journal.statusState, status));
     await journal.durable();
     journal.running = false;
     this.waitedFor = waiting;
@@ -122,22 +124,42 @@ export class LiveRequests implements Disposable {
    * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
    */
   async answer(requestId: string, given: GivenReply): Promise<boolean> {
-    const open = this.#open.get(requestId);
+    const open = this.#openAt(requestId);
     if (!open) return this.#refuseAnswered(requestId);
     const { uploads } = this.#journal.writer;
     const end = await endOf(open.recorder.setup, this.#journal, open.pending, given);
-    if (this.#open.get(requestId) !== open) return this.#refuseAnswered(requestId);
+    if (this.#openAt(requestId) !== open) return this.#refuseAnswered(requestId);
     await this.#end(open, end, uploads);
     return true;
   }
 
+  /** A line around one that asks may have moved: that one waits no longer. @throws RequestNotOpenError */
+  #openAt(requestId: string): LiveRequest | undefined {
+    const open = this.#open.get(requestId);
+    if (!open?.run.isClosed) return open;
+    this.#forgetClosed();
+    const { agentId } = this.#journal;
+    throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, [...this.#open.keys()]);
+  }
+
+  #forgetClosed(): void {
+    for (const [requestId, { run, forget }] of this.#open) {
+      if (!run.isClosed) continue;
+      forget();
+      this.#open.delete(requestId);
+    }
+  }
+
   #refuseAnswered(requestId: string): false {
-    if (this.#answered.has(requestId))
-      throw new RequestNotOpenError("request_answered", this.#journal.agentId, requestId);
+    const end = this.#answered.get(requestId);
+    const { agentId } = this.#journal;
+    if (end?.expired) throw new RequestNotOpenError("request_expired", agentId, requestId, end.expiresAt);
+    if (end) throw new RequestNotOpenError("request_answered", agentId, requestId);
     return false;
   }
 
   #statusIfDue(isAnswered: boolean): readonly StatusRecord[] {
+    this.#forgetClosed();
     const { size } = this.#open;
     if (!isListDue(this.#listed, size)) return [];
     this.#listed = size;
@@ -152,7 +174,8 @@ export class LiveRequests implements Disposable {
     const expire = () => {
       const open = this.#open.get(requestId);
       // A storage that fails meanwhile fails the run.
-      if (open) this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
+      if (open && !open.run.isClosed)
+        this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
     };
     const isNested = request.run.parent !== undefined;
     const forget =
@@ -166,12 +189,14 @@ export class LiveRequests implements Disposable {
     const journal = this.#journal;
     const reply = replyRecord(journal, lane, pending.requestId, end);
     assertAnswersFit(journal, pending.nodeId, [reply], uploads);
-    this.#answered.add(pending.requestId);
+    const { requestId, expiresAt } = pending;
+    this.#answered.set(requestId, withoutUndefined({ expired: end.expired, expiresAt }));
     forget();
     this.#open.delete(pending.requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
-    await journal.durable();
+    // At once: the run does not end as waiting while the answer is on its way. The line reads it once it is durable.
     this.#goOn(recorder, run);
+    await journal.durable();
   }
 
   #goOn(recorder: RunRecorder, run: AgentRun): void {

@@ -10,6 +10,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
 import { pendingRequests } from "./pendingRequests.ts";
+import { listsAll } from "./waitingStatus.ts";
 
 /** Which open requests to list. */
 export interface RequestFilter {
@@ -56,8 +57,13 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
 /** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
-  for await (const { agentId, requestIds } of listSummaries(log, { status: asking }))
+  const more: string[] = [];
+  for await (const { agentId, requestIds } of listSummaries(log, { status: asking })) {
     if (requestIds.includes(requestId)) found.push(agentId);
+    else if (!listsAll(requestIds.length)) more.push(agentId);
+  }
+  for (const agentId of found.length > 0 ? [] : more)
+    if ((await requestsOf(log, agentId)).some((request) => request.requestId === requestId)) found.push(agentId);
   const [agentId, ...others] = found;
   if (agentId === undefined) throw new RequestNotOpenError("request_not_found", undefined, requestId);
   if (others.length > 0)

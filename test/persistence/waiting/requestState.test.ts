@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LineRequests } from "../../../src/checkpoint/lines/LineRequests.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
 import { requestState } from "../../../src/persistence/waiting/answerRequests.ts";
@@ -41,6 +42,6 @@ it.each([
 ])("a request that is %s", (_name, asked, replied, waits, expected) => {
   const request = asked && { record: asked, lane: 1, ...(replied && { reply: replied }) };
   const current = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
-  const index = { statusState: { current } } as unknown as LogProjection;
+  const index = { statusState: { current }, requests: new LineRequests() } as unknown as LogProjection;
   expect(requestState(index, request, 1_000)).toEqual(expected);
 });

@@ -1,0 +1,22 @@
+import type { RecordLog } from "../../storage/RecordLog.ts";
+
+/** By log and agent, the end of the last answer that began or waits. */
+const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
+
+/** Gives answers to an agent one after another: those of one process would keep each other from owning its log. */
+export async function inAnswerTurn<Result>(
+  log: RecordLog,
+  agentId: string,
+  answer: () => Promise<Result>,
+): Promise<Result> {
+  const ends = endsByLog.get(log) ?? new Map<string, Promise<unknown>>();
+  endsByLog.set(log, ends);
+  const turn = (ends.get(agentId) ?? Promise.resolve()).then(answer);
+  const end = turn.catch(() => undefined);
+  ends.set(agentId, end);
+  try {
+    return await turn;
+  } finally {
+    if (ends.get(agentId) === end) ends.delete(agentId);
+  }
+}
