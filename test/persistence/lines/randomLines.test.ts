@@ -42,12 +42,12 @@ const plans: readonly { readonly plan: string; readonly body: LineBody; readonly
   { plan: "called agents and no automatic checkpoints", body: [consults, leaf], automatic: false },
 ];
 const lives = plans.flatMap((plan) => [
-  { ...plan, then: "goes on", backTo: [undefined] },
-  { ...plan, then: "goes back and on", backTo: [0] },
-  { ...plan, then: "goes back twice and on", backTo: [1, 0] },
+  { ...plan, next: "goes on", backTo: [undefined] },
+  { ...plan, next: "goes back and on", backTo: [0] },
+  { ...plan, next: "goes back twice and on", backTo: [1, 0] },
 ]);
 
-it.each(lives)("a run with $plan that ends after any save $then", async ({ body, automatic = true, backTo }) => {
+it.each(lives)("a run with $plan that ends after any save $next", async ({ body, automatic = true, backTo }) => {
   const lines: RandomLines = {
     body,
     agents: [[leaf, leaf]],
