@@ -4,6 +4,7 @@ import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { Entry } from "../records/Entry.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
+import { isOfState } from "../records/isOfState.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
@@ -11,9 +12,6 @@ import { recordByValue } from "../state/foldTo.ts";
 import { keptStates, type KeptStates } from "./keptStates.ts";
 import { neededCalls, type NeededCalls } from "./neededCalls.ts";
 import { withoutIdleLanes } from "./withoutIdleLanes.ts";
-
-/** The kinds that make the state of a lane: a kept checkpoint restates them as the changes since the kept one before it. */
-const stateKinds: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings", "requirements", "decision"]);
 
 /**
  * Rewrites a log to these checkpoints and no others: the state at each stays the same, and so do the calls that a rollback to
@@ -106,8 +104,8 @@ class Rewriting {
     if (kind === "snapshot" || kind === "pruned") return false;
     if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#needed.has(record);
     if ("lane" in record && this.#isOver(record.lane)) return !isOfLaneOnly(record);
-    if (!stateKinds.has(kind)) return true;
-    // No checkpoint restates what follows a head.
+    // A kept checkpoint restates the state as the changes since the kept one before it; none restates what follows a head.
+    if (!isOfState(record)) return true;
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
@@ -121,5 +119,5 @@ class Rewriting {
 function isOfLaneOnly(record: AgentRecord): boolean {
   const { kind } = record;
   if (kind === "structure") return record.structure === undefined;
-  return stateKinds.has(kind) || kind === "request" || kind === "reply";
+  return isOfState(record) || kind === "request" || kind === "reply";
 }

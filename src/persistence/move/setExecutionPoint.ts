@@ -3,6 +3,7 @@ import { assertMessage } from "../../agent/model/assertMessage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { isOfState } from "../../checkpoint/records/isOfState.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
@@ -84,7 +85,8 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
     state.history.numberOf(message),
   );
   const structure = structureRecord(setup.graph, lane, journal);
-  const unsaved = recordsForLane(recorder.drainUnsaved(run), lane, state.history, journal.writer);
+  const fresh = [...storedState(log, recorder), ...recorder.drainUnsaved(run)];
+  const unsaved = recordsForLane(fresh, lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);
   const { iteration, progress, progressSummary: summary } = state;
   const left = standing.length > 0 ? standing : undefined;
@@ -125,6 +127,12 @@ function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, str
   if (head) return [{ kind: "lane", lane, from: head.version, keep: "all", ...place }];
   const begun = index.lanes.get(recorder.lane)?.record;
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
+}
+
+/** The state that a lane without a checkpoint has in the log: the next lane begins as that one did, and has none of it. */
+function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly AgentRecord[] {
+  const records = head ? [] : (index.laneRecords.get(lane) ?? []);
+  return records.map(({ record }) => record).filter(isOfState);
 }
 
 /** The calls that had an effect, or may have had one, since the last checkpoint of the lane, those of nested lines included. */

@@ -119,7 +119,8 @@ export class RunRecorder {
     const nested = this.#from.nest?.(run);
     if (nested) [this.lane, this.#opening] = nested;
     const { restored } = this.#from;
-    const saved = restored && { settings, requirements, decisions: restored };
+    // A log may have no settings: those of the agent are new to it.
+    const saved = restored && { settings: this.start.state.settings && settings, requirements, decisions: restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);

@@ -7,7 +7,9 @@ import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../c
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** What the log already has of a state. */
-export interface SavedState extends Pick<RunState, "settings" | "requirements"> {
+export interface SavedState extends Pick<RunState, "requirements"> {
+  /** `undefined`: it has none. */
+  readonly settings: RunSettings | undefined;
   readonly decisions: readonly DecisionRecord[];
 }
 

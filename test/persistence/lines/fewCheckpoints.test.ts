@@ -1,7 +1,8 @@
-import { persistence, triggers } from "agent-persistence";
-import { SimulatedClock } from "agent-persistence/testing";
+import { InMemoryPersistenceStorageProvider, persistence, strategy, triggers } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { type DurableOptions, Fault } from "../support/durableAgent.ts";
+import { durableAgent, type DurableOptions, Fault } from "../support/durableAgent.ts";
 import { bothEnded, branchKinds, everyLine, lineKinds } from "../support/lineKinds.ts";
 import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -95,4 +96,69 @@ it.each(everyLine(logStorages))("an interval that is due within a line, %s: it g
   expect(await agent().resume()).toMatchObject({ output: bothEnded });
   expect(world.executed).toHaveLength(2);
   expect(world.items).toEqual(["line 1", "line 2"]);
+});
+
+/** The log that an earlier version wrote when a run moved before its first checkpoint. */
+async function withoutSettings({ log }: LogPersistenceStorageProvider): Promise<LogPersistenceStorageProvider> {
+  const copy = new InMemoryPersistenceStorageProvider();
+  const owned = await copy.log.open("a", { host: "test", processId: 1, nonce: "copy" });
+  for await (const { records } of log.read("a")) {
+    const kept = records.filter(({ kind }) => kind !== "settings");
+    await owned.append({ id: `${owned.generation}-${owned.position + 1}`, records: kept }, owned.position);
+  }
+  await owned.release();
+  return copy;
+}
+
+it.each([
+  ["as it is stored", async (stored: LogPersistenceStorageProvider) => stored],
+  ["whose log has no settings", withoutSettings],
+])("a merge of a run that moved before its first checkpoint, %s: it asks the same model again", async (_name, read) => {
+  const world = new World();
+  const [second, merge] = [new Fault(), new Fault()];
+  const book = world.adder("book");
+  const asked: unknown[] = [];
+  const graph = strategy<string, string>("moved", (g) => {
+    const moves = g.node("moves", (input: string, context) =>
+      persistence(context).setExecutionPoint({ nodeId: "second", input }),
+    );
+    const next = g.node("second", (input: string) => {
+      second.strike();
+      return input;
+    });
+    const only = g.node("only", (input: string) => input);
+    const both = g.parallel("both", { only }, async (_results, { branches, llm, tools }) => {
+      branches.only.adopt();
+      await tools.execute(await llm.request());
+      merge.strike();
+      await llm.request();
+      return "merged";
+    });
+    g.edge(g.start, moves);
+    g.edge(moves, next);
+    g.edge(next, both);
+    g.edge(both, g.finish);
+  });
+  const toolCalls = [{ toolName: "book", input: { item: "desk" } }];
+  const agent = (storage: LogPersistenceStorageProvider) =>
+    durableAgent(graph, storage, {
+      automatic: false,
+      tools: [book],
+      model: {
+        execute(request) {
+          asked.push([request.model, request.tools.map(({ name }) => name)]);
+          return scriptedModel([{ toolCalls }]).execute(request);
+        },
+      },
+    });
+  const first = new InMemoryPersistenceStorageProvider();
+  await second.stops(agent(first).run("go"));
+  const storage = await read(first);
+  await merge.stops(agent(storage).resume());
+  expect(await agent(storage).resume()).toMatchObject({ output: "merged" });
+  expect(asked).toEqual([
+    ["scripted", ["book"]],
+    ["scripted", ["book"]],
+  ]);
+  expect(world.items).toEqual(["desk"]);
 });

@@ -319,3 +319,51 @@ describe.each(logStorages)("$name: without automatic checkpoints", (storage) => 
     expect(await build(opened()).resume()).toMatchObject({ output: '["q1","a1","q2","a2"]' });
   });
 });
+
+describe.each(storages)("$name: a move before the first checkpoint", (storage) => {
+  /** Stops in its second node, which the first one moves to. */
+  const moving = (fault: Fault, before?: Fault) =>
+    strategy<string, string>("s", (g) => {
+      const first = g.node("first", (input: string, context) => {
+        before?.strike();
+        return persistence(context).setExecutionPoint({ nodeId: "end", input });
+      });
+      const end = g.node("end", (_input: string, context) => {
+        fault.strike();
+        return contents(context);
+      });
+      g.edge(g.start, first);
+      g.edge(first, end);
+      g.edge(end, g.finish);
+    });
+  // Long enough to be stored beside the log.
+  const systemPrompt = "Be brief. ".repeat(2_000);
+  const output = JSON.stringify([systemPrompt]);
+  const options = { automatic: false, systemPrompt, tools: [new World().adder("book")] };
+
+  it("a move before the first checkpoint keeps the system prompt and the settings of the model", async () => {
+    const opened = await storage.open();
+    const fault = new Fault();
+    const graph = moving(fault);
+    await fault.stops(durableAgent(graph, opened(), options).run("go"));
+    const agent = durableAgent(graph, opened(), options);
+    expect(await latestOf(agent)).toMatchObject({
+      nodeId: "end",
+      model: "scripted",
+      tools: ["book"],
+      messageHistory: [{ role: "system", content: systemPrompt }],
+    });
+    expect(await agent.resume()).toMatchObject({ output });
+  });
+
+  it("a move before the first checkpoint keeps what the process before it stored", async () => {
+    const opened = await storage.open();
+    const [before, fault] = [new Fault(), new Fault()];
+    const graph = moving(fault, before);
+    const start = () => durableAgent(graph, opened(), options).run("go");
+    await before.stops(start());
+    await fault.stops(start());
+    expect(await start()).toMatchObject({ output });
+    expect((await latestOf(durableAgent(graph, opened(), options))).model).toBe("scripted");
+  });
+});
