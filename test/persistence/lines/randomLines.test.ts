@@ -3,6 +3,7 @@ import { describe, it } from "vitest";
 import { readPaced } from "../../../src/storage/readEntries.ts";
 import { checkLines } from "./support/checkLines.ts";
 import { crashing, liveLines, undisturbed } from "./support/liveLines.ts";
+import { losingPower } from "./support/losingPower.ts";
 import { type LineBody, type LineStep, linesOf, type RandomLines } from "./support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
 
@@ -26,6 +27,18 @@ describe.each(logStorages)("$name: random lines", (storage) => {
         { numRuns, timeout: 30_000 },
       );
     },
+  );
+});
+
+it("files that lose power: any run with branches and called agents ends as if nothing had happened", async () => {
+  await fc.assert(
+    fc.asyncProperty(linesOf(1), fc.integer(), async (lines, seed) => {
+      await checkLines(lines, async () => {
+        const device = losingPower(seed);
+        return { world: await liveLines(lines, device), opened: device.opened };
+      });
+    }),
+    { numRuns: soak ? 100 : 6, timeout: 30_000 },
   );
 });
 
