@@ -47,12 +47,21 @@ const leaf: LineStep = { kind: "leaf", acts: [{ kind: "book" }, { kind: "count" 
 const consults: LineStep = { kind: "leaf", acts: [{ kind: "consult", agents: [0, 0] }] };
 const join = { history: "fork", onFailure: "finish", messages: "append", merge: [{ kind: "ship" }] } as const;
 const both = (...branches: readonly LineStep[][]): LineStep => ({ kind: "parallel", branches, ...join });
-const plans: readonly { readonly plan: string; readonly body: LineBody; readonly automatic?: boolean }[] = [
+interface Plan extends Partial<Pick<RandomLines, "automatic" | "triggers">> {
+  readonly plan: string;
+  readonly body: LineBody;
+}
+const plans: readonly Plan[] = [
   { plan: "branches of one and of two nodes", body: [leaf, both([leaf], [leaf, leaf])] },
   { plan: "branches in a branch", body: [both([leaf, both([leaf], [leaf])], [leaf]), leaf] },
   { plan: "a list", body: [{ kind: "each", items: 2, concurrency: 1, body: [leaf], ...join }, leaf] },
   { plan: "called agents", body: [leaf, consults, leaf] },
   { plan: "called agents and no automatic checkpoints", body: [consults, leaf], automatic: false },
+  {
+    plan: "a trigger that is due in every other process",
+    body: [both([leaf, leaf], [consults]), leaf, leaf],
+    triggers: true,
+  },
 ];
 const lives = plans.flatMap((plan) => [
   { ...plan, next: "goes on", backTo: [undefined] },
@@ -60,26 +69,30 @@ const lives = plans.flatMap((plan) => [
   { ...plan, next: "goes back twice and on", backTo: [1, 0] },
 ]);
 
-it.each(lives)("a run with $plan that ends after any save $next", async ({ body, automatic = true, backTo }) => {
-  const lines: RandomLines = {
-    body,
-    agents: [[leaf, leaf]],
-    automatic,
-    agentsAutomatic: automatic,
-    triggers: false,
-    settledBy: "handler",
-    moves: 0,
-    processes: [],
-    answers: ["later"],
-  };
-  const whole = await memory.open();
-  await undisturbed(lines, whole);
-  const { length: mostSaves } = await readPaced(whole().log, "a");
-  for (let saves = 0; saves < mostSaves; saves++) {
-    const ending = { ...lines, processes: backTo.map((to) => ({ saves, backTo: to })) };
-    await checkLines(ending, async () => {
-      const opened = await memory.open();
-      return { opened, world: await liveLines(ending, crashing(opened)) };
-    });
-  }
-});
+it.each(lives)(
+  "a run with $plan that ends after any save $next",
+  async ({ body, automatic = true, triggers = false, backTo }) => {
+    const lines: RandomLines = {
+      body,
+      agents: [[leaf, leaf]],
+      automatic,
+      agentsAutomatic: automatic,
+      triggers,
+      moods: [true, false],
+      settledBy: "handler",
+      moves: 0,
+      processes: [],
+      answers: ["later"],
+    };
+    const whole = await memory.open();
+    await undisturbed(lines, whole);
+    const { length: mostSaves } = await readPaced(whole().log, "a");
+    for (let saves = 0; saves < mostSaves; saves++) {
+      const ending = { ...lines, processes: backTo.map((to) => ({ saves, backTo: to })) };
+      await checkLines(ending, async () => {
+        const opened = await memory.open();
+        return { opened, world: await liveLines(ending, crashing(opened)) };
+      });
+    }
+  },
+);

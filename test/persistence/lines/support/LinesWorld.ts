@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  type CheckpointTrigger,
   RequestNotOpenError,
   RequestRejectedError,
   RollbackToolRegistry,
@@ -52,6 +53,7 @@ export class LinesWorld extends World {
   readonly #disturbed: boolean;
   readonly #once = new Set<string>();
   readonly #itemOf = new Map<string, string>();
+  #processes = 0;
   /** How often the run may still go back. */
   moves: number;
   /** Told at each step of any line. */
@@ -119,8 +121,16 @@ export class LinesWorld extends World {
 
   /** The next process begins, some time after the one before. */
   beginProcess(found: Found): void {
+    this.#processes++;
     this.found = found;
     this.clock = new SimulatedClock(this.clock.now() + hour);
+  }
+
+  /** Due after every node in one process, and after none in another. */
+  get moody(): CheckpointTrigger {
+    const { moods } = this.lines;
+    const isDue = moods[this.#processes % moods.length] ?? false;
+    return { name: "moody", priority: "normal", isDue: ({ kind }) => isDue && kind === "node_completed" };
   }
 
   /** Whether a disturbance is due, which comes once. */

@@ -30,7 +30,9 @@ export function linesAgent(
     model: modelWith(byModel),
     clock: world.clock,
     ...(settledBy === "handler" && { onToolCallInDoubt: (call) => world.settle(call) }),
-    ...(hasTriggers && { triggers: [triggers.afterUserInteraction(), triggers.contextDelta({ bytes: 200 })] }),
+    ...(hasTriggers && {
+      triggers: [triggers.afterUserInteraction(), triggers.contextDelta({ bytes: 200 }), world.moody],
+    }),
     ...options,
   });
 }
@@ -59,9 +61,9 @@ function calledAgent(
   at: number,
   { byCode, byModel, isSeen }: CalledAgents & { readonly isSeen: boolean },
 ): CalledAgent {
-  const { agents, agentsAutomatic, settledBy } = world.lines;
+  const { agents, agentsAutomatic, triggers: hasTriggers, settledBy } = world.lines;
   const name = `${isSeen ? "seen" : "agent"}${at}`;
-  const actor = { name: `${name} `, agents: byCode, saves: agentsAutomatic, isSeen };
+  const actor = { name: `${name} `, agents: byCode, saves: agentsAutomatic && !hasTriggers, isSeen };
   const agent = new AIAgent({
     llmModel: "scripted",
     promptExecutor: modelWith(byModel),
@@ -72,6 +74,7 @@ function calledAgent(
     enableAutomaticPersistence: agentsAutomatic,
     rollbackToolRegistry: world.registry,
     inverseRetry: { delayMs: 0 },
+    ...(hasTriggers && { triggers: [world.moody] }),
     ...(settledBy === "handler" && { onToolCallInDoubt: (call) => world.settle(call) }),
   });
   return agent.asTool({

@@ -68,6 +68,8 @@ export interface RandomLines {
   /** Of the agents that are called. */
   readonly agentsAutomatic: boolean;
   readonly triggers: boolean;
+  /** For each process whether a trigger is due after every node, while there are triggers. */
+  readonly moods: readonly boolean[];
   /** Who says what became of calls in doubt. */
   readonly settledBy: "handler" | "outside";
   /** How often the run may go back. */
@@ -158,6 +160,7 @@ export const linesOf = (depth: number): fc.Arbitrary<RandomLines> =>
       automatic: fc.boolean(),
       agentsAutomatic: fc.boolean(),
       triggers: fc.boolean(),
+      moods: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
       settledBy: fc.constantFrom("handler", "outside"),
       moves: fc.nat(3),
       processes: fc.array(
