@@ -209,7 +209,7 @@ function inputOf(tool: AnyTool): string {
 function resultOf(part: ToolCallPart, output: unknown, isError?: true): ToolResultPart {
   const { toolCallId, providerToolCallId, toolName } = part;
   const providerId = providerToolCallId !== undefined && { providerToolCallId };
-  return { type: "tool-result", toolCallId, ...providerId, toolName, output, ...(isError && { isError }) };
+  return { type: "tool-result", toolCallId, ...providerId, toolName, ...(isError && { isError }), output };
 }
 
 function noSuchTool(name: string, names: readonly string[]): string {

@@ -1,12 +1,14 @@
 import { concatenated } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { Message } from "../messages/Message.ts";
+import type { ContentPart, Message } from "../messages/Message.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { blobCellsIn, packsIn } from "../records/blobReferences.ts";
 import type { Visit } from "../records/Visit.ts";
 import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { type AnswerReference, encodeValue, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+
+type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 
 /** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
 export interface BlobUpload {
@@ -95,8 +97,8 @@ export class ValueWriter {
     if (!isLargeResult) return this.#externalise(slot);
     return {
       $outcomes: message.content.map((content): StoredResult => {
-        const { output, ...part } = content as Extract<typeof content, { type: "tool-result" }>;
-        return { part: encodeValue(part, subject) as StoredResult["part"], output: this.value(output, subject) };
+        const result = content as ToolResultPart;
+        return { part: storedPart(result, subject), output: this.value(result.output, subject) };
       }),
     };
   }
@@ -239,12 +241,12 @@ export class ValueWriter {
     let refers = false;
     const results = message.content.map((content): StoredResult => {
       if (content.type !== "tool-result") return { part: {}, output: null };
-      const { output, ...part } = content;
+      const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const stored = known.has(content.toolCallId) && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
-      const encoded = encodeValue(part, subject) as StoredResult["part"];
-      return stored ? { part: encoded } : { part: encoded, output: this.value(output, subject) };
+      const part = storedPart(content, subject);
+      return stored ? { part } : { part, output: this.value(output, subject) };
     });
     return refers && isToolMessage(message) ? results : undefined;
   }
@@ -274,9 +276,19 @@ export class ValueWriter {
   }
 }
 
+/** Whether it can be stored without its outputs: it is read back with its role first, and no other fields. */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
-  return role === "tool" && Array.isArray(content) && Object.keys(value).length === 2 && content.every(isToolResult);
+  const [first, second, ...others] = Object.keys(value);
+  if (first !== "role" || second !== "content" || others.length > 0) return false;
+  return role === "tool" && Array.isArray(content) && content.every(isToolResult);
+}
+
+/** A result without its output, which is read back last, or else where `null` stands for it: the order of the fields stays. */
+function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {
+  const { output: _, ...others } = result;
+  const isLast = Object.keys(result).at(-1) === "output";
+  return encodeValue(isLast ? others : { ...result, output: null }, subject) as StoredResult["part"];
 }
 
 function isToolResult(part: unknown): boolean {

@@ -23,7 +23,10 @@ export type AnswerReference = readonly [
 /** The content of `$message`: a message of the own history, or of that of a joined branch, by its lane. */
 export type MessageReference = number | readonly [number: number, lane: number];
 
-/** An item of `$outcomes`: one result of a tool message. Absent `output`: it is in the outcome of the call. */
+/**
+ * An item of `$outcomes`: one result of a tool message. Absent `output`: it is in the outcome of the call. In `part` the
+ * output stands as `null` where fields follow it.
+ */
 export interface StoredResult {
   readonly part: Readonly<Record<string, unknown>>;
   readonly output?: StoredValue;

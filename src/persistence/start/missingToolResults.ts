@@ -47,7 +47,7 @@ function resultOf(call: CallPart, calls: AgentState["calls"], reader: ValueReade
   const { toolCallId, providerToolCallId, toolName } = call;
   const part = withoutUndefined({ type: "tool-result", toolCallId, providerToolCallId, toolName } as const);
   const outcome = calls.get(toolCallId)?.outcome;
-  if (outcome?.error) return { ...part, output: outcome.error.message, isError: true };
+  if (outcome?.error) return { ...part, isError: true, output: outcome.error.message };
   if (outcome?.output !== undefined) return { ...part, output: reader.read(outcome.output) };
-  return { ...part, output: noResult, isError: true };
+  return { ...part, isError: true, output: noResult };
 }

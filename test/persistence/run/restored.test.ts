@@ -5,6 +5,7 @@ import {
   type AgentContext,
   type Message,
   type PromptExecutor,
+  type ToolMessage,
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -173,4 +174,60 @@ describe.each(storages)("$name: values that could not be restored", (storage) =>
     await expect(agent.run("go")).rejects.toMatchObject({ code: "not_serializable", subject, path });
     expect(await latestOf(agent)).toMatchObject({ nodeId: "here", version: 1 });
   });
+});
+
+const provider = { cacheControl: "ephemeral" };
+type Result = Extract<ToolMessage["content"][number], { type: "tool-result" }>;
+
+/** What a node may make of a tool message before it appends it. */
+const appended: Readonly<Record<string, (message: ToolMessage) => ToolMessage>> = {
+  "as it is": (message) => message,
+  "with options of the provider": ({ role, content }) => ({
+    role,
+    content: content.map((part) => ({ ...part, providerOptions: provider })),
+  }),
+  "with the output last": ({ role, content }) => ({
+    role,
+    content: content.map((part) => {
+      const { output, ...others } = part as Result;
+      return { ...others, output };
+    }),
+  }),
+  "with the content first": ({ role, content }) => ({ content, role }),
+};
+
+describe.each(storages)("$name: messages that are sent again", (storage) => {
+  it.each(Object.entries(appended))(
+    "a tool message, %s, is the same text before and after a resume, field by field",
+    async (_name, change) => {
+      const opened = await storage.open();
+      const world = new World();
+      const fault = new Fault();
+      const [book, fail] = [world.adder("book"), world.failing("fail")];
+      const texts: string[] = [];
+      const graph = strategy<string, string>("s", (g) => {
+        const ask = g.node("ask", async (_input: string, { llm, tools }) => {
+          const answer = await llm.request();
+          llm.append(answer, change(await tools.execute(answer)));
+          return "asked";
+        });
+        const look = g.node("look", (_input: string, { llm }) => {
+          texts.push(JSON.stringify(llm.messages));
+          fault.strike();
+          return "seen";
+        });
+        g.edge(g.start, ask);
+        g.edge(ask, look);
+        g.edge(look, g.finish);
+      });
+      const long = "x".repeat(20_000);
+      const toolCalls = ["desk", long].flatMap((item) =>
+        ["book", "fail"].map((toolName) => ({ toolName, input: { item } })),
+      );
+      const agent = () => durableAgent(graph, opened(), { tools: [book, fail], turns: [{ toolCalls }] });
+      await fault.stops(agent().run("go"));
+      await agent().resume();
+      expect(texts[1]).toBe(texts[0]);
+    },
+  );
 });

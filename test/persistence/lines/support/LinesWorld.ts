@@ -155,13 +155,11 @@ export function ancestorsIn(error: unknown): readonly string[] {
   return available ?? [];
 }
 
-/** A value without what differs from one life to another: the ids of calls, when an approval expired, and the order of fields. */
+/** A value without what differs from one life to another: the ids of calls and when an approval expired. */
 export function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value === "string") return value.replace(/(?<=nobody approved it before )\S+Z/, "then");
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([key]) => key !== "providerToolCallId" && key !== "toolCallId");
-  return Object.fromEntries(
-    entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, comparable(item)]),
-  );
+  return Object.fromEntries(entries.map(([key, item]) => [key, comparable(item)]));
 }
