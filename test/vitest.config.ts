@@ -28,8 +28,8 @@ export default defineConfig({
       { extends: true, test: { name: "shared modules", isolate: false, include: ["test/**/*.test.ts"], exclude } },
       { extends: true, test: { name: "own modules", include: replacingModules } },
     ],
-    // The default leaves one core idle.
-    maxWorkers: availableParallelism(),
+    // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: soak ? 900_000 : 180_000,
     hookTimeout: 180_000,
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],

@@ -243,9 +243,11 @@ export class ValueWriter {
       if (content.type !== "tool-result") return { part: {}, output: null };
       const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
-      const stored = known.has(content.toolCallId) && Object.is(known.get(content.toolCallId), output);
-      refers ||= stored;
       const part = storedPart(content, subject);
+      // Whoever looks for the output finds it by the id: that of a part with rich values is not readable there.
+      const isReadable = part["toolCallId"] === content.toolCallId && known.has(content.toolCallId);
+      const stored = isReadable && Object.is(known.get(content.toolCallId), output);
+      refers ||= stored;
       return stored ? { part } : { part, output: this.value(output, subject) };
     });
     return refers && isToolMessage(message) ? results : undefined;

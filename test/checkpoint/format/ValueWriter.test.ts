@@ -53,6 +53,16 @@ describe("a message that the log has", () => {
   });
 });
 
+it("a result with rich values beside its output is written with the output, which its id does not lead to", () => {
+  const [part] = result.content;
+  const rich = {
+    ...result,
+    content: [{ ...(part as object), providerOptions: { p: { at: new Date(0) } } }],
+  } as unknown as Message;
+  expect(JSON.stringify(noted().message(rich, "it", 2))).toContain("found");
+  expect(JSON.stringify(noted().message(result, "it", 2))).not.toContain("found");
+});
+
 it("the end of a visit on one lane leaves the outcomes of the others as they are", () => {
   const writer = noted();
   const refers = () => !JSON.stringify(writer.message(result, "it", 2)).includes("found");

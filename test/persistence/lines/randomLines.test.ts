@@ -9,7 +9,7 @@ import { logStorages } from "../support/storages.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
 const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 400, file: 40 } : { memory: 30, file: 3 };
+const counts = soak ? { memory: 400, file: 40 } : { memory: 16, file: 2 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
