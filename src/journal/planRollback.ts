@@ -38,8 +38,7 @@ export function planRollback(
   hasInverse: (call: LoggedCall) => boolean,
   isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
-  const isBelow = placesBelow(index, target);
-  const all = calls.filter(({ lane, order }) => isBelow(lane, order)).reverse();
+  const all = callsBelow(index, calls, target).toReversed();
   const below = all.filter(({ call }) => !index.reverted.has(call));
   const begun = new Set(index.rollback?.calls);
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isReverted)]));
@@ -52,6 +51,25 @@ export function planRollback(
     skipped: of("skipped"),
     closed: below.map(({ call }) => call),
   };
+}
+
+/**
+ * The calls below a checkpoint. Of an agent whose call had not ended there, all of them are: the call is made anew, and the agent
+ * begins afresh.
+ */
+function callsBelow(
+  index: LogProjection,
+  calls: readonly LoggedCall[],
+  target: CheckpointPoint,
+): readonly LoggedCall[] {
+  const isBelow = placesBelow(index, target);
+  const below = new Set(calls.flatMap(({ call, lane, order }) => (isBelow(lane, order) ? [call] : [])));
+  const isOfAgent = (lane: number): boolean => {
+    const place = index.lines.nestedLine(lane)?.place;
+    if (place === undefined || place.parent >= lane) return false;
+    return ("call" in place && below.has(place.call)) || isOfAgent(place.parent);
+  };
+  return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 
 /** Whether a call had an effect that nothing has undone, or may have had one. */

@@ -9,7 +9,7 @@ import { logStorages } from "../support/storages.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
 const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 400, file: 40 } : { memory: 16, file: 2 };
+const counts = soak ? { memory: 120, file: 20 } : { memory: 16, file: 2 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
@@ -40,6 +40,30 @@ it("files that lose power: any run with branches and called agents ends as if no
     }),
     { numRuns: soak ? 100 : 6, timeout: 30_000 },
   );
+});
+
+it("a rollback to where called agents have begun takes back all of them: they begin afresh", async () => {
+  const asks: LineBody = [{ kind: "leaf", acts: [{ kind: "consult", agents: [0, 0] }] }];
+  const body: LineBody = [
+    { kind: "leaf", acts: [{ kind: "consult", agents: [0, 0, 0] }] },
+    { kind: "leaf", acts: [{ kind: "back", to: 10 }] },
+  ];
+  const lines: RandomLines = {
+    body: [{ kind: "subgraph", body }],
+    agents: [asks, [{ kind: "leaf", acts: [{ kind: "approve" }] }]],
+    automatic: true,
+    agentsAutomatic: false,
+    triggers: true,
+    moods: [false],
+    settledBy: "handler",
+    moves: 1,
+    processes: [],
+    answers: ["later"],
+  };
+  await checkLines(lines, async () => {
+    const opened = await memory.open();
+    return { opened, world: await liveLines(lines, crashing(opened)) };
+  });
 });
 
 /** The least of what can go wrong on several lines: none of it is left to chance. */
