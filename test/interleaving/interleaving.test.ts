@@ -69,13 +69,13 @@ describe("the real code of the file storage, in every order of the calls of two 
     {
       name: "a paused owner that wakes up and compacts",
       begin: sleeperAndOther("compacts"),
-      atMost: soak ? all : 800,
+      atMost: soak ? all : 500,
     },
     // They take over from each other again and again: too many orders to try them all.
     {
       name: "two that believe everybody else to be dead",
       begin: twoContenders("everybody else"),
-      atMost: soak ? 15_000 : 800,
+      atMost: soak ? 15_000 : 500,
     },
   ])("loses nothing acknowledged, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
     const { found, states } = await exploreOrders(begin, atMost);

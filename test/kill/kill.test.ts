@@ -14,7 +14,7 @@ import type { WorkerOptions } from "./worker/WorkerOptions.ts";
 type Ids = WorkerOptions["toolCallIds"];
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 100 : 20;
+const killCount = soak ? 100 : 14;
 const nodes = 30;
 /** At once: more only wait for each other. */
 const lanes = 2;
