@@ -103,8 +103,9 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   pipeline.onRunMoved(({ run, next }) => recorders.find(run)?.begin(run, next));
   pipeline.onForkStarting(({ run, nodeId, input, keys }) => {
     const recorder = recorders.find(run);
-    recorder?.beginFork(run, nodeId, input);
-    if (recorder) assertBranchesKept(recorder, nodeId, keys);
+    if (!recorder) return;
+    recorder.beginFork(run, nodeId, input);
+    assertBranchesKept(recorder, nodeId, keys);
   });
   pipeline.onBranchStarting(({ run, next }) => recorders.find(run)?.begin(run, next));
   pipeline.onBranchesJoined(({ run, nodeId, input, results }) =>

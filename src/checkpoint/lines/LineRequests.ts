@@ -7,8 +7,6 @@ export interface LineRequest {
   readonly lane: number;
   /** Absent: it is not answered. */
   readonly reply?: ReplyRecord;
-  /** Orders the reply among all records of the log. */
-  readonly repliedAt?: number;
 }
 
 /** The requests that lines have made, open or not. A record costs what it changes. */
@@ -28,10 +26,10 @@ export class LineRequests {
     return this.#byId.get(id);
   }
 
-  add(record: AgentRecord, order: number): void {
+  add(record: AgentRecord): void {
     if (record.kind === "request") this.#addRequest(record);
     else if (record.kind === "status") this.#beginStatus();
-    else if (record.kind === "reply") this.#addReply(record, order);
+    else if (record.kind === "reply") this.#addReply(record);
   }
 
   #addRequest(record: RequestRecord): void {
@@ -44,9 +42,9 @@ export class LineRequests {
     this.#unlisted.clear();
   }
 
-  #addReply(reply: ReplyRecord, repliedAt: number): void {
+  #addReply(reply: ReplyRecord): void {
     this.repliesToStatus++;
     const known = this.#byId.get(reply.request);
-    if (known) this.#byId.set(reply.request, { ...known, reply, repliedAt });
+    if (known) this.#byId.set(reply.request, { ...known, reply });
   }
 }

@@ -222,7 +222,7 @@ export class LogProjection extends LogFacts {
     this.#addUsage(record);
     addValueReferences(record, this.valueBlobs);
     this.statusState = statusAfter(this.statusState, record, generation);
-    this.requests.add(record, order);
+    this.requests.add(record);
     if ("lane" in record) this.#addToLane(record, position, order);
   }
 

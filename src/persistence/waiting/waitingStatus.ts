@@ -38,15 +38,15 @@ export function runningStatus(
   };
 }
 
-/** Of fewer open requests, the status lists all at every moment. */
-const mostListed = 101;
+/** Up to so many open requests, the status lists all of them at every moment. */
+const mostListed = 100;
 
-/** Whether a status that lists so many requests lists all that are open. */
+/** Whether a status that lists so many requests lists all that are open: one more than the most may have been made since. */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
 
 /** Whether the status is to list anew what is open. Of very many requests not each answer changes the list: it would be written as often as it is long. */
 export function isListDue(listed: number, open: number): boolean {
-  return listsAll(open) || Math.abs(open - listed) * 10 >= listed;
+  return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
 }

@@ -100,7 +100,8 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
     const outside = persistence(durableAgent(built, shared));
     const listed = new Set((await outside.agent("a").getRequests()).map(({ requestId }) => requestId));
     expect([...listed].toSorted()).toEqual(ids.toSorted());
-    for (const id of ids) await outside.answer(id, ".");
+    // The newest first: the status does not list it yet.
+    for (const id of ids.toReversed()) await outside.answer(id, ".");
     held.open();
     expect(await run).toMatchObject({ output: `${".".repeat(many)}held` });
   });
