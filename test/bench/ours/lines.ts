@@ -9,10 +9,11 @@ import {
   type PersistenceStorageProvider,
 } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { median } from "../statistics.ts";
+import { timeOf } from "../timeOf.ts";
+import { parseFiles } from "./parseFiles.ts";
 import { EndOfLoop } from "./loopingAgent.ts";
 
 /** A parallel node with many branches. */
@@ -145,18 +146,4 @@ function installed(
 ): AIAgent<number, number> {
   const agent = new AIAgent({ llmModel: "none", promptExecutor: none, strategy: built, maxIterations: 1_000_000 });
   return agent.install(Persistence, { storage });
-}
-
-async function timeOf(action: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
-}
-
-async function parseFiles(directory: string): Promise<void> {
-  const files = await readdir(directory, { recursive: true });
-  for (const file of files.filter((path) => path.endsWith(".jsonl"))) {
-    const text = await readFile(join(directory, file), "utf8");
-    for (const line of text.split("\n")) if (line !== "") JSON.parse(line);
-  }
 }

@@ -1,7 +1,7 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { median } from "../statistics.ts";
+import { timeOf } from "../timeOf.ts";
+import { parseFiles } from "./parseFiles.ts";
 import { EndOfLoop, loopingAgent } from "./loopingAgent.ts";
 
 /** Medians in milliseconds. */
@@ -33,20 +33,6 @@ export async function load(steps: number, messages: number, directory: string): 
   }
   const warm = (times: readonly number[]): number => median(times.slice(warmUp));
   return { latestMs: warm(latest), resumeMs: warm(resume), parseMs: warm(parse) };
-}
-
-async function timeOf(action: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
-}
-
-async function parseFiles(directory: string): Promise<void> {
-  const files = await readdir(directory, { recursive: true });
-  for (const file of files.filter((path) => path.endsWith(".jsonl"))) {
-    const text = await readFile(join(directory, file), "utf8");
-    for (const line of text.split("\n")) if (line !== "") JSON.parse(line);
-  }
 }
 
 async function readLatest(directory: string, messages: number): Promise<void> {

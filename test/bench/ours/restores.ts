@@ -5,6 +5,7 @@ import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
+import { timeOf } from "../timeOf.ts";
 
 /** What a rollback of many files costs. */
 export interface RestoreFigures {
@@ -53,12 +54,6 @@ async function loop(root: string): Promise<void> {
     await file.sync();
     await file.close();
   }
-}
-
-async function timeOf(action: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
 }
 
 function folderOf(at: number): string {

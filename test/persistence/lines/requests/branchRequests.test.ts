@@ -1,11 +1,11 @@
 import { type AgentContext, persistence, strategy, type PersistenceEvent } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { gate } from "../../agent/gate.ts";
-import { durableAgent } from "../support/durableAgent.ts";
-import { recordsOf } from "../support/stored.ts";
-import { logStorages } from "../support/storages.ts";
-import { World } from "../support/World.ts";
+import { gate } from "../../../agent/gate.ts";
+import { durableAgent } from "../../support/durableAgent.ts";
+import { recordsOf } from "../../support/stored.ts";
+import { logStorages } from "../../support/storages.ts";
+import { World } from "../../support/World.ts";
 
 /** Two branches that ask, and one that ends when it is let. */
 function asking(world: World, until: Promise<unknown> = Promise.resolve()) {

@@ -9,9 +9,9 @@ import {
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { gate } from "../../agent/gate.ts";
-import { durableAgent } from "../support/durableAgent.ts";
-import { logStorages } from "../support/storages.ts";
+import { gate } from "../../../agent/gate.ts";
+import { durableAgent } from "../../support/durableAgent.ts";
+import { logStorages } from "../../support/storages.ts";
 
 const ask = (prompt: string, context: AgentContext) => context.requestInput({ prompt, schema: z.string() });
 
