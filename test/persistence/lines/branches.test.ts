@@ -94,6 +94,22 @@ describe.each(storages)("$name: branches of a durable run", (storage) => {
   );
 });
 
+/** A branch that calls an agent, beside one that fails the first time, once the agent has begun: that stops the branch. */
+function besideFailure(ask: ReturnType<typeof called>, begun: Promise<unknown>) {
+  let failures = 0;
+  return strategy<string, string>("stopping", (graph) => {
+    const failing = graph.node("failing", async (text: string) => {
+      await begun;
+      if (failures++ === 0) throw new RangeError("not yet");
+      return text;
+    });
+    const calling = graph.node("calling", (topic: string, { tools }: AgentContext) => tools.call(ask, { topic }));
+    const all = graph.parallel("all", { failing, calling }, { onFailure: "stop" }, (results) => results.calling);
+    graph.edge(graph.start, all);
+    graph.edge(all, graph.finish);
+  });
+}
+
 describe.each(logStorages)("$name: branches that are stopped", (storage) => {
   it("are not joined, however deep: a resume goes on with them", async () => {
     const [oneRuns, failed] = [gate(), gate()];
@@ -132,7 +148,6 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
 
   it("stop an agent that one of them calls between two of its nodes: a resume goes on with it", async () => {
     const [begun, failed] = [gate(), gate()];
-    let failures = 0;
     const ask = called(
       "ask",
       chain("asking", {
@@ -144,17 +159,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
         two: (text) => `${text} two`,
       }),
     );
-    const built = strategy<string, string>("stopping", (graph) => {
-      const failing = graph.node("failing", async (text: string) => {
-        await begun.opened;
-        if (failures++ === 0) throw new RangeError("not yet");
-        return text;
-      });
-      const calling = graph.node("calling", (topic: string, { tools }: AgentContext) => tools.call(ask, { topic }));
-      const all = graph.parallel("all", { failing, calling }, { onFailure: "stop" }, (results) => results.calling);
-      graph.edge(graph.start, all);
-      graph.edge(all, graph.finish);
-    });
+    const built = besideFailure(ask, begun.opened);
     const opened = await storage.open();
     const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");
@@ -163,7 +168,6 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
 
   it("end though an agent that one of them calls asks only then", async () => {
     const [begun, failed] = [gate(), gate()];
-    let failures = 0;
     const ask = called(
       "ask",
       chain("asking", {
@@ -174,17 +178,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
         },
       }),
     );
-    const built = strategy<string, string>("stopping", (graph) => {
-      const failing = graph.node("failing", async (text: string) => {
-        await begun.opened;
-        if (failures++ === 0) throw new RangeError("not yet");
-        return text;
-      });
-      const calling = graph.node("calling", (topic: string, { tools }: AgentContext) => tools.call(ask, { topic }));
-      const all = graph.parallel("all", { failing, calling }, { onFailure: "stop" }, (results) => results.calling);
-      graph.edge(graph.start, all);
-      graph.edge(all, graph.finish);
-    });
+    const built = besideFailure(ask, begun.opened);
     const opened = await storage.open();
     const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");

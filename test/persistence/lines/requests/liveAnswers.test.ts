@@ -37,6 +37,18 @@ function beside(b: (context: AgentContext) => Promise<string>): Strategy<string,
   });
 }
 
+/** Branch `a` is answered, and branch `b` goes on before the answer is durable. */
+async function answeredWhile(built: Strategy<string, string>, storage: PersistenceStorageProvider, goOn: () => void) {
+  const { agent, ids, opened } = watched(built, storage, 1);
+  const run = agent.run("go");
+  await opened;
+  const durable = persistence(agent).agent("a");
+  const answered = durable.answer(ids[0] ?? "", "A");
+  goOn();
+  await answered;
+  return { run, durable };
+}
+
 describe.each(logStorages)("$name: answers in the process that runs the agent", (storage) => {
   it("let their line go on, also if the last other line ends before they are durable", async () => {
     const held = gate<void>();
@@ -45,15 +57,8 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
       await held.opened;
       return "b";
     });
-    const { agent, ids, opened: asked } = watched(built, opened(), 1);
-    const run = agent.run("go");
-    await asked;
-    const answered = persistence(agent)
-      .agent("a")
-      .answer(ids[0] ?? "", "A");
-    held.open();
-    await answered;
-    expect(await run).toMatchObject({ status: "completed", output: "A b" });
+    const agent = await answeredWhile(built, opened(), held.open);
+    expect(await agent.run).toMatchObject({ status: "completed", output: "A b" });
   });
 
   it("let their line go on, also if the last other line begins to wait before they are durable", async () => {
@@ -63,16 +68,9 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
       await held.opened;
       return ask("b?", context);
     });
-    const { agent, ids, opened: asked } = watched(built, opened(), 1);
-    const run = agent.run("go");
-    await asked;
-    const answered = persistence(agent)
-      .agent("a")
-      .answer(ids[0] ?? "", "A");
-    held.open();
-    await answered;
-    expect(await run).toMatchObject({ status: "waiting", requests: [{ prompt: "b?" }] });
-    const latest = await persistence(agent).agent("a").getLatestCheckpoint();
+    const agent = await answeredWhile(built, opened(), held.open);
+    expect(await agent.run).toMatchObject({ status: "waiting", requests: [{ prompt: "b?" }] });
+    const latest = await agent.durable.getLatestCheckpoint();
     expect(latest?.branches).toMatchObject([
       { path: "both#a", status: "completed" },
       { path: "both#b", status: "waiting" },
