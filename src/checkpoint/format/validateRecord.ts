@@ -119,7 +119,7 @@ const shapes = {
     ...lane,
   },
   intent: { ...call, tool: text, effect: text, node: text, ...lane },
-  outcome: { ...call, error, ...lane },
+  outcome: { ...call, error, failedCalls: optional(listOf(text)), ...lane },
   note: { key: text, call: optional(text), packs, ...lane },
   checkpoint,
   request: {

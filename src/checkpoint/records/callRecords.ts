@@ -72,6 +72,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly call: string;
   readonly output?: StoredValue;
   readonly error?: { readonly message: string };
+  /** The calls made within it whose failures its error came of. Absent: it came of none. */
+  readonly failedCalls?: readonly string[];
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
   /** The call waits for an answer to its request, and is made again under the same id once it is answered. */

@@ -5,13 +5,20 @@ import type { ErrorCause } from "../ErrorCause.ts";
 export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
+  /**
+   * The ids of the calls whose failures this one came of, when it was read back from a log. Absent: it came of none, or
+   * `cause` has them.
+   */
+  readonly failedCalls?: readonly string[];
+
   constructor(
     readonly toolName: string,
     readonly toolCallId: string,
     /** The message of what the tool threw; this is what the model sees. */
     readonly reason: string,
-    options?: ErrorCause,
+    options: ErrorCause & Pick<ToolFailedError, "failedCalls"> = {},
   ) {
     super(`The tool "${toolName}" failed: ${reason}`, options);
+    if (options.failedCalls) this.failedCalls = options.failedCalls;
   }
 }

@@ -2,6 +2,7 @@ import { callOf } from "../../agent/feature/ContextBinding.ts";
 import { subAgentOf } from "../../agent/feature/SubAgent.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
@@ -17,6 +18,7 @@ import { saveIfDue } from "../record/saveIfDue.ts";
 import { recordedCall } from "../replay/recordedCall.ts";
 import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import { failedCallsIn } from "./failedCallsIn.ts";
 
 /** The most fields and nested values that an output may have: to encode so many takes a moment in one piece. */
 const maximumParts = 250_000;
@@ -130,7 +132,9 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
 function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
-    recordEnd(recorder, facts, { error: { message: reason } }, { input, status: "failed", error: reason });
+    const failedCalls = failedCallsIn(error.cause);
+    const end = { error: { message: reason }, ...(failedCalls.length > 0 && { failedCalls }) };
+    recordEnd(recorder, facts, end, { input, status: "failed", error: reason });
   }
   if (error instanceof ToolOutcomeUnknownError)
     recordEnd(recorder, facts, { unknown: true }, { input, status: "unknown" });
@@ -220,7 +224,8 @@ function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): Cal
 }
 
 function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
-  if (outcome.error) throw new ToolFailedError(tool.name, call, outcome.error.message);
+  const { error, failedCalls } = outcome;
+  if (error) throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls }));
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);

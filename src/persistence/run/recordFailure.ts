@@ -2,7 +2,7 @@ import type { RunRequest } from "../../agent/feature/RunRequest.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { describeError } from "../../journal/describeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { failedCallsIn } from "./failedCallsIn.ts";
+import { failedCallsIn } from "../calls/failedCallsIn.ts";
 
 /**
  * A run that rejects is recorded as failed, and stays unfinished. Not recorded: a run that was refused before it began,

@@ -87,6 +87,32 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     expect(world.nodes).toEqual(["one", "two", "two"]);
   });
 
+  it("of which two failed, each through a call of its own, are tried again one after the other, as the run rejects with them", async () => {
+    const fault = new Fault();
+    const fetch = tool({
+      name: "fetch",
+      description: "",
+      inputSchema: z.object({ topic: z.string() }),
+      execute: ({ topic }) => (fault.strike(), topic),
+    });
+    const ask = called("ask", chain("inner", { one: (topic, { tools }) => tools.call(fetch, { topic }) }), {
+      config: { tools: [fetch] },
+    });
+    const outer = chain("outer", {
+      plan: async (text, { tools }) => {
+        const asked = ["1", "2"].map((end) => tools.call(ask, { topic: text + end }));
+        await Promise.allSettled(asked);
+        return String(await Promise.all(asked));
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    await expect(agent().run("x")).rejects.toMatchObject({ code: "tool_failed" });
+    fault.repair();
+    await expect(agent().resume()).rejects.toMatchObject({ failedCalls: [expect.any(String)] });
+    await expect(agent().resume()).resolves.toMatchObject({ output: "x1,x2" });
+  });
+
   it("whose strategy has changed are named, with advice that works: the caller goes back to before the call", async () => {
     const fault = new Fault();
     const ask = (node: string) => called("ask", chain("inner", { [node]: (text) => (fault.strike(), text) }));

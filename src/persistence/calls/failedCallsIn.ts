@@ -1,6 +1,6 @@
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 
-/** The calls whose failures an error is, has as its cause, or collects, each once. */
+/** The calls whose failures an error is, has as its cause, or collects, each once. A failure that was read back names its own. */
 export function failedCallsIn(error: unknown): readonly string[] {
   const calls = new Set<string>();
   const seen = new Set<unknown>();
@@ -8,7 +8,8 @@ export function failedCallsIn(error: unknown): readonly string[] {
   for (const found of left) {
     if (seen.has(found)) continue;
     seen.add(found);
-    if (found instanceof ToolFailedError) calls.add(found.toolCallId);
+    if (found instanceof ToolFailedError)
+      for (const call of [found.toolCallId, ...(found.failedCalls ?? [])]) calls.add(call);
     left.push(...causesOf(found));
   }
   return [...calls];
