@@ -4,6 +4,7 @@ import {
   AgentPersistenceError,
   NotAnAncestorError,
   persistence,
+  type AgentCheckpointData,
   type AIAgent,
 } from "agent-persistence";
 import { Acknowledged } from "./Acknowledged.ts";
@@ -27,6 +28,11 @@ export type NextRequest = "resume" | "rollback" | "other rollback";
 
 const interruptions = new Set(["storage_failed", "simulated_crash"]);
 
+const rollbackTo =
+  (checkpointId: string): Request =>
+  (agent) =>
+    persistence(agent).agent().rollbackToCheckpoint(checkpointId);
+
 /** An agent on a storage, and what is known of both. */
 export class ModelledAgent {
   readonly harness: StorageHarness;
@@ -40,6 +46,8 @@ export class ModelledAgent {
   #mayBeTorn = false;
   /** What comes first after a rollback that was cut short. */
   #unsettled: (() => Promise<unknown>) | undefined;
+  /** True once power was lost after that rollback. */
+  #powerWasLost = false;
 
   constructor(harness: StorageHarness) {
     this.harness = harness;
@@ -72,25 +80,26 @@ export class ModelledAgent {
     const line = lineTo(latest, checkpoints);
     const target = line[to % Math.max(1, line.length)];
     if (target === undefined) return;
-    const { checkpointId, runId } = target;
-    if (await this.#rollBackTo(checkpointId, runId, trouble)) return;
+    if (await this.#rollBackTo(target, trouble)) return;
     const other = line[(to + 3) % line.length] ?? target;
     const requests: Readonly<Record<NextRequest, () => Promise<unknown>>> = {
-      resume: () => this.#resume(),
-      rollback: () => this.#rollBackTo(checkpointId, runId),
+      resume: () => this.#resumeAfterRollback(),
+      rollback: () => this.#rollBackAgain(target),
       // What was taken back cannot stand again: less far back is refused.
       "other rollback": () =>
-        this.#rollBackTo(other.checkpointId, other.runId).catch((error: unknown) => {
+        this.#rollBackAgain(other).catch((error: unknown) => {
           if (!(error instanceof NotAnAncestorError)) throw error;
-          return this.#rollBackTo(checkpointId, runId);
+          return this.#rollBackAgain(target);
         }),
     };
+    this.#powerWasLost = false;
     // A storage that records no calls forgets a rollback that was cut short.
     this.#unsettled = requests[journal === undefined ? "rollback" : thenBy];
   }
 
   async losePower(seed: number): Promise<void> {
     this.#mayBeTorn = true;
+    this.#powerWasLost = true;
     this.harness.losePower?.(seed);
     await this.expect();
   }
@@ -118,13 +127,34 @@ export class ModelledAgent {
     expectWorld(stored, this.#steps.world, this.#status !== undefined);
   }
 
-  async #rollBackTo(checkpointId: string, runId: string, trouble?: Trouble): Promise<boolean> {
-    const report = await this.#ask((agent) => persistence(agent).agent().rollbackToCheckpoint(checkpointId), trouble);
+  async #rollBackTo({ checkpointId, runId }: AgentCheckpointData, trouble?: Trouble): Promise<boolean> {
+    const report = await this.#ask(rollbackTo(checkpointId), trouble);
     if (report === undefined) return false;
     this.#run = this.#runs.get(runId);
     this.#status = "paused";
     await this.expect();
     return true;
+  }
+
+  /** To a checkpoint that was read before a rollback was cut short. */
+  async #rollBackAgain(target: AgentCheckpointData): Promise<void> {
+    const { checkpointId } = target;
+    const { checkpoints } = await this.#stored();
+    if (checkpoints.some((checkpoint) => checkpoint.checkpointId === checkpointId)) await this.#rollBackTo(target);
+    else await this.#expectLost(rollbackTo(checkpointId), "checkpoint_not_found");
+  }
+
+  async #resumeAfterRollback(): Promise<void> {
+    const { latest } = await this.#stored();
+    if (latest) await this.#resume();
+    else await this.#expectLost((agent) => agent.resume(), "nothing_to_resume");
+  }
+
+  /** Only a loss of power takes what was read, and only what was not acknowledged. A request for it is refused. */
+  async #expectLost(request: Request, code: string): Promise<void> {
+    assert.ok(this.#powerWasLost, "what was read is gone without a loss of power");
+    await assert.rejects(this.#ask(request), { code });
+    await this.expect();
   }
 
   async #resume(): Promise<void> {

@@ -1,4 +1,5 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { SimulatedFileSystem } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RowsProvider } from "../persistence/support/storages.ts";
@@ -7,8 +8,9 @@ import { brokenAgents } from "../powerloss/agent/brokenAgents.ts";
 import { agentCommands } from "./agentCommands.ts";
 import { realFiles, simulatedFiles, unsynced } from "./Files.ts";
 import { FilesHarness } from "./FilesHarness.ts";
-import { ModelledAgent } from "./ModelledAgent.ts";
+import { ModelledAgent, type NextRequest } from "./ModelledAgent.ts";
 import { SavesHarness } from "./SavesHarness.ts";
+import { Steps } from "./Steps.ts";
 import type { StorageHarness } from "./StorageHarness.ts";
 
 const soak = process.env["SOAK"] !== undefined;
@@ -43,6 +45,31 @@ describe("random sequences of commands", () => {
     "any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage keeps what was acknowledged, on a storage %s",
     async (_name, { runs, make }) => {
       await fc.assert(sequences(make), { numRuns: soak ? runs / 2 : runs / 20 });
+    },
+  );
+});
+
+/** How many calls a run makes up to each sync of its log. */
+async function syncsOfARun(): Promise<readonly number[]> {
+  const fileSystem = new SimulatedFileSystem();
+  const harness = new FilesHarness(simulatedFiles(fileSystem), "/store");
+  await new Steps().agent(harness.start(), harness.clock).run(2);
+  return fileSystem.calls.flatMap(({ operation }, at) => (operation === "fdatasync" ? [at + 1] : []));
+}
+
+describe("a rollback that was cut short before power was lost", () => {
+  const nexts: readonly NextRequest[] = ["resume", "rollback", "other rollback"];
+
+  it.each(nexts)(
+    "goes on, or is refused where power took its target before it was acknowledged: %s",
+    async (thenBy) => {
+      for (const endAfter of await syncsOfARun()) {
+        const agent = new ModelledAgent(new FilesHarness(simulatedFiles(), "/store"));
+        await agent.run(2, { endAfter });
+        await agent.rollBack(1, { trouble: { endAfter: 0 }, thenBy });
+        await agent.losePower(0);
+        await agent.run(1);
+      }
     },
   );
 });
