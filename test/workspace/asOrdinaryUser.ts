@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { FileConflict, FileResolution } from "agent-persistence/workspace";
+import { aheadOfChanges } from "./restore/changingCalls.ts";
 import { put, Shell, steps } from "./Shell.ts";
 
 // Runs each scenario in a folder of its own, as a user whom permissions stop, and writes what they saw as JSON.
@@ -99,6 +100,14 @@ const scenarios: Readonly<Record<string, () => Promise<unknown>>> = {
     shut("f", 0)();
     shut("d", 0)();
     return { ...(await rolledBack(shell, "skip")), other: text("other") };
+  },
+  async unreadableMeanwhile() {
+    put(root, { f: "1", other: "1" });
+    const shell = await ran(() => put(root, { f: "2", other: "2" }));
+    const ends: unknown[] = [];
+    const shutFirst = (change: number): void => (change === 1 ? shut("f", 0)() : undefined);
+    await aheadOfChanges(shutFirst, async () => ends.push(await rolledBack(shell, "abort")));
+    return { ends, names: readdirSync(root).toSorted(), other: text("other") };
   },
   async foldersInUnwritable() {
     mkdirSync(at("p/d"), { recursive: true });

@@ -99,6 +99,18 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
+  it("a file that becomes unreadable while it is replaced is a conflict, and nothing is left beside it", () => {
+    const conflict = {
+      kind: "file_unreachable",
+      path: "f",
+      reason: "is not accessible to this process",
+      options: ["skip", "abort"],
+    };
+    const preview = ["write f", "write other"];
+    const end = { preview, asked: ["file_unreachable f"], code: "file_conflict", conflicts: [conflict] };
+    expect(seen["unreadableMeanwhile"]).toEqual({ ends: [end], names: ["f", "other"], other: "2" });
+  });
+
   it("a folder that cannot be removed stops no rollback: the report says so", () => {
     expect(seen["foldersInUnwritable"]).toEqual({
       preview: ["write other", "delete p/made/x"],

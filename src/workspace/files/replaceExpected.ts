@@ -25,8 +25,9 @@ export async function replaceExpected(
   place: FilePlace,
   { expected, state, content, maximumBytes }: ExpectedReplacement,
 ): Promise<FoundFile | undefined> {
+  let staged: Awaited<ReturnType<typeof stageState>> | undefined;
   try {
-    const staged = state && (await stageState(place, state, content));
+    staged = state && (await stageState(place, state, content));
     const look = await lookAt(place, maximumBytes);
     const { found } = look;
     const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);
@@ -38,6 +39,7 @@ export async function replaceExpected(
     else if (found.kind !== "missing") unlinkSync(place.at);
     return undefined;
   } catch (error) {
+    if (staged) await discard(staged);
     if (error instanceof FileAccessError) throw error;
     throw new FileAccessError(place.path, systemReason(error), { cause: error });
   }
