@@ -1,7 +1,6 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { relative } from "node:path";
-import { stagedFor } from "./paths.ts";
+import { linesOfCall } from "./linesOfCall.ts";
 import type { TraceFile } from "./TraceFile.ts";
 import type { Place, TraceLine } from "./TraceLine.ts";
 
@@ -88,12 +87,14 @@ export class CallWatch {
     }
   }
 
-  #wrap(target: object, name: string, kind: string): void {
+  /** @param calledAs by which name it is in the trace; empty: it is not. */
+  #wrap(target: object, name: string, calledAs: string): void {
     const functions = target as Record<string, Call>;
     const call = functions[name];
     if (typeof call !== "function") return;
     const passing = (): void => this.#count();
-    const lines = (given: readonly unknown[]) => (this.#isQuiet ? [] : this.#linesOf(kind, given));
+    const lines = (given: readonly unknown[]) =>
+      this.#isQuiet ? [] : linesOfCall(this.#root, { name: calledAs, given });
     const add = (line: TraceLine): void => this.#trace.add(line);
     functions[name] = function (this: unknown, ...given) {
       passing();
@@ -109,37 +110,4 @@ export class CallWatch {
   #count(): void {
     if (this.#isArmed && this.#stop?.calls === ++this.#calls) process.kill(process.pid, "SIGKILL");
   }
-
-  #linesOf(kind: string, [first, second]: readonly unknown[]): readonly TraceLine[] {
-    const path = this.#pathOf(first);
-    const other = this.#pathOf(second);
-    if (path === undefined) return [];
-    const staged = stagedFor(path);
-    if (kind === "lstat" && staged === undefined) return [{ kind: "looks", path }];
-    if (kind === "open" && staged !== undefined && second !== fs.constants.O_RDONLY)
-      return [{ kind: "stages", name: path }];
-    if (kind === "symlink" && other !== undefined) return [{ kind: "stages", name: other }];
-    if (kind === "rename" && staged !== undefined && other !== undefined) return replacement(other, true);
-    return kind === "unlink" && staged === undefined ? replacement(path, false) : [];
-  }
-
-  /** Relative to the root; `undefined`: outside. */
-  #pathOf(given: unknown): string | undefined {
-    if (typeof given !== "string") return undefined;
-    const [, handle, rest = ""] = /^(\/proc\/self\/fd\/\d+)(.*)$/.exec(given) ?? [];
-    try {
-      const path = handle === undefined ? given : `${fs.readlinkSync(handle)}${rest}`;
-      const inside = relative(this.#root, path);
-      return inside.startsWith("..") || !path.startsWith("/") ? undefined : inside;
-    } catch {
-      return undefined;
-    }
-  }
-}
-
-function replacement(path: string, staged: boolean): readonly TraceLine[] {
-  return [
-    { kind: "replaces", path, staged },
-    { kind: "replaced", path, staged },
-  ];
 }

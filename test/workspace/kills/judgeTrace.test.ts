@@ -90,6 +90,7 @@ describe("the judge of the files finds", () => {
     ],
     ["a file that is written without a look", [looked, staged, ...replaced, ...found(as)], /without a look/],
     ["a file that is written in place", [...replaced, ...found(as)], /without a look/],
+    ["a content that nothing shows being written", [...tool, looked, ...replaced, ...found(as)], /nothing shows/],
     [
       "a temporary file that the next write left",
       [
@@ -177,6 +178,10 @@ describe("the judge of the files accepts", () => {
       ],
     ],
     ["a commit that was not acknowledged", [...saved("versions/v1", ""), ...committed("x").slice(0, 1), ...found(as)]],
+    [
+      "a temporary file of a write that was killed",
+      [...tool, ...killed, staged, looked, ...killed, ...found({ ...as, a: agents, [temporary]: agents })],
+    ],
     [
       "a commit behind what a person saved",
       [...saved("versions/v1", mine), ...committed("x"), ...found({ ...as, "versions/v1": `${mine}x\n` })],

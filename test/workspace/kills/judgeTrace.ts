@@ -53,12 +53,15 @@ class Judge {
     };
   }
 
-  /** The library looks at a file after it has written the new content, and before it puts it in place. */
+  /** The library writes a new content beside a file, then looks at the file, and then puts the content in place. */
   #judgeReplacements(): void {
     const { lines } = this.#time;
     for (const [at, line] of lines.entries()) {
       if (line.kind !== "replaces") continue;
       const staged = lines.findLastIndex((one, index) => index < at && isStaging(one, line.path));
+      const before = lines.findLastIndex((one, index) => index < at && isReplacement(one, line.path));
+      if (line.staged && staged <= before)
+        this.#violations.push(`line ${at}: ${line.path} was replaced by what nothing shows being written`);
       const needed = line.staged ? staged : lines.findLastIndex((one, index) => index < at && one.kind === "process");
       const looked = this.#time.lastLook(line.path, at);
       if (looked < 0 || looked < needed)
