@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { linedText, withLine } from "./linedText.ts";
+import { isLinedText, linedText, withLine } from "./linedText.ts";
 import { personsFiles, sharedFiles, versionedFiles } from "./paths.ts";
 import type { TraceFile } from "./TraceFile.ts";
 
@@ -22,16 +22,20 @@ export class Person {
     this.#random = random;
   }
 
-  /** Edits a line of a file, rewrites a file, or deletes one. */
+  /**
+   * Edits a line of a file, rewrites a file, or deletes one. A command writes in place: who edits a line of what it has
+   * written so far leaves a torn file. So the person edits whole texts only.
+   */
   edit(): void {
     const path = files[Math.floor(this.#random() * files.length)] ?? "a";
     if (!existsSync(join(this.#root, dirname(path)))) return;
     const author = `person-${++this.#saves}`;
     const content = this.#read(path);
     const choice = this.#random();
+    const isHalf = content !== undefined && sharedFiles.includes(path) && !isLinedText(content);
     if (content === undefined) this.#save(path, linedText(author));
     else if (choice < 0.1) this.#save(path, null);
-    else if (choice < 0.3) this.#save(path, linedText(author));
+    else if (choice < 0.3 || isHalf) this.#save(path, linedText(author));
     else this.#save(path, withLine(content, 6 + Math.floor(this.#random() * 6), author));
   }
 
