@@ -8,7 +8,7 @@ export type {
   Listener,
   PipelineInterceptors,
 } from "./agent/feature/FeaturePipeline.ts";
-export type { AgentRun, InterruptOptions } from "./agent/feature/AgentRun.ts";
+export type { AgentRun, InterruptOptions, MoveOptions } from "./agent/feature/AgentRun.ts";
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
   ApprovalEvent,

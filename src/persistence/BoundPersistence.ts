@@ -201,7 +201,8 @@ export class BoundPersistence implements RunPersistence {
     const own = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     let report: Report | undefined;
-    await run.move({ except: [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)] }, async () => {
+    const except = [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)];
+    await run.move({ except, signal: context.signal }, async () => {
       recorder.close();
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);

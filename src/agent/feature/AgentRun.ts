@@ -49,9 +49,10 @@ export interface AgentRun {
   moveTo(start: RunStart): void;
   /**
    * Interrupts the visit, asks `prepare` where to continue, and moves there. The run waits for the move even if the
-   * node's body ends first. If `prepare` rejects, so do this promise and the run.
+   * node's body ends first. If `prepare` rejects, so do this promise and the run. A move that waits for another one is refused
+   * when that closes the context that asks.
    */
-  move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
+  move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
   /**
    * Lets a line go on that waits for an answer: once it may, its node runs again, from what `start` resolves to. Returns
    * whether it waits, or goes on already and will find this answer, too. What `start` throws fails the line.
@@ -66,4 +67,10 @@ export interface InterruptOptions {
    * that it is made in. Default: none.
    */
   readonly except?: readonly string[];
+}
+
+/** How to move. */
+export interface MoveOptions extends InterruptOptions {
+  /** Of the context that asks. Absent: it is made in any case. */
+  readonly signal?: AbortSignal;
 }

@@ -3,7 +3,7 @@ import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
-import type { InterruptOptions } from "../feature/AgentRun.ts";
+import type { InterruptOptions, MoveOptions } from "../feature/AgentRun.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
@@ -245,8 +245,8 @@ export class ActiveLine implements VisitedRun {
     this.#next = start;
   }
 
-  async move(options: InterruptOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void> {
-    return this.run.inTurn(async () => {
+  async move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void> {
+    return this.run.inTurn(options.signal, async () => {
       if (this.#moving || this.#isClosed) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
       const moving = this.interrupt(options).then(async (unended) => this.moveTo(await prepare(unended)));
       this.#moving = moving.catch((error: unknown) => void (this.#moveFailure = { error }));

@@ -1,4 +1,5 @@
 import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { abortable } from "../../internal/abortable.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
 import type { SubAgent } from "../feature/SubAgent.ts";
@@ -42,14 +43,16 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     for (const line of this.lines) line.abortVisit();
   }
 
-  /** Makes one move after another: each may end the lines that others were made by. */
-  async inTurn<Result>(move: () => Promise<Result>): Promise<Result> {
-    const turn = this.#moving ? this.#moving.then(move) : move();
-    const ended: Promise<unknown> = turn
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#moving === ended) this.#moving = undefined;
-      });
+  /**
+   * Makes one move after another. Each may end the nodes that ask for others, and waits for these to end: what they ask for is
+   * refused as soon as `signal` says so.
+   */
+  async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
+    const before = this.#moving;
+    const turn = before ? (signal ? abortable(signal, () => before) : before).then(move) : move();
+    const ended: Promise<unknown> = Promise.allSettled([before, turn]).then(() => {
+      if (this.#moving === ended) this.#moving = undefined;
+    });
     this.#moving = ended;
     return turn;
   }

@@ -19,6 +19,13 @@ export type HistoryChange =
   | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
   | ({ readonly kind: "edit"; readonly trim?: true } & HistoryEdit<NumberedMessage>);
 
+/** A message that was there at the last mark. */
+interface LeftMessage {
+  readonly number: number;
+  /** Where it was among all of the mark, from 0. */
+  readonly place: number;
+}
+
 type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
 /**
@@ -124,15 +131,19 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /** How the history has changed since the last mark: what is new and, once it was rewritten, the numbers that are left. */
-  get changedSinceMark(): { readonly fresh: readonly Message[]; readonly left?: readonly number[] } {
-    const { entries, length, next } = this.#mark;
+  /** How the history has changed since the last mark: what is new and, once it was rewritten, what is left. */
+  get changedSinceMark(): { readonly fresh: readonly Message[]; readonly left?: readonly LeftMessage[] } {
+    const { entries, length } = this.#mark;
     if (!entries) return { fresh: this.#entries.slice(length).map(({ message }) => message) };
-    const isFresh = ({ number }: NumberedMessage) => number >= next;
-    return {
-      fresh: this.#entries.filter(isFresh).map(({ message }) => message),
-      left: this.#entries.filter((entry) => !isFresh(entry)).map(({ number }) => number),
-    };
+    const places = new Map(entries.map(({ number }, place) => [number, place]));
+    const left: LeftMessage[] = [];
+    const fresh: Message[] = [];
+    for (const { number, message } of this.#entries) {
+      const place = places.get(number);
+      if (place === undefined) fresh.push(message);
+      else left.push({ number, place });
+    }
+    return { fresh, left };
   }
 
   /** What is new since the last call, in order; the next call starts from here. */

@@ -8,6 +8,8 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 /** Enough against accidents, and short in the log. */
 const digestLength = 11;
 
+export type AskedDigests = readonly [digest: string, ...earlier: string[]];
+
 /**
  * Says what a model was asked, so that a node that runs again is seen to ask something else. Each message of a visit is
  * hashed once, and none from before it: the cost follows what is new.
@@ -21,11 +23,19 @@ export class RequestDigest {
     this.#sha256 = sha256;
   }
 
-  /** @param history absent: it does not count, as within a tool, where others may change it at the same time. */
-  of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): string {
+  /**
+   * The digest of a request and, after it, what earlier versions may have recorded in its place.
+   *
+   * @param history absent: it does not count, as within a tool, where others may change it at the same time.
+   */
+  of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigests {
     const { fresh = [], left } = history?.changedSinceMark ?? {};
-    const asked = [model, parameters ?? null, tools.map(({ name }) => name), left ?? null, this.#chained(fresh)];
-    return valueDigest(asked, this.#sha256);
+    const chained = this.#chained(fresh);
+    const digest = (kept: unknown) =>
+      valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, chained], this.#sha256);
+    if (!left) return [digest(null)];
+    // When nodes run again whose messages no checkpoint has, other lines may have taken the numbers of these messages.
+    return [digest({ places: left.map(({ place }) => place) }), digest(left.map(({ number }) => number))];
   }
 
   #chained(messages: readonly Message[]): string {
