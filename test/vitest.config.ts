@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const soak = process.env["SOAK"] !== undefined;
@@ -9,9 +10,10 @@ const resultFile = process.env["TEST_RESULT_FILE"];
 /** These replace a module of `src`, which no other file may see. */
 const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const exclude = ["**/node_modules/**", ...replacingModules];
+const include = soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
 
 /**
- * `SOAK` asks the suites for their full counts. `TEST_RESULT_FILE` names a file that gets the result as JSON, so that
+ * `SOAK` asks for the suites that have counts for it, with these counts. `TEST_RESULT_FILE` names a file that gets the result as JSON, so that
  * a script can count without changing the command people run.
  */
 export default defineConfig({
@@ -25,8 +27,8 @@ export default defineConfig({
   test: {
     // Loading the sources takes longer than most files' tests: a worker loads them once, for all its files.
     projects: [
-      { extends: true, test: { name: "shared modules", isolate: false, include: ["test/**/*.test.ts"], exclude } },
-      { extends: true, test: { name: "own modules", include: replacingModules } },
+      { extends: true, test: { name: "shared modules", isolate: false, include, exclude } },
+      { extends: true, test: { name: "own modules", include: soak ? [] : replacingModules } },
     ],
     // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.
     maxWorkers: availableParallelism() + 1,

@@ -1,0 +1,22 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { soakSuites } from "./soakSuites.ts";
+
+it("a soak runs the suites that ask for it, themselves or through what they import, and no others", () => {
+  const folder = mkdtempSync(join(tmpdir(), "agent-persistence-soak-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const asks = 'const soak = process.env["SOAK"] !== undefined;';
+  const files = {
+    "asks.test.ts": asks,
+    "counts.ts": asks,
+    "far/plan.ts": 'import { counts } from "../counts.ts";',
+    "far/through.test.ts": 'import type { Plan } from "./plan.ts";',
+    "far/other.test.ts": 'import { other } from "./other.ts";',
+    "far/other.ts": "export const other = 1;",
+  };
+  mkdirSync(join(folder, "far"));
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  expect(soakSuites(folder)).toEqual(["asks.test.ts", "far/through.test.ts"].map((file) => join(folder, file)));
+});
