@@ -3,6 +3,9 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { temporaryFolder } from "../fixture.ts";
 
+/** Commits and fetches start no second process that looks whether there is anything to clean up. */
+const withoutUpkeep = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "maintenance.auto", GIT_CONFIG_VALUE_0: "false" };
+
 /** A real repository, driven by the user's own git. */
 export class TestRepository {
   readonly root: string;
@@ -29,7 +32,13 @@ export class TestRepository {
       [`${role}_NAME`, "Ann"],
       [`${role}_EMAIL`, "a@b"],
     ]);
-    const env = { PATH: process.env["PATH"], HOME: "/nowhere", GIT_CONFIG_NOSYSTEM: "1", ...Object.fromEntries(who) };
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: "/nowhere",
+      GIT_CONFIG_NOSYSTEM: "1",
+      ...Object.fromEntries(who),
+      ...withoutUpkeep,
+    };
     return execFileSync("git", args, {
       cwd: this.root,
       env,

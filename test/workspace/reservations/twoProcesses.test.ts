@@ -2,11 +2,19 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { bundleWorker } from "../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 
-const script = fileURLToPath(new URL("./reserveAgainAndAgain.ts", import.meta.url));
 const attempts = process.env["SOAK"] === "1" ? 2_500 : 120;
+
+let home = "";
+let program = "";
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  program = await bundleWorker(home, "../workspace/reservations/reserveAgainAndAgain.ts");
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 let directory = "";
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "reservations-"))));
@@ -29,7 +37,7 @@ it("a reserved file passes on when its holder or a waiting process is killed", a
 
 /** @param killAfter kills the process with its so-and-so-many-th line, at which it has the file. */
 async function reserve(name: string, count: number, ttlMs: number, killAfter = Infinity): Promise<string[]> {
-  const child = spawn(process.execPath, ["--import", "tsx", script, directory, name, `${count}`, `${ttlMs}`], {
+  const child = spawn(process.execPath, [program, directory, name, `${count}`, `${ttlMs}`], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let text = "";
