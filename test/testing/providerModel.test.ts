@@ -4,7 +4,7 @@ import { ProviderUnderTest } from "../../src/testing/provider/providerTest.ts";
 import { expectAll, providerCommands, type ProviderModel } from "./ProviderModel.ts";
 import { providersUnderTest } from "./providersUnderTest.ts";
 
-const numRuns = process.env["SOAK"] === undefined ? 50 : 500;
+const numRuns = process.env["SOAK"] === undefined ? 20 : 500;
 
 describe("any sequence of saves, reads and reopenings does as a list in memory does", () => {
   it.each(Object.entries(providersUnderTest))("on a provider %s", async (_name, make) => {

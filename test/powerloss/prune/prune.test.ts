@@ -11,7 +11,7 @@ import { violationOf } from "../store/caught.ts";
 import { Crashes } from "../Crashes.ts";
 import { agentId } from "../Picture.ts";
 import { PruneStage, type StorageChange } from "./PruneStage.ts";
-import { thoroughness } from "../thoroughness.ts";
+import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
 
 const blobsOf = ({ records }: LogAppend): readonly string[] =>
   records.flatMap((record) =>
@@ -36,7 +36,7 @@ describe("an agent that is pruned, after every crash", () => {
   it("is as before or as after, and can be pruned and rolled back", async () => {
     const stage = new PruneStage(new SimulatedFileSystem());
     const from = await stage.play();
-    const crashes = new Crashes(thoroughness);
+    const crashes = new Crashes(soak ? thoroughness : agentThoroughness);
     await stage.explore(from, crashes);
     expect(crashes.distinct).toBeGreaterThan(10);
   });
