@@ -1,6 +1,7 @@
+import { visitAt } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { placesBelow } from "../checkpoint/lines/lineage.ts";
+import { placesBelow, placesOnWay } from "../checkpoint/lines/lineage.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
@@ -54,8 +55,9 @@ export function planRollback(
 }
 
 /**
- * The calls below a checkpoint. Of an agent whose call had not ended there, all of them are: the call is made anew, and the agent
- * begins afresh.
+ * The calls below a checkpoint, and those of agents that begin afresh from there: an agent does whose call had not ended, or had
+ * failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
+ * another lane.
  */
 function callsBelow(
   index: LogProjection,
@@ -64,12 +66,29 @@ function callsBelow(
 ): readonly LoggedCall[] {
   const isBelow = placesBelow(index, target);
   const below = new Set(calls.flatMap(({ call, lane, order }) => (isBelow(lane, order) ? [call] : [])));
+  const failed = failedBefore(index, calls, target);
+  const beginsAfresh = (call: string): boolean => below.has(call) || failed.has(call);
   const isOfAgent = (lane: number): boolean => {
     const place = index.lines.nestedLine(lane)?.place;
     if (place === undefined || place.parent >= lane) return false;
-    return ("call" in place && below.has(place.call)) || isOfAgent(place.parent);
+    return ("call" in place && beginsAfresh(place.call)) || isOfAgent(place.parent);
   };
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
+}
+
+/** The calls on the way to a checkpoint that had failed in the visit that runs again from there. */
+function failedBefore(
+  index: LogProjection,
+  calls: readonly LoggedCall[],
+  target: CheckpointPoint,
+): ReadonlySet<string> {
+  const [base, ordinal] = visitAt(target);
+  const isOnWay = placesOnWay(index, target);
+  const failed = calls.filter(
+    ({ outcome, visit, lane, order }) =>
+      outcome?.error && visit[0] === base && visit[1] >= ordinal && isOnWay(lane, order),
+  );
+  return new Set(failed.map(({ call }) => call));
 }
 
 /** Whether a call had an effect that nothing has undone, or may have had one. */

@@ -66,6 +66,28 @@ it("a rollback to where called agents have begun takes back all of them: they be
   });
 });
 
+it("a rollback to where called agents have failed takes back all of them, also the one that the run did not reject with", async () => {
+  const lines: RandomLines = {
+    body: [{ kind: "leaf", acts: [{ kind: "book" }, { kind: "book" }, { kind: "consult", agents: [0, 0] }] }],
+    agents: [[{ kind: "leaf", acts: [{ kind: "pair" }, { kind: "fail" }] }]],
+    automatic: true,
+    agentsAutomatic: false,
+    triggers: true,
+    moods: [false],
+    settledBy: "handler",
+    moves: 0,
+    processes: [
+      { saves: 1, backTo: 0 },
+      { saves: 5, backTo: 20 },
+    ],
+    answers: [0],
+  };
+  await checkLines(lines, async () => {
+    const opened = await memory.open();
+    return { opened, world: await liveLines(lines, crashing(opened)) };
+  });
+});
+
 /** The least of what can go wrong on several lines: none of it is left to chance. */
 const leaf: LineStep = { kind: "leaf", acts: [{ kind: "book" }, { kind: "count" }, { kind: "say" }] };
 const consults: LineStep = { kind: "leaf", acts: [{ kind: "consult", agents: [0, 0] }] };
