@@ -178,7 +178,7 @@ async function again(to: number, { context, site, input }: Placed): Promise<stri
   const given = nodeId === context.nodeId ? nodeInputOf(context) : input;
   return persistence(context).setExecutionPoint({
     nodeId,
-    input: Array.isArray(given) ? given.map(marked) : marked(given),
+    input: Array.isArray(given) ? given.map((item) => marked(item, site)) : marked(given, site),
   });
 }
 
@@ -194,8 +194,8 @@ async function back(to: number, { world, context }: Placed): Promise<object | un
   });
 }
 
-/** Another input than before. */
-const marked = (input: unknown): string => `${String(input)}'`;
+/** Another input than before, and than that of a move from anywhere else. */
+const marked = (input: unknown, { path }: Site): string => `${String(input)} ${digest(path)}`;
 
 const unless = (code: string) => (error: unknown) => {
   if ((error as { readonly code?: string }).code !== code) throw error;
