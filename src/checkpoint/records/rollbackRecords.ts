@@ -51,6 +51,6 @@ export interface RevertedRecord {
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
-  /** What the rollback did, for whoever asks for the same one again. Absent: a call failed, or an earlier version wrote it. */
+  /** What the rollback did, for whoever asks for the same one again. Absent: an earlier version wrote the record. */
   readonly report?: StoredValue;
 }

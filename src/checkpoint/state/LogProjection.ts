@@ -5,6 +5,7 @@ import { estimateBytes } from "../values/estimateBytes.ts";
 import { entryBytes } from "./entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
 import { isMerged } from "../records/isMerged.ts";
+import { isOfRollback } from "../records/isOfRollback.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
 import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
@@ -42,7 +43,7 @@ export class LogProjection extends LogFacts {
   statusState: StatusState = initialStatus;
   /** The newest checkpoint of the main line. */
   latest: CheckpointPoint | undefined;
-  /** The rollback that ended last, while nothing has happened since. */
+  /** The rollback that ended last, while nothing has happened since, or it is tried again. */
   lastRollback: RollbackEndRecord | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
@@ -218,7 +219,7 @@ export class LogProjection extends LogFacts {
 
   /** What every record adds, or most of them. */
   #addFacts(record: AgentRecord, { position, generation }: Entry, order: number): void {
-    if (record.kind !== "status") this.lastRollback = undefined;
+    if (this.lastRollback && !isOfRollback(record, this.lastRollback, this.closed)) this.lastRollback = undefined;
     this.#addUsage(record);
     addValueReferences(record, this.valueBlobs);
     this.statusState = statusAfter(this.statusState, record, generation);

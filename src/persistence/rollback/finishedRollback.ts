@@ -8,17 +8,18 @@ import { type ParticipantReport, revertibleCall, type RollbackReport } from "./R
 /** What the log keeps of a report: calls by their ids. */
 interface StoredReport {
   readonly reverted: readonly string[];
+  /** Absent: none. */
+  readonly failed?: readonly string[];
   readonly irreversible: readonly string[];
   readonly skipped: readonly string[];
   readonly participants: readonly ParticipantReport[];
 }
 
-/** A report as the log keeps it; `undefined` while a call failed: the same rollback, asked for again, tries it again. */
-export function storedReport(report: RollbackReport): StoredReport | undefined {
-  const { reverted, failed, irreversible, skipped, participants } = report;
-  if (failed.length > 0) return undefined;
+/** A report as the log keeps it. */
+export function storedReport({ reverted, failed, irreversible, skipped, participants }: RollbackReport): StoredReport {
   return {
     reverted: idsOf(reverted),
+    ...(failed.length > 0 && { failed: idsOf(failed) }),
     irreversible: idsOf(irreversible),
     skipped: idsOf(skipped),
     participants,
@@ -30,20 +31,13 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 }
 
 /**
- * The report of the last rollback, if it was to this checkpoint and nothing has happened since; `undefined`: it was not. A
- * process may have been killed before its caller had the report.
+ * The report of the last rollback, if it was to this checkpoint, nothing has happened since and no call failed; `undefined`:
+ * it is to be carried out. A process may have been killed before its caller had the report.
  */
 export function finishedReport(log: AgentLog, target: CheckpointPoint): RollbackReport | undefined {
-  const { lastRollback } = log.index;
-  if (lastRollback?.target !== target.version || lastRollback.report === undefined) return undefined;
-  const stored = read(() => log.readValue(lastRollback.report)).value as StoredReport | undefined;
-  if (!stored) return undefined;
-  const calls = new Map(loggedCalls(log.index, log.blobs).map((call) => [call.call, call]));
-  const shown = (ids: readonly string[]): readonly RevertibleCall[] =>
-    ids.flatMap((id) => {
-      const call = calls.get(id);
-      return call ? [revertibleCall(call)] : [];
-    });
+  const stored = lastReport(log, target);
+  if (!stored || hasFailed(stored) || log.index.rollback) return undefined;
+  const shown = callsOf(log);
   return runMoved({
     checkpointId: target.id,
     reverted: shown(stored.reverted),
@@ -52,4 +46,33 @@ export function finishedReport(log: AgentLog, target: CheckpointPoint): Rollback
     skipped: shown(stored.skipped),
     participants: stored.participants,
   });
+}
+
+/**
+ * What a rollback to this checkpoint did already before it is asked for again because a call failed. What is done is not done
+ * again, so only the earlier report says it.
+ */
+export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
+  const stored = lastReport(log, target);
+  if (!stored || !hasFailed(stored)) return { reverted: [], participants: [] };
+  return { reverted: callsOf(log)(stored.reverted), participants: stored.participants };
+}
+
+function lastReport(log: AgentLog, target: CheckpointPoint): StoredReport | undefined {
+  const { lastRollback } = log.index;
+  if (lastRollback?.target !== target.version || lastRollback.report === undefined) return undefined;
+  return read(() => log.readValue(lastRollback.report)).value as StoredReport | undefined;
+}
+
+function hasFailed({ failed = [] }: StoredReport): boolean {
+  return failed.length > 0;
+}
+
+function callsOf(log: AgentLog): (ids: readonly string[]) => readonly RevertibleCall[] {
+  const calls = new Map(loggedCalls(log.index, log.blobs).map((call) => [call.call, call]));
+  return (ids) =>
+    ids.flatMap((id) => {
+      const call = calls.get(id);
+      return call ? [revertibleCall(call)] : [];
+    });
 }

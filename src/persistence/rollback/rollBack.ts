@@ -17,7 +17,7 @@ import { branchFrom, runAt } from "../move/continueFromHead.ts";
 import { stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
-import { storedReport } from "./finishedRollback.ts";
+import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
@@ -48,17 +48,17 @@ export async function rollBack(
   reopenRuns(journal, log.index, target);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
   const begun = records.toSpliced(-1, 0, ...storageRecords(changes, lane, journal.writer));
+  const before = doneBefore(log, target);
   const report = runMoved({
     checkpointId: target.id,
-    reverted,
+    reverted: [...before.reverted, ...reverted],
     failed,
     irreversible: plan.irreversible.map(revertibleCall),
     skipped: plan.skipped.map(revertibleCall),
-    participants,
+    participants: [...before.participants, ...participants],
   });
-  const stored = storedReport(report);
-  const kept = stored && { report: journal.writer.value(stored, "the report of a rollback") };
-  journal.append([...begun, { kind: "rollback_end", target: target.version, ...kept }]);
+  const kept = journal.writer.value(storedReport(report), "the report of a rollback");
+  journal.append([...begun, { kind: "rollback_end", target: target.version, report: kept }]);
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
