@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./keepTemporaryFilesInMemory.ts";
 import { soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
@@ -12,9 +13,12 @@ const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const exclude = ["**/node_modules/**", ...replacingModules];
 const include = soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
 
+// A long run uses the device, as users do.
+if (!soak) keepTemporaryFilesInMemory();
+
 /**
- * `SOAK` asks for the suites that have counts for it, with these counts. `TEST_RESULT_FILE` names a file that gets the result as JSON, so that
- * a script can count without changing the command people run.
+ * `SOAK` asks for the suites that have counts for it, with these counts. `TEST_RESULT_FILE` names a file that gets the
+ * result as JSON, so that a script can count without changing the command people run.
  */
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
