@@ -8,6 +8,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 /** Enough against accidents, and short in the log. */
 const digestLength = 11;
 
+/** The digest of a request and, after it, what earlier versions may have recorded in its place. */
 export type AskedDigests = readonly [digest: string, ...earlier: string[]];
 
 /**
@@ -23,11 +24,7 @@ export class RequestDigest {
     this.#sha256 = sha256;
   }
 
-  /**
-   * The digest of a request and, after it, what earlier versions may have recorded in its place.
-   *
-   * @param history absent: it does not count, as within a tool, where others may change it at the same time.
-   */
+  /** @param history absent: it does not count, as within a tool, where others may change it at the same time. */
   of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigests {
     const { fresh = [], left } = history?.changedSinceMark ?? {};
     const chained = this.#chained(fresh);

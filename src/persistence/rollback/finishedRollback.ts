@@ -37,7 +37,7 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 export function finishedReport(log: AgentLog, target: CheckpointPoint): RollbackReport | undefined {
   const stored = lastReport(log, target);
   if (!stored || hasFailed(stored) || log.index.rollback) return undefined;
-  const shown = callsOf(log);
+  const shown = callsByIds(log);
   return runMoved({
     checkpointId: target.id,
     reverted: shown(stored.reverted),
@@ -55,7 +55,7 @@ export function finishedReport(log: AgentLog, target: CheckpointPoint): Rollback
 export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);
   if (!stored || !hasFailed(stored)) return { reverted: [], participants: [] };
-  return { reverted: callsOf(log)(stored.reverted), participants: stored.participants };
+  return { reverted: callsByIds(log)(stored.reverted), participants: stored.participants };
 }
 
 function lastReport(log: AgentLog, target: CheckpointPoint): StoredReport | undefined {
@@ -68,7 +68,7 @@ function hasFailed({ failed = [] }: StoredReport): boolean {
   return failed.length > 0;
 }
 
-function callsOf(log: AgentLog): (ids: readonly string[]) => readonly RevertibleCall[] {
+function callsByIds(log: AgentLog): (ids: readonly string[]) => readonly RevertibleCall[] {
   const calls = new Map(loggedCalls(log.index, log.blobs).map((call) => [call.call, call]));
   return (ids) =>
     ids.flatMap((id) => {

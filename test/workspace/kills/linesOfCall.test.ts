@@ -18,20 +18,20 @@ const calls: readonly (readonly [
   given: readonly unknown[],
   lines: readonly TraceLine[],
 ])[] = [
-  ["a look at a file", "lstat", ["/root/d/e"], [{ kind: "looks", path: "d/e" }]],
-  ["a look at a temporary file", "lstat", [`/root/${file}`], []],
-  ["a new content that is written", "open", [`/root/${file}`, writing], [{ kind: "stages", name: file }]],
-  ["a temporary file that is read", "open", [`/root/${file}`, constants.O_RDONLY], []],
-  ["a link that is made", "symlink", ["anywhere", `/root/${link}`], [{ kind: "stages", name: link }]],
-  ["a link to a file that is made", "symlink", ["/root/a", `/root/${link}`], [{ kind: "stages", name: link }]],
-  ["a content that is put in place", "rename", [`/root/${file}`, "/root/a"], replaced("a", true)],
-  ["a link that is put in place", "rename", [`/root/${link}`, "/root/link"], replaced("link", true)],
-  ["a file that is removed", "unlink", ["/root/a"], replaced("a", false)],
-  ["a temporary file that is removed", "unlink", [`/root/${file}`], []],
+  ["a look at a file", "lstat", ["/project/d/e"], [{ kind: "looks", path: "d/e" }]],
+  ["a look at a temporary file", "lstat", [`/project/${file}`], []],
+  ["a new content that is written", "open", [`/project/${file}`, writing], [{ kind: "stages", name: file }]],
+  ["a temporary file that is read", "open", [`/project/${file}`, constants.O_RDONLY], []],
+  ["a link that is made", "symlink", ["anywhere", `/project/${link}`], [{ kind: "stages", name: link }]],
+  ["a link to a file that is made", "symlink", ["/project/a", `/project/${link}`], [{ kind: "stages", name: link }]],
+  ["a content that is put in place", "rename", [`/project/${file}`, "/project/a"], replaced("a", true)],
+  ["a link that is put in place", "rename", [`/project/${link}`, "/project/link"], replaced("link", true)],
+  ["a file that is removed", "unlink", ["/project/a"], replaced("a", false)],
+  ["a temporary file that is removed", "unlink", [`/project/${file}`], []],
   ["a call outside the root", "unlink", ["/elsewhere/a"], []],
   ["a link that is made outside the root", "symlink", ["anywhere", `/elsewhere/${link}`], []],
 ];
 
 it.each(calls)("the trace shows %s", (_what, name, given, lines) => {
-  expect(linesOfCall("/root", { name, given })).toEqual(lines);
+  expect(linesOfCall("/project", { name, given })).toEqual(lines);
 });
