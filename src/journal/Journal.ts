@@ -13,8 +13,10 @@ import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
+import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
+import { blobsAtOnce } from "../storage/BlobStore.ts";
 import { type AgentHead, readHead } from "../storage/readHead.ts";
 import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
@@ -277,7 +279,8 @@ export class Journal implements AsyncDisposable {
    * show that it must be repeated.
    */
   async removePruned(positions: readonly number[], blobs: readonly string[]): Promise<void> {
-    for (const reference of blobs) await this.#recordLog.blobs.delete(this.agentId, reference);
+    const store = this.#recordLog.blobs;
+    await forEachAtOnce(blobs, blobsAtOnce, (reference) => store.delete(this.agentId, reference));
     await this.#owned.prune(positions);
   }
 

@@ -1,4 +1,7 @@
-/** Large values of one storage, kept apart from the log. Contents never change once put. */
+/**
+ * Large values of one storage, kept apart from the log. Contents never change once put. The library puts, gets and deletes up to
+ * eight blobs of an agent at a time.
+ */
 export interface BlobStore {
   /**
    * Keeps the bytes and resolves to a reference (`blob://…`) once they are as durable as an append of this storage.
@@ -14,6 +17,9 @@ export interface BlobStore {
   /** Removes a blob; nothing happens when it is not there. */
   delete(agentId: string, reference: string): Promise<void>;
 }
+
+/** How many blobs of an agent are put, read or deleted at a time: most of what that takes is waiting. */
+export const blobsAtOnce = 8;
 
 /** For storages that refer to no blob: nothing is stored and nothing is found. */
 export const noBlobStore: BlobStore = {

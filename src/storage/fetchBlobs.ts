@@ -2,15 +2,16 @@ import type { BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
+import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gunzip } from "../internal/gzip.ts";
-import type { BlobStore } from "./BlobStore.ts";
+import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { maximumCompressedTextBytes } from "./putBlobs.ts";
 
 /** The texts of blobs. One that is missing or damaged is an error only for the reader of its value. */
 export async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
-  for (const [reference, cell] of references) {
+  await forEachAtOnce([...references], blobsAtOnce, async ([reference, cell]) => {
     try {
       const text = await readBlob(log.blobs, agentId, cell);
       if (text !== undefined) texts.set(reference, text);
@@ -18,7 +19,7 @@ export async function fetchBlobs(log: RecordLog, agentId: string, references: Bl
       if (!AgentPersistenceError.isInstance(error)) throw error;
       texts.set(reference, error);
     }
-  }
+  });
   return texts;
 }
 

@@ -1,6 +1,7 @@
 import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
+import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gzip } from "../internal/gzip.ts";
-import type { BlobStore } from "./BlobStore.ts";
+import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";
 
 /** Values of more bytes than this, as UTF-8 JSON, are compressed. */
 export const defaultCompressThresholdBytes = 100 * 1024;
@@ -18,13 +19,13 @@ export async function putBlobs(
   uploads: readonly BlobUpload[],
   compressThresholdBytes: number = defaultCompressThresholdBytes,
 ): Promise<void> {
-  for (const { content, place } of uploads) {
+  await forEachAtOnce(uploads, blobsAtOnce, async ({ content, place }) => {
     const bytes = typeof content === "string" ? encoder.encode(content) : content;
     const isLargeText = typeof content === "string" && bytes.length > compressThresholdBytes;
     const compressed = isLargeText ? await smaller(bytes) : undefined;
     if (compressed) place(await blobs.put(agentId, generation, compressed, "gzip"), true);
     else place(await blobs.put(agentId, generation, bytes), false);
-  }
+  });
 }
 
 /** The bytes compressed; `undefined` where that gains nothing. */
