@@ -36,8 +36,11 @@ export default defineConfig({
     ],
     // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: soak ? 900_000 : 180_000,
-    hookTimeout: 180_000,
+    setupFiles: ["test/seedProperties.ts"],
+    // These find what hangs. A slow machine must not reach them.
+    testTimeout: soak ? 3_600_000 : 900_000,
+    hookTimeout: 900_000,
+    expect: { poll: { timeout: 600_000 } },
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
   },
 });

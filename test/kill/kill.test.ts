@@ -10,6 +10,7 @@ import { Trace } from "./judge/Trace.ts";
 import { undisturbedRun } from "./undisturbedRun.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerOptions } from "./worker/WorkerOptions.ts";
+import { testSeed as seed } from "../testSeed.ts";
 
 type Ids = WorkerOptions["toolCallIds"];
 
@@ -18,8 +19,6 @@ const killCount = soak ? 100 : 14;
 const nodes = 30;
 /** At once: more only wait for each other. */
 const lanes = 2;
-/** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
-const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 let home: string;
 let program: string;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 const killCount = soak ? 500 : 14;
@@ -12,8 +13,6 @@ const killCount = soak ? 500 : 14;
 const killsOfLife = 10;
 /** Lives at once. */
 const lanes = 2;
-/** `KILL_SEED` repeats the choices of an earlier run of the test. */
-const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 type Answers = "at once" | "later";
 

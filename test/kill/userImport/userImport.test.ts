@@ -7,13 +7,12 @@ import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";
+import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 const killCount = soak ? 200 : 15;
 /** At once: more only wait for each other. */
 const lanes = 2;
-/** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
-const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 let home: string;
 let program: string;

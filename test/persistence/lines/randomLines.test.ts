@@ -24,7 +24,7 @@ describe.each(logStorages)("$name: random lines", (storage) => {
           });
         }),
         // A run that hangs is a counterexample, too.
-        { numRuns, timeout: 30_000 },
+        { numRuns, timeout: 600_000 },
       );
     },
   );
@@ -38,7 +38,7 @@ it("files that lose power: any run with branches and called agents ends as if no
         return { world: await liveLines(lines, device), opened: device.opened };
       });
     }),
-    { numRuns: soak ? 40 : 4, timeout: 30_000 },
+    { numRuns: soak ? 40 : 4, timeout: 600_000 },
   );
 });
 

@@ -52,7 +52,7 @@ async function turnOf(storage: LogPersistenceStorageProvider, calls: number, end
       if (atStart.length === calls) release();
       await allRun;
       if (ending === "one after the other")
-        await expect.poll(() => outcomesIn(appends), { interval: 1, timeout: 10_000 }).toBe(at);
+        await expect.poll(() => outcomesIn(appends), { interval: 1, timeout: 600_000 }).toBe(at);
       return { text: result(at) };
     },
   });

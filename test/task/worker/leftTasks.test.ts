@@ -44,7 +44,7 @@ class Polling {
         this.clock.advance(stepMs);
         throw new Error(`The condition does not hold; the outcomes are ${JSON.stringify(this.outcomes)}.`);
       },
-      { interval: 1, timeout: 20_000 },
+      { interval: 1, timeout: 600_000 },
     );
   }
 

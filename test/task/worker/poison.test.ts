@@ -87,7 +87,7 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
     await work(isPoison);
     expect(ran).toEqual(["poison", "poison"]);
     const third = work(isPoison);
-    await vi.waitFor(() => expect(ran).toEqual(["poison", "poison", "b"]));
+    await vi.waitFor(() => expect(ran).toEqual(["poison", "poison", "b"]), 600_000);
     let isOver = false;
     void third.then(() => (isOver = true));
     await vi.waitFor(
@@ -95,7 +95,7 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
         if (!isOver) clock.advance(10);
         expect(isOver).toBe(true);
       },
-      { interval: 1 },
+      { interval: 1, timeout: 600_000 },
     );
     expect(ran).toEqual(["poison", "poison", "b", "poison"]);
   });

@@ -90,7 +90,7 @@ describe("what a capture does not keep, moved by a command", () => {
     put(outside, { file: "key" });
     const { mtimeMs } = lstatSync(join(outside, "file"));
     const shell = new Shell(root, [() => command(root, outside)]);
-    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs);
+    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs, 600_000);
     await shell.run();
     const report = steps(await shell.rollBack(0));
     expect(treeOf(root)[path]).toBe("644 key");
@@ -119,7 +119,7 @@ describe("what a capture does not keep, moved by a command", () => {
     const [root, store] = [temporaryFolder(), temporaryFolder()];
     put(store, { file: "1" });
     const { mtimeMs } = lstatSync(join(store, "file"));
-    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs);
+    await vi.waitUntil(() => fileSystemTime(root) > mtimeMs, 600_000);
     await ranAndRolledBack(root, [() => linkSync(join(store, "file"), join(root, "file"))]);
     expect([treeOf(root), treeOf(store)]).toEqual([{}, { file: "644 1" }]);
   });

@@ -5,13 +5,12 @@ import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { judgeTrace } from "./judgeTrace.ts";
 import { killRunning, liveUnderKills } from "./LifeUnderKills.ts";
+import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 const killCount = soak ? 500 : 8;
 /** At once: more only wait for each other. */
 const lanes = 2;
-/** `KILL_SEED` repeats the choices of an earlier run of the test; when exactly a kill falls is up to the machine. */
-const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 let home: string;
 let program: string;
