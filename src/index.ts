@@ -104,6 +104,7 @@ export { AlreadyExistsError } from "./errors/storage/AlreadyExistsError.ts";
 export { CorruptBlobError } from "./errors/storage/CorruptBlobError.ts";
 export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogError.ts";
 export { NotSerializableError } from "./errors/storage/NotSerializableError.ts";
+export { NotSupportedError } from "./errors/storage/NotSupportedError.ts";
 export { OwnershipLostError } from "./errors/storage/OwnershipLostError.ts";
 export { PruningNotSupportedError } from "./errors/storage/PruningNotSupportedError.ts";
 export { StorageError, type StorageFailure } from "./errors/storage/StorageError.ts";

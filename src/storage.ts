@@ -22,4 +22,5 @@ export type {
   ReadOptions,
   RebuiltSummary,
   RecordLog,
+  StoredLines,
 } from "./storage/RecordLog.ts";

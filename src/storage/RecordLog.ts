@@ -123,6 +123,17 @@ export interface ReadOptions {
   readonly sinceSnapshot?: boolean;
 }
 
+/** Appends of a log as they are stored, for {@link RecordLog.receive}. */
+export interface StoredLines {
+  /** What {@link RecordLog.lines} yields: oldest first, at least one. */
+  readonly lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** The generation of the last of them: no other has a higher one. At most {@link highestReceivedGeneration}. */
+  readonly generation: number;
+}
+
+/** The highest generation that lines may have which another log receives: 2^40. */
+export const highestReceivedGeneration = 2 ** 40;
+
 /**
  * The full contract of a storage: one append-only, totally ordered log per agent, with one owner at a time.
  * An author of a backend writes this; everything else (folding, codec, blobs over the threshold) is core's.
@@ -152,6 +163,34 @@ export interface RecordLog {
    * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.
    */
   unremovedBytes?(agentId: string): Promise<number>;
+  /**
+   * The appends of an agent as they are stored, oldest first: each is the line that its checksum covers, as UTF-8 without a
+   * line break, with what the storage keeps in it beside the records. Positions that a stored `pruned` record names are
+   * left out. Needs no ownership and writes nothing. An agent never seen has none. Absent: the agents of this storage can
+   * neither be forked nor be moved.
+   *
+   * @param options.upTo only appends up to this position, inclusive. Default: all that are there when reading begins.
+   * @throws CorruptLogError in place of a line whose stored bytes were changed.
+   */
+  lines?(agentId: string, options?: { readonly upTo?: number }): AsyncIterable<Uint8Array>;
+  /**
+   * Makes an agent of the lines of another log, and owns it. The lines are stored byte for byte, so positions, checksums
+   * and generations stay; one append follows them. All or nothing: until it resolves the agent has no entries and is in no
+   * list, whatever crashes. The lines are asked for while the agent is owned, one at a time. Absent: no agent can be forked
+   * or moved to this storage.
+   *
+   * @param last gives the append that follows the lines. `position` is that of the last line; `generation` is the owner's,
+   *   higher than those of all lines and of all owners of this agent before. The append needs a summary.
+   * @returns the log, at the position of the last append.
+   * @throws AlreadyExistsError (`agent_exists`) when the agent has entries; AgentBusyError while it has another owner;
+   *   CorruptLogError when a line is damaged, does not follow the one before or has too high a generation.
+   */
+  receive?(
+    agentId: string,
+    owner: LogOwner,
+    received: StoredLines,
+    last: (end: { readonly generation: number; readonly position: number }) => LogAppend | PromiseLike<LogAppend>,
+  ): Promise<OwnedLog>;
   /** How the log of an agent ends. Writes nothing. Absent: the storage cannot tell. @throws CorruptLogError */
   end?(agentId: string): Promise<LogEnd>;
   /** The owner and its state; `undefined` when the log is free. Does not take ownership. */
