@@ -25,7 +25,7 @@ export const floors: readonly (readonly string[])[] = [
   ["checkpoint/format", "checkpoint/lines"],
   ["checkpoint/state"],
   ["checkpoint/data"],
-  ["checkpoint/pruning"],
+  ["checkpoint/pruning", "checkpoint/moment"],
   ["storage"],
   ["storage/memory", "storage/none", "storage/checkpoints", "storage/file/layout"],
   ["storage/file/index"],

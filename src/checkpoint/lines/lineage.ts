@@ -64,7 +64,22 @@ export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
     for (const at of way.toReversed()) ends.set(at, endInParent(tree, at, ends.get(parentOf(tree, at) ?? -1) ?? -1));
     return ends.get(lane) ?? -1;
   };
+  for (const [lane, begun] of movedLanes(tree)) if (endOf(lane) >= begun) addEnds(tree, ends, endsBefore(tree, lane));
   return (lane, order) => order <= endOf(lane);
+}
+
+/** The lanes of nested lines that begin from another line: as one of a moment that began anew. With the order at which they begin. */
+function movedLanes(tree: LaneTree): readonly (readonly [lane: number, begun: number])[] {
+  return [...tree.lanes.keys()].flatMap((lane) => {
+    const line = isMoved(tree, lane) ? tree.lines.nestedLine(lane) : undefined;
+    return line?.lanes.filter(([each]) => each === lane) ?? [];
+  });
+}
+
+function isMoved(tree: LaneTree, lane: number): boolean {
+  const line = tree.lines.nestedLine(lane);
+  const { from } = line ? beginningOf(tree, lane) : {};
+  return from !== undefined && tree.lines.nestedLine(from.record.lane) !== line;
 }
 
 /** By lane of the lines around a lane, the last order before the line within was closed; `Infinity`: it is not closed. */
@@ -81,11 +96,18 @@ function joinsAround(tree: LaneTree, lane: number): Map<number, number> {
 /** The last order on the way to a checkpoint, by lane. */
 function endsOnWay(tree: LaneTree, { record, order }: PlacedCheckpoint): Map<number, number> {
   const ends = new Map<number, number>();
-  for (let at: LaneEnd | undefined = { lane: record.lane, order }; at && !ends.has(at.lane);) {
-    ends.set(at.lane, at.order);
-    at = endBefore(tree, at.lane);
-  }
+  addEnds(tree, ends, [{ lane: record.lane, order }]);
   return ends;
+}
+
+/** Adds where lanes end, and those that lead to them. */
+function addEnds(tree: LaneTree, ends: Map<number, number>, added: readonly LaneEnd[]): void {
+  const open = [...added];
+  for (const { lane, order } of open) {
+    if ((ends.get(lane) ?? -1) >= order) continue;
+    ends.set(lane, order);
+    open.push(...endsBefore(tree, lane));
+  }
 }
 
 interface LaneEnd {
@@ -93,14 +115,15 @@ interface LaneEnd {
   readonly order: number;
 }
 
-/** Where the lane that a lane begins from, or is nested in, is left. A branch leaves it at its fork. */
-function endBefore(tree: LaneTree, lane: number): LaneEnd | undefined {
+/** Where the lanes that a lane begins from, or is nested in, are left. A branch leaves the one around it at its fork. */
+function endsBefore(tree: LaneTree, lane: number): readonly LaneEnd[] {
   const start = tree.lanes.get(lane)?.record;
   const origin = start && originOf(start);
   const point = origin === undefined ? undefined : tree.checkpoints.get(origin);
-  if (point) return { lane: point.record.lane, order: point.order };
+  const before = point ? [{ lane: point.record.lane, order: point.order }] : [];
   const parent = parentOf(tree, lane);
-  return parent === undefined ? undefined : { lane: parent, order: tree.lines.nestedLine(lane)?.begun ?? -1 };
+  if (parent === undefined || (point && !isMoved(tree, lane))) return before;
+  return [...before, { lane: parent, order: tree.lines.nestedLine(lane)?.begun ?? -1 }];
 }
 
 /** The last order of a nested lane that counts where its parent's lane counts up to an order. */

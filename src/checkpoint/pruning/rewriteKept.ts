@@ -88,7 +88,8 @@ class Rewriting {
     const { from: before, ...own } = record;
     if (before === undefined || !this.#index.checkpoints.has(before)) return record;
     const from = this.#origins.get(before);
-    if (from === undefined || !this.#isOfLine(record.lane, from)) return { ...own, keep: "nothing" };
+    if (from === undefined || (from !== before && !this.#isOfLine(record.lane, from)))
+      return { ...own, keep: "nothing" };
     return { ...own, from, keep: this.#states.keeps.get(record.lane) ?? record.keep };
   }
 

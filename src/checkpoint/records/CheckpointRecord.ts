@@ -33,7 +33,7 @@ export interface CheckpointRecord {
   readonly verification?: readonly StoredValue[];
   /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
   readonly files?: StoredValue;
-  readonly move?: "rollback" | "execution_point" | "branch";
+  readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
   /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;
   /** For an execution point: the calls whose effects it left standing. */

@@ -48,9 +48,9 @@ export class BranchResult {
 
   /** The lanes that lead to the newest one, from the one on which it began. */
   get lanes(): readonly number[] {
-    const { first, lane } = this.line;
+    const { lane } = this.line;
     const lanes = [lane];
-    for (let at = lane; at !== first && lanes.length <= this.#index.lanes.size;) {
+    for (let at = lane; lanes.length <= this.#index.lanes.size;) {
       const from = this.#index.lanes.get(at)?.record.from;
       const origin = from === undefined ? undefined : this.#index.checkpoints.get(from);
       if (origin === undefined) break;

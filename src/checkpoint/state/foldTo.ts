@@ -27,6 +27,17 @@ export function foldLine(index: LogProjection, lane: number, options?: FoldOptio
   return fold(index, lane, undefined, options);
 }
 
+/** The state of a line at its newest checkpoint up to an order, with what it recorded since, up to there. As {@link foldTo}. */
+export function foldUpTo(
+  index: LogProjection,
+  lane: number,
+  point: CheckpointPoint | undefined,
+  upTo: number,
+): AgentState | undefined {
+  const parts = partsTo(index, lane, upTo);
+  return parts && withPlace(index, foldParts(index, parts, false), lane, point);
+}
+
 /** Whether all that leads to the head of a line is within what was read. */
 export function reachesLine(index: LogProjection, lane: number): boolean {
   return partsTo(index, lane, Infinity) !== undefined;
@@ -41,8 +52,15 @@ function fold(
   const { order } = point ?? { order: Infinity };
   const parts = partsTo(index, lane, order);
   if (parts === undefined) return undefined;
-  const folded = foldParts(index, parts, originals);
-  const checkpoint = point ?? index.latestOf(lane);
+  return withPlace(index, foldParts(index, parts, originals), lane, point ?? index.latestOf(lane));
+}
+
+function withPlace(
+  index: LogProjection,
+  folded: StateFold,
+  lane: number,
+  checkpoint: CheckpointPoint | undefined,
+): AgentState {
   const runId = checkpoint?.runId ?? index.run?.run ?? "";
   const run = index.runRecords.get(runId);
   return { ...folded.state, lane, runId, run, checkpoint: checkpoint && pointByValue(index, checkpoint) };

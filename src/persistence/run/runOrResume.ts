@@ -8,7 +8,6 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
@@ -25,7 +24,9 @@ import { runRecord } from "../../journal/runRecord.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { branchFrom, runAt } from "../move/continueFromHead.ts";
+import type { Moment } from "../../checkpoint/moment/momentAt.ts";
+import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
+import { branchFrom } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
@@ -33,7 +34,6 @@ import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts
 import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
-import { pendingRequests } from "../waiting/pendingRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { assertFits } from "./assertFits.ts";
 import { branchEffects } from "./branchEffects.ts";
@@ -44,6 +44,7 @@ import type { DurableCall, Next } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
 import { recordFailure } from "./recordFailure.ts";
 import { recordedResult } from "./recordedResult.ts";
+import { waitingResult } from "./waitingResult.ts";
 
 /**
  * Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. A `run` whose `runId` this process
@@ -134,11 +135,6 @@ async function resume(call: DurableCall, stored: StoredState | undefined): Promi
     return beginAfterOther(call, options.history === "continue" ? "history" : "nothing");
   }
   return start(call, recorder);
-}
-
-function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
-  const usage = stored?.log.index.usageOf(runId);
-  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingRequests(stored) : [] };
 }
 
 function abandon(journal: Journal, stored: StoredState | undefined): void {
@@ -252,35 +248,51 @@ function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
 }
 
-/** @throws CheckpointNotFoundError; InvalidInputError for a checkpoint of a nested line, which goes on with the main line alone */
-function mainCheckpoint(log: AgentLog, checkpointId: string): CheckpointPoint {
-  const target = findCheckpoint(log, checkpointId);
-  if (!log.index.lines.nestedLine(target.record.lane)) return target;
-  const expected =
-    "a checkpoint of the main line, found one of a branch or a sub-agent; to go back to that, call rollbackToCheckpoint";
-  throw new InvalidInputError("options of resume()", [{ path: "checkpointId", expected }]);
-}
-
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {
   const { setup, journal } = call;
   const log = await journal.readAll();
-  const target = mainCheckpoint(log, checkpointId);
-  const state = stateAt(log, target);
-  await assertFits(call, { log, state });
-  const head = foldTo(log.index);
-  // At the head of an unfinished run, a branch is a resume: it keeps what the next node did already.
-  if (head?.checkpoint === target && log.index.unfinished)
-    return start(call, await resumed(call, { log, state: head }));
-  const { run: before, reopens } = runAt(target, log.index);
-  // A finished run keeps its recorded result: a branch from it is a new run.
-  const run: RunRecord = reopens ? { ...before, run: randomId(), at: journal.clock.now() } : before;
-  const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
-  const opening = [...(reopens ? [] : startRecords(journal)), ...records];
-  const recorder = restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
+  const target = findCheckpoint(log, checkpointId);
+  const moment = linesBeside(log, target);
+  const recorder = moment ? await branchOfLines(call, log, target, moment) : await branchOfMain(call, log, target);
+  if (!recorder) return start(call, await resumed(call, storedState(journal)));
   const effects = branchEffects(log, target, ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true);
   const result = await start(call, recorder);
   const differs = effects.remaining.length > 0 || effects.missing.length > 0;
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;
+}
+
+/** A branch of all lines that were open when a checkpoint was made. It is durable before it runs. */
+async function branchOfLines(
+  call: DurableCall,
+  log: AgentLog,
+  target: CheckpointPoint,
+  moment: Moment,
+): Promise<RunRecorder> {
+  const { journal } = call;
+  const { run, reopens } = branchRun(journal, log, target);
+  const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
+  const [main, nested] = statesOf(begun);
+  if (main) await assertFits(call, { log, state: main }, nested);
+  await journal.store([...(reopens ? [run] : startRecords(journal)), ...begun.records]);
+  await journal.readHead();
+  return resumed(call, storedState(journal));
+}
+
+/** `undefined`: the checkpoint is the head of an unfinished run. A branch is a resume there: it keeps what the next node did already. */
+async function branchOfMain(
+  call: DurableCall,
+  log: AgentLog,
+  target: CheckpointPoint,
+): Promise<RunRecorder | undefined> {
+  const { setup, journal } = call;
+  const state = stateAt(log, target);
+  await assertFits(call, { log, state });
+  const head = foldTo(log.index);
+  if (head?.checkpoint === target && log.index.unfinished && !log.index.lines.hasNested) return undefined;
+  const { run, reopens } = branchRun(journal, log, target);
+  const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
+  const opening = [...(reopens ? [] : startRecords(journal)), ...records];
+  return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
 /** Begins a run after another one, which has just ended on this journal. */

@@ -1,0 +1,220 @@
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
+import type { ModelUsage } from "../status/ModelUsage.ts";
+import { type AgentState, visitAt } from "../state/AgentState.ts";
+import { foldUpTo } from "../state/foldTo.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+import type { ValueReader } from "../state/ValueReader.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { CallIds } from "./CallIds.ts";
+import { isOver } from "./isOver.ts";
+import type { LineAt, Moment } from "./momentAt.ts";
+import { recordsSince } from "./recordsSince.ts";
+
+/** What a line of a moment begins with besides, or instead. */
+export interface LineChange {
+  /** Records of the new lane before its checkpoint. */
+  readonly records: readonly AgentRecord[];
+  /** Fields of the checkpoint. `undefined` leaves a field out: without `visit`, the node begins a new visit. */
+  readonly checkpoint: { readonly [Field in keyof CheckpointRecord]?: CheckpointRecord[Field] | undefined };
+}
+
+/** How the lines of a moment begin anew. */
+export interface NewLinesOptions {
+  readonly move: "branch" | "fork" | "edit" | "migration";
+  /** The agent and the run that the new lines belong to. Ids of calls and requests are derived from them. */
+  readonly agentId: string;
+  readonly runId: string;
+  /** The agents whose calls are in the log: that of the log, and those that it is a fork of. */
+  readonly agentIds: readonly string[];
+  /** The first number that no lane has, and the first version that no checkpoint has. */
+  readonly nextLane: number;
+  readonly nextVersion: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The tokens of all model requests of the run so far. Absent: unknown. */
+  readonly usage?: ModelUsage | undefined;
+  readonly sha256: Sha256;
+  /** Reads the values of a state: `AgentLog.reader`. */
+  readonly reader: (state: AgentState) => ValueReader;
+  /** Changes a line. What its node had recorded, and the lines within it, are left out then. Default: no line changes. */
+  readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
+}
+
+/** Where a line goes on. */
+export interface NewLine {
+  readonly lane: number;
+  /** The version of its first checkpoint. `undefined`: the line had none, and has none now. */
+  readonly version: number | undefined;
+  /** The line's state at the moment. */
+  readonly state: AgentState;
+}
+
+/** The records that begin the lines of a moment anew, and what they are called now. */
+export interface NewLines {
+  /** Append them together. */
+  readonly records: readonly AgentRecord[];
+  /** By the lane of each line at the moment. */
+  readonly lines: ReadonlyMap<number, NewLine>;
+  /** The open requests by the ids that they had, in their order. */
+  readonly requests: ReadonlyMap<string, string>;
+  readonly nextLane: number;
+  readonly nextVersion: number;
+}
+
+/**
+ * Begins each line of a moment anew: on a lane that begins from the line's checkpoint, with what its node had recorded since
+ * then, and a checkpoint of its own. A line without a checkpoint begins on a lane like its own.
+ *
+ * Calls keep their outcomes, under their ids. In a fork a call without one is not the new agent's: the node makes a call of its
+ * own. Anywhere else the line keeps a call that is in doubt. Requests get ids of the new lanes.
+ *
+ * @throws UnreadableValueError when the index does not contain all that leads to a line: read the log from its start.
+ */
+export function newLines(index: LogProjection, { lines }: Moment, options: NewLinesOptions): NewLines {
+  const beginning = new Beginning(index, options);
+  for (const line of lines) beginning.add(line);
+  return beginning;
+}
+
+interface Begun extends NewLine {
+  readonly ids: CallIds;
+  readonly isChanged: boolean;
+}
+
+class Beginning implements NewLines {
+  readonly records: AgentRecord[] = [];
+  readonly lines = new Map<number, Begun>();
+  readonly requests = new Map<string, string>();
+  nextLane: number;
+  nextVersion: number;
+  readonly #index: LogProjection;
+  readonly #options: NewLinesOptions;
+
+  constructor(index: LogProjection, options: NewLinesOptions) {
+    this.#index = index;
+    this.#options = options;
+    ({ nextLane: this.nextLane, nextVersion: this.nextVersion } = options);
+  }
+
+  add(line: LineAt): void {
+    const { place: before } = this.#index.lanes.get(line.lane)?.record ?? {};
+    const place = before && this.#placeOf(before);
+    // It ran for a call that has ended, or the line around it has changed.
+    if (before && !place) return;
+    const state = foldUpTo(this.#index, line.lane, line.point, line.upTo);
+    if (!state) throw new UnreadableValueError(`what leads to lane ${line.lane} is not in the log`);
+    const lane = this.nextLane++;
+    const change = this.#options.change?.(line, lane, state);
+    const ids = this.#idsOf(line, lane, state);
+    this.records.push(this.#laneRecord(line, lane, place));
+    if (change) this.records.push(...change.records);
+    else this.#addSince(line, { lane, state, ids });
+    const version = line.point && this.#addCheckpoint(line.point.record, visitAt(line.point), lane, change);
+    this.lines.set(line.lane, { lane, version, state, ids, isChanged: change !== undefined });
+  }
+
+  /** `undefined`: the line does not go on. */
+  #placeOf(place: LanePlace): LanePlace | undefined {
+    const around = this.lines.get(place.parent);
+    if (!around || around.isChanged) return undefined;
+    const { lane: parent, version: fork = 0, state, ids } = around;
+    if ("fork" in place) return { parent, fork, branch: place.branch };
+    const call = state.calls.get(place.call);
+    if (!call || (isOver(call.outcome) && !this.#isTriedAgain(place.call))) return undefined;
+    const id = ids.of(place.call, call.visit);
+    this.#nameAgent(around, place.call, id);
+    return { parent, call: id };
+  }
+
+  /** Beside its call, the log names the agent that a line runs for it. */
+  #nameAgent({ lane, state }: NewLine, call: string, id: string): void {
+    const { intent, outcome } = state.calls.get(call) ?? {};
+    if (!intent) return;
+    const { visit } = intent;
+    const waits = id !== call || outcome?.suspended;
+    this.records.push({ ...intent, lane, call: id });
+    if (waits && intent.effect !== "none")
+      this.records.push({ kind: "outcome", lane, visit, call: id, suspended: true });
+  }
+
+  #laneRecord({ lane: before, point }: LineAt, lane: number, place: LanePlace | undefined): LaneRecord {
+    const within = place && { place };
+    if (point) return { kind: "lane", lane, from: point.version, keep: "all", ...within };
+    const { place: _place, ...begun } = this.#index.lanes.get(before)?.record ?? { kind: "lane", keep: "nothing" };
+    return { ...begun, lane, ...within };
+  }
+
+  #addSince(line: LineAt, begun: Pick<Begun, "lane" | "state" | "ids">): void {
+    const isFork = this.#options.move === "fork";
+    const isTriedAgain = (call: string) => this.#isTriedAgain(call);
+    const since = recordsSince(this.#index, line, { ...begun, isFork, isTriedAgain });
+    this.records.push(...since.records);
+    for (const [before, now] of since.requests) this.requests.set(before, now);
+  }
+
+  #addCheckpoint(
+    record: CheckpointRecord,
+    visit: CheckpointRecord["visit"],
+    lane: number,
+    change: LineChange | undefined,
+  ): number {
+    const version = this.nextVersion++;
+    const { at, usage, move } = this.#options;
+    const { node, input, inputType, unresolved, iteration, progress, summary, joined, ended } = record;
+    const next = { node, input, inputType, unresolved, visit, iteration, progress, summary, joined, ended, move };
+    const ends = move === "fork" ? endOf(record) : {};
+    const checkpoint = {
+      kind: "checkpoint",
+      lane,
+      version,
+      at,
+      usage,
+      ...next,
+      ...ends,
+      ...change?.checkpoint,
+    } as const;
+    this.records.push(withoutUndefined(checkpoint) as CheckpointRecord);
+    return version;
+  }
+
+  /** In a fork, a call whose failure ended the run is made again as a call of its own. */
+  #isTriedAgain(call: string): boolean {
+    return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
+  }
+
+  #idsOf(line: LineAt, lane: number, state: AgentState): CallIds {
+    const { agentId, runId, agentIds, sha256, reader, move } = this.#options;
+    const isMadeAnew = (call: string): boolean => {
+      const known = state.calls.get(call);
+      if (!known) return true;
+      if (move === "fork") return !isOver(known.outcome) || this.#isTriedAgain(call);
+      return !this.#index.counts(known);
+    };
+    const lanes = this.#lanesTo(line);
+    const before = agentIds.flatMap((id) =>
+      lanes.map((each) => ({ agentId: id, runId: this.#index.lanes.get(each)?.runId ?? runId, lane: each })),
+    );
+    const from = { agentId, runId, lane };
+    return new CallIds({ sha256, line: from, before, state, reader: reader(state), isMadeAnew });
+  }
+
+  /** The lanes that lead to a line, the newest first. */
+  #lanesTo({ lane }: LineAt): readonly number[] {
+    const lanes = [lane];
+    for (const at of lanes) {
+      const from = this.#index.lanes.get(at)?.record.from;
+      const before = from === undefined ? undefined : this.#index.checkpoints.get(from)?.record.lane;
+      if (before !== undefined && !lanes.includes(before)) lanes.push(before);
+    }
+    return lanes;
+  }
+}
+
+/** A fork of what had ended has ended, too. */
+function endOf({ status, digest, reason, verification, files }: CheckpointRecord) {
+  return { status, digest, reason, verification, files };
+}

@@ -1,0 +1,139 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { isOfState } from "../records/isOfState.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
+import type { RequestRecord } from "../records/requestRecords.ts";
+import { answerKey, type Visit } from "../records/Visit.ts";
+import {
+  type AgentState,
+  emptyState,
+  firstVisitOf,
+  nextVisitOf,
+  type RecordedCall,
+  type RecordedRequest,
+} from "../state/AgentState.ts";
+import { foldTo, recordByValue } from "../state/foldTo.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+import type { CallIds } from "./CallIds.ts";
+import { isOver } from "./isOver.ts";
+import type { LineAt } from "./momentAt.ts";
+
+/** A line on its new lane. */
+interface NewLane {
+  readonly lane: number;
+  /** The state at the moment. */
+  readonly state: AgentState;
+  readonly ids: CallIds;
+  readonly isFork: boolean;
+  readonly isTriedAgain: (call: string) => boolean;
+}
+
+interface Since {
+  readonly records: readonly AgentRecord[];
+  /** The ids of open requests, before and now. */
+  readonly requests: ReadonlyMap<string, string>;
+}
+
+/**
+ * What a line recorded after its newest checkpoint, as records of another lane that begins from that checkpoint: what its node
+ * finds again when it runs. Where ids change, so does what was recorded before the checkpoint in the same visit.
+ */
+export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Since {
+  return new Restating(index, line, to);
+}
+
+class Restating implements Since {
+  readonly records: AgentRecord[] = [];
+  readonly requests = new Map<string, string>();
+  readonly #line: LineAt;
+  readonly #to: NewLane;
+  /** What the new lane has from its checkpoint. */
+  readonly #known: AgentState;
+  readonly #after: number;
+
+  constructor(index: LogProjection, line: LineAt, to: NewLane) {
+    this.#line = line;
+    this.#to = to;
+    this.#known = (line.point && foldTo(index, line.point)) ?? emptyState;
+    this.#after = line.point?.order ?? -1;
+    const [base] = nextVisitOf(to.state);
+    const isNow = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
+    const { answers, calls, requests } = to.state;
+    for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer);
+    this.#addState(index);
+    for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
+    for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(request);
+    this.#addNotes(index);
+  }
+
+  #addAnswer(key: string, answer: AnswerRecord): void {
+    const moved = { ...answer, ...this.#placeOf(answer) };
+    const isKnown = this.#known.answers.get(key) === answer;
+    if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.records.push(moved);
+  }
+
+  /** Changes of the state that no checkpoint has yet. */
+  #addState(index: LogProjection): void {
+    for (const ordered of index.laneRecords.get(this.#line.lane) ?? [])
+      if (this.#isSince(ordered.order) && (isOfState(ordered.record) || ordered.record.kind === "structure"))
+        this.records.push(this.#onLane(recordByValue(index, ordered)));
+  }
+
+  #addNotes(index: LogProjection): void {
+    if (!this.#to.isFork) return;
+    for (const { record, order } of index.laneRecords.get(this.#line.lane) ?? [])
+      if (record.kind === "note" && this.#isSince(order)) this.records.push(this.#onLane(record));
+  }
+
+  #addCall(call: RecordedCall): void {
+    const { intent, outcome } = call;
+    if (this.#to.isFork && !isOver(outcome)) return;
+    if (this.#to.isTriedAgain(call.call)) return this.#tryAgain(call);
+    const facts = intent ?? outcome;
+    const isChanged = facts?.within !== undefined && this.#to.ids.of(facts.within, call.visit) !== facts.within;
+    if (!isChanged && !this.#isSince(call.order)) return;
+    for (const record of [intent, outcome]) if (record) this.records.push(this.#moved(record));
+  }
+
+  /** The failure that ended the run is not given back. */
+  #tryAgain({ call, visit }: RecordedCall): void {
+    this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#visitOf(visit), call, retry: true });
+  }
+
+  #addRequest({ record, reply }: RecordedRequest): void {
+    const before = this.#known.requests.get(record.request);
+    const moved = this.#moved(record);
+    const { approval } = record;
+    const request = this.#to.ids.ofRequest({ ...record, visit: moved.visit });
+    const asked = {
+      ...moved,
+      request,
+      ...(approval && { approval: { ...approval, call: this.#to.ids.of(approval.call, record.visit) } }),
+    };
+    const isChanged = asked.within !== record.within || asked.approval?.call !== approval?.call;
+    if (before?.record === record && before.reply === reply && !isChanged && reply) return;
+    this.records.push(asked, ...(reply ? [{ ...reply, request, lane: this.#to.lane }] : []));
+    if (!reply) this.requests.set(record.request, request);
+  }
+
+  #moved<Moved extends IntentRecord | OutcomeRecord | RequestRecord>(record: Moved): Moved {
+    return { ...record, ...this.#placeOf(record) };
+  }
+
+  #placeOf({ visit, within }: { readonly visit: Visit; readonly within?: string }) {
+    const own = within === undefined ? {} : { within: this.#to.ids.of(within, visit) };
+    return { lane: this.#to.lane, visit: this.#visitOf(visit), ...own };
+  }
+
+  /** The first visit of a lane without a checkpoint is counted from its number. */
+  #visitOf(visit: Visit): Visit {
+    return this.#line.point ? visit : [firstVisitOf(this.#to.lane)[0], visit[1]];
+  }
+
+  #onLane(record: AgentRecord): AgentRecord {
+    return "lane" in record ? { ...record, lane: this.#to.lane } : record;
+  }
+
+  #isSince(order: number): boolean {
+    return order > this.#after && order <= this.#line.upTo;
+  }
+}

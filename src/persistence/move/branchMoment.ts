@@ -1,0 +1,57 @@
+import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/moment/newLines.ts";
+import type { Moment } from "../../checkpoint/moment/momentAt.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { randomId } from "../../internal/randomId.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { runAt } from "./continueFromHead.ts";
+
+/** The lines of the moment that a checkpoint names; `undefined`: it is the main line alone, at this checkpoint. */
+export function linesBeside({ index }: AgentLog, target: CheckpointPoint): Moment | undefined {
+  const moment = momentAt(index, target);
+  return moment.lines.length === 1 && moment.own?.point === target ? undefined : moment;
+}
+
+/**
+ * Begins the lines of a moment anew on the journal of their agent: append the records.
+ *
+ * @throws UnreadableValueError when the log does not contain all that leads to a line.
+ */
+export function branchMoment(
+  journal: Journal,
+  log: AgentLog,
+  moment: Moment,
+  options: Pick<NewLinesOptions, "move" | "runId" | "change">,
+): NewLines {
+  const { agentId, nextLane, nextVersion, clock, usage, sha256 } = journal;
+  const begun = newLines(log.index, moment, {
+    ...options,
+    agentId,
+    agentIds: [agentId],
+    nextLane,
+    nextVersion,
+    at: clock.now(),
+    usage,
+    sha256,
+    reader: (state) => log.reader(state),
+  });
+  journal.nextLane = begun.nextLane;
+  journal.nextVersion = begun.nextVersion;
+  return begun;
+}
+
+/** The states of the lines that begin anew: that of the main line, and those of the others by the lanes that they had. */
+export function statesOf({
+  lines,
+}: NewLines): readonly [main: AgentState | undefined, ReadonlyMap<number, AgentState>] {
+  const [main, ...nested] = [...lines].map(([lane, { state }]) => [lane, state] as const);
+  return [main?.[1], new Map(nested)];
+}
+
+/** The run that continues from a checkpoint. A finished run keeps its recorded result: a branch from it is a new run. */
+export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
+  const { run, reopens } = runAt(target, index);
+  return { reopens, run: reopens ? { ...run, run: randomId(), at: clock.now() } : run };
+}
