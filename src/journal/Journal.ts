@@ -2,6 +2,7 @@ import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { entryBytes } from "../checkpoint/state/entryBytes.ts";
+import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
@@ -54,6 +55,7 @@ export class Journal implements AsyncDisposable {
   /** The cancelled ones among the finished runs. */
   readonly cancelled: Set<string>;
   readonly named: Places;
+  readonly names: CheckpointNames;
   readonly structures: Set<string>;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
@@ -98,6 +100,7 @@ export class Journal implements AsyncDisposable {
     this.runs = new Places(index.runs);
     this.cancelled = new Set(index.cancelled);
     this.named = new Places(index.named);
+    this.names = index.names;
     this.structures = new Set(index.structures);
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;

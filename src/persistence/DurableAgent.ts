@@ -23,6 +23,7 @@ import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheck
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
+import { nameCheckpoint, removeCheckpointName } from "./move/nameCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
@@ -148,6 +149,31 @@ export class DurableAgent {
   /** `undefined` when there is none. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return this.#setup.storage.getLatestCheckpoint(this.agentId);
+  }
+
+  /**
+   * Names a checkpoint. The name stands for its id wherever one is taken, as in `rollbackToCheckpoint(name)`; retention keeps
+   * the checkpoint. A name belongs to one checkpoint of the agent, and a checkpoint has one name: giving either again moves it.
+   *
+   * @param checkpointId its id or its name.
+   * @param name 1 to 256 characters; not of the form `<number>-<number>`.
+   * @throws InvalidInputError, CheckpointNotFoundError, AgentBusyError; AlreadyExistsError when a checkpoint was made with this
+   * id; NotSupportedError on a storage of three methods. Nothing has changed then.
+   */
+  async nameCheckpoint(checkpointId: string, name: string): Promise<void> {
+    checkSchema(nonEmptyString, checkpointId, "checkpoint id");
+    checkSchema(z.string(), name, "name of a checkpoint");
+    await nameCheckpoint(this.#setup, this.agentId, { checkpointId, name });
+  }
+
+  /**
+   * Removes a name that {@link nameCheckpoint} gave. The checkpoint stays until retention deletes it.
+   *
+   * @throws CheckpointNotFoundError when no checkpoint has the name: it lists those that are given. AgentBusyError.
+   */
+  async removeCheckpointName(name: string): Promise<void> {
+    checkSchema(nonEmptyString, name, "name of a checkpoint");
+    await removeCheckpointName(this.#setup, this.agentId, name);
   }
 
   /**

@@ -52,6 +52,8 @@ export interface CheckpointBranch {
  */
 export interface AgentCheckpointData {
   readonly checkpointId: string;
+  /** The name that `nameCheckpoint` gave it, which stands for its id wherever one is taken. Absent: it has none. */
+  readonly name?: string;
   readonly agentId: string;
   readonly runId: string;
   /** The checkpoint it follows; absent for an agent's first. */

@@ -32,6 +32,7 @@ export function checkpointData(
   const nested = nestedLinesAt(index, point);
   const data = withoutUndefined({
     checkpointId: point.id,
+    name: index.names.nameOf(point.version),
     agentId,
     runId: point.runId,
     parentId: index.parentIdOf(point),

@@ -42,6 +42,7 @@ export const requiredFields = [
 /** The fields of a stored checkpoint by what they may hold, decoded. Values of users may be anything. */
 export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
   checkpointId: z.string(),
+  name: z.string().optional(),
   agentId: z.string(),
   runId: z.string(),
   parentId: z.string().optional(),

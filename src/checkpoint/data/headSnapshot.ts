@@ -80,6 +80,7 @@ function mainLine(
     runs: Object.fromEntries(index.runs),
     cancelled: [...index.cancelled],
     named: Object.fromEntries(index.named),
+    ...(index.names.size > 0 && { names: Object.fromEntries(index.names.entries()) }),
     ...(index.pruned && { pruned: index.pruned }),
   };
 }

@@ -58,7 +58,7 @@ class CheckpointImport {
 
   records(): AgentRecord[] {
     const target = this.#parent?.version ?? 0;
-    const { revertedToolCallIds: reverted } = this.#data;
+    const { revertedToolCallIds: reverted, name, version } = this.#data;
     const calls = reverted ?? [];
     const reverts = calls.length > 0;
     return [
@@ -68,6 +68,7 @@ class CheckpointImport {
       ...this.#stateRecords(),
       ...this.#callRecords(),
       this.#checkpointRecord(),
+      ...(name === undefined ? [] : [{ kind: "name", name, version } as const]),
       ...(reverts ? [{ kind: "rollback_end", target } as const] : []),
     ];
   }

@@ -122,6 +122,7 @@ const shapes = {
   outcome: { ...call, error, failedCalls: optional(listOf(text)), ...lane },
   note: { key: text, call: optional(text), packs, ...lane },
   checkpoint,
+  name: { name: text, version: optional(count) },
   request: {
     lane: count,
     visit: pair,
@@ -178,6 +179,7 @@ const shapes = {
     runs: mapOf(pair),
     cancelled: listOf(text),
     named: mapOf(pair),
+    names: optional(mapOf(count)),
     pruned: optional(pair),
     since: optional(listOf(like({ position: count, generation: count, records: listOf(validRecord) }))),
     nextVersion: optional(count),

@@ -66,7 +66,7 @@ class Rewriting {
     this.#order++;
     if (record.kind === "checkpoint") return this.#checkpoint(record);
     if (record.kind === "lane") return [this.#lane(record)];
-    if (!this.#isKept(record)) return [];
+    if (!this.#isKept(record) || this.#isPastName(record)) return [];
     return [recordByValue(this.#index, { record, order: this.#order, position: 0 })];
   }
 
@@ -108,6 +108,12 @@ class Rewriting {
     // A kept checkpoint restates the state as the changes since the kept one before it; none restates what follows a head.
     if (!isOfState(record)) return true;
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
+  }
+
+  /** Whether a name was moved or removed since. */
+  #isPastName(record: AgentRecord): boolean {
+    if (record.kind !== "name") return false;
+    return record.version === undefined || this.#index.names.versionOf(record.name) !== record.version;
   }
 
   /** Whether nothing continues on a lane, and no checkpoint of it is kept. */

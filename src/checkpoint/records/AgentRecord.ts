@@ -1,5 +1,6 @@
 import type { PrunedGap } from "./prunedGaps.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
+import type { NameRecord } from "./NameRecord.ts";
 import type { NoteRecord } from "./NoteRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "./callRecords.ts";
 import type {
@@ -40,6 +41,7 @@ export type AgentRecord =
   | OutcomeRecord
   | NoteRecord
   | CheckpointRecord
+  | NameRecord
   | RequestRecord
   | ReplyRecord
   | StatusRecord

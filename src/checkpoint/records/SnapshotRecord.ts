@@ -46,6 +46,8 @@ export interface SnapshotRecord {
   readonly cancelled: readonly string[];
   /** Checkpoints that were given an id. */
   readonly named: Readonly<Record<string, Place>>;
+  /** The versions of checkpoints that were given a name later, by that name. Absent: none was. */
+  readonly names?: Readonly<Record<string, number>>;
   /** Absent: the log was never pruned. */
   readonly pruned?: LastPruning;
   /**

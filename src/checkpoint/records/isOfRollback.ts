@@ -3,7 +3,7 @@ import type { RollbackEndRecord } from "./rollbackRecords.ts";
 
 /**
  * Whether a record that follows the end of a rollback is of that rollback still: it tries again what had failed, or somebody
- * resolves it.
+ * resolves it. A name changes nothing.
  *
  * @param closed the calls below the target.
  */
@@ -15,6 +15,6 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
     case "outcome":
       return closed.has(record.call);
     default:
-      return ["status", "rollback_step", "inverse", "reverted"].includes(record.kind);
+      return ["status", "name", "rollback_step", "inverse", "reverted"].includes(record.kind);
   }
 }

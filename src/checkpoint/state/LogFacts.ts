@@ -1,4 +1,5 @@
-import type { Place } from "../records/SnapshotRecord.ts";
+import { CheckpointNames } from "../lines/CheckpointNames.ts";
+import type { Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isSuccess } from "../records/callRecords.ts";
 import { packsIn } from "../records/blobReferences.ts";
@@ -20,6 +21,7 @@ export class LogFacts {
   readonly cancelled = new Set<string>();
   /** Checkpoints with a given id. */
   readonly named = new Map<string, Place>();
+  readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
   /** Calls below the target of a rollback: they no longer belong to any lane. */
   readonly closed = new Set<string>();
@@ -45,7 +47,16 @@ export class LogFacts {
     if (shared) Object.assign(this, factsOf(shared));
   }
 
-  /** A record of a call, of its inverse or of a rollback's step. */
+  /** What a snapshot says of all that is before it. */
+  protected addSnapshot({ runs, cancelled, named, names = {}, structures }: SnapshotRecord): void {
+    for (const [run, place] of Object.entries(runs)) this.runs.set(run, place);
+    for (const run of cancelled) this.cancelled.add(run);
+    for (const [id, place] of Object.entries(named)) this.named.set(id, place);
+    for (const [name, version] of Object.entries(names)) this.names.add({ name, version });
+    for (const fingerprint of structures) this.structures.add(fingerprint);
+  }
+
+  /** A record of a call, of its inverse or of a rollback's step, or of a name. */
   protected addToCalls(record: AgentRecord): void {
     switch (record.kind) {
       case "intent":
@@ -61,6 +72,8 @@ export class LogFacts {
         return;
       case "reverted":
         return this.#addInverse(record);
+      case "name":
+        return this.names.add(record);
       case "rollback_step":
         return this.#addStep(record);
       default:
@@ -100,12 +113,13 @@ export class LogFacts {
 }
 
 function factsOf(facts: LogFacts): Partial<LogFacts> {
-  const { runs, cancelled, named, structures, closed, inverting, reverted, left, ended } = facts;
+  const { runs, cancelled, named, names, structures, closed, inverting, reverted, left, ended } = facts;
   const { unsuccessful, stepsTaken, contents, valueBlobs } = facts;
   return {
     runs,
     cancelled,
     named,
+    names,
     structures,
     closed,
     inverting,

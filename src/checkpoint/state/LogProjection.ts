@@ -183,9 +183,9 @@ export class LogProjection extends LogFacts {
     return this.checkpoints.get(point.parent)?.id ?? (isBase ? this.base?.parentId : undefined);
   }
 
-  /** The checkpoint with this id; `undefined` when the entries that were read do not contain it. */
+  /** The checkpoint with this id or name; `undefined` when the entries that were read do not contain it. */
   byId(id: string): CheckpointPoint | undefined {
-    return this.#ids.get(id);
+    return this.#ids.get(id) ?? this.checkpoints.get(this.names.versionOf(id) ?? -1);
   }
 
   #addRecord(record: AgentRecord, entry: Entry): void {
@@ -359,10 +359,7 @@ export class LogProjection extends LogFacts {
     this.#usage = checkpoint.usage;
     this.runRecords.set(runId, run);
     this.#addLane({ record: { kind: "lane", lane, keep: "all" }, runId }, order);
-    for (const [ended, place] of Object.entries(record.runs)) this.runs.set(ended, place);
-    for (const ended of record.cancelled) this.cancelled.add(ended);
-    for (const [name, place] of Object.entries(record.named)) this.named.set(name, place);
-    for (const fingerprint of record.structures) this.structures.add(fingerprint);
+    this.addSnapshot(record);
     const point = { id, generation, version, position, runId, parent, record: checkpoint, order };
     this.#addPoint(point);
     this.base = baseOfSnapshot(record, point);

@@ -10,7 +10,7 @@ import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.t
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 
-/** @param checkpointId default: the latest. @throws CheckpointNotFoundError */
+/** @param checkpointId its id or name; default: the latest. @throws CheckpointNotFoundError */
 export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : index.byId(checkpointId);
   if (point) return point;

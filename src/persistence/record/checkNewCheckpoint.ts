@@ -1,5 +1,5 @@
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
@@ -11,29 +11,34 @@ export function checkNewCheckpoint(
   { journal, named }: Pick<RunRecorder, "journal" | "named">,
   { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
 ): void {
-  const { agentId, nextVersion, keeps } = journal;
-  const problem = problemOfId(checkpointId) ?? problemOfVersion(version);
+  const { agentId, nextVersion } = journal;
+  const problem = idProblem(checkpointId, "checkpointId") ?? problemOfVersion(version);
   if (problem) throw new InvalidInputError("new checkpoint", [problem]);
   const conflict = (reason: string) =>
     new AlreadyExistsError("checkpoint_exists", agentId, checkpointId ?? `version ${version}`, reason);
-  if (checkpointId !== undefined && named.has(checkpointId))
-    throw conflict("this run already has a checkpoint with this id. In a loop, number the ids");
-  if (checkpointId !== undefined && keeps === "checkpoints" && journal.named.has(checkpointId))
-    throw conflict(
-      "the agent already has a checkpoint with this id, and a three-method storage keeps it permanently. Include the run's id in the new id",
-    );
+  const taken = checkpointId === undefined ? undefined : whyTaken(checkpointId, { journal, named });
+  if (taken !== undefined) throw conflict(taken);
   if (version !== 0 && version < nextVersion)
     throw conflict(
       `version ${version} is not above the last, ${nextVersion - 1}. Leave the version out to get the next one`,
     );
 }
 
-function problemOfId(id: string | undefined) {
+/** `undefined`: the id is free. */
+function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | "named">): string | undefined {
+  if (named.has(id)) return "this run already has a checkpoint with this id. In a loop, number the ids";
+  if (journal.keeps === "checkpoints" && journal.named.has(id))
+    return "the agent already has a checkpoint with this id, and a three-method storage keeps it permanently. Include the run's id in the new id";
+  if (journal.names.versionOf(id) === undefined) return undefined;
+  return "another checkpoint has this as its name. Choose another id, or remove the name";
+}
+
+/** What is wrong with an id or a name of the caller's; `undefined`: nothing is. */
+export function idProblem(id: string | undefined, path: string): InputProblem | undefined {
   if (id === undefined) return undefined;
-  if (id.length === 0 || id.length > 256)
-    return { path: "checkpointId", expected: `expected 1 to 256 characters, found ${id.length}` };
+  if (id.length === 0 || id.length > 256) return { path, expected: `expected 1 to 256 characters, found ${id.length}` };
   return /^\d+-\d+$/.test(id)
-    ? { path: "checkpointId", expected: "the form <number>-<number> is given to checkpoints without an id" }
+    ? { path, expected: "the form <number>-<number> is given to checkpoints without an id" }
     : undefined;
 }
 

@@ -75,6 +75,7 @@ export function snapshotOf(
     runs: Object.fromEntries(journal.runs.entries()),
     cancelled: [...journal.cancelled],
     named: Object.fromEntries(journal.named.entries()),
+    ...(journal.names.size > 0 && { names: Object.fromEntries(journal.names.entries()) }),
     ...(journal.pruned && { pruned: journal.pruned }),
   };
 }

@@ -211,8 +211,8 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   }
 }
 
-function grownAgent({ nextVersion, pruned, named }: Journal): GrownAgent {
-  const exempt = [...named.entries()].map(([, [version]]) => version);
+function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent {
+  const exempt = [...[...named.entries()].map(([, [version]]) => version), ...names.versions()];
   return { version: nextVersion - 1, pruned, exempt };
 }
 

@@ -25,7 +25,9 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 
 /** What is kept anyway, with what that cannot do without. The only head of a log is its last checkpoint, which counts. */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
-  const named = points.filter(({ record }) => record.id !== undefined).map(({ version }) => version);
+  const isNamed = ({ record, version }: CheckpointPoint) =>
+    record.id !== undefined || index.names.nameOf(version) !== undefined;
+  const named = points.filter(isNamed).map(({ version }) => version);
   const noted = linesWithNotes(index);
   const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;

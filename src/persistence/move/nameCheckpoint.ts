@@ -1,0 +1,58 @@
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
+import { NotSupportedError } from "../../errors/storage/NotSupportedError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { idProblem } from "../record/checkNewCheckpoint.ts";
+import { findCheckpoint } from "./findCheckpoint.ts";
+
+/** Gives a checkpoint a name; nothing is written if it has the name already. Durable when it resolves. */
+export async function nameCheckpoint(
+  setup: PersistenceSetup,
+  agentId: string,
+  { checkpointId, name }: { readonly checkpointId: string; readonly name: string },
+): Promise<void> {
+  const problem = idProblem(name, "name");
+  if (problem) throw new InvalidInputError("name of a checkpoint", [problem]);
+  await using journal = await openNamed(setup, agentId, "nameCheckpoint()");
+  const { version } = await findNear(setup, journal, checkpointId);
+  if (journal.named.has(name))
+    throw new AlreadyExistsError("checkpoint_exists", agentId, name, "a checkpoint was made with this id");
+  if (journal.names.versionOf(name) !== version) await journal.store([{ kind: "name", name, version }]);
+}
+
+/** Removes a name; its checkpoint stays. Durable when it resolves. */
+export async function removeCheckpointName(setup: PersistenceSetup, agentId: string, name: string): Promise<void> {
+  await using journal = await openNamed(setup, agentId, "removeCheckpointName()");
+  const { names } = journal;
+  if (names.versionOf(name) === undefined)
+    throw new CheckpointNotFoundError(
+      agentId,
+      name,
+      [...names.entries()].map(([each]) => each),
+    );
+  await journal.store([{ kind: "name", name }]);
+}
+
+async function openNamed(setup: PersistenceSetup, agentId: string, operation: string): Promise<Journal> {
+  if (setup.log.capabilities.keeps === "checkpoints") throw new NotSupportedError(operation, "a log of records");
+  return setup.openJournal(agentId);
+}
+
+/** A checkpoint: of what was read already, else from the newest snapshot on, and only then in the whole log. */
+async function findNear(
+  { log }: PersistenceSetup,
+  { agentId, head }: Journal,
+  checkpointId: string,
+): Promise<CheckpointPoint> {
+  const known = head?.log.index.byId(checkpointId);
+  if (known) return known;
+  const noValue = (): boolean => false;
+  const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, noValue);
+  const near = recent.index.byId(checkpointId);
+  if (near || !recent.index.base) return near ?? findCheckpoint(recent, checkpointId);
+  return findCheckpoint(await AgentLog.read(log, agentId, {}, noValue), checkpointId);
+}
