@@ -1,10 +1,14 @@
 export type { AgentCheckpointData } from "./checkpoint/data/AgentCheckpointData.ts";
 export { formatVersion } from "./checkpoint/format/formatVersion.ts";
+export { decodeEntry, encodeEntry, type DecodedEntry, type EncodableEntry } from "./checkpoint/format/entryCodec.ts";
 export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
 export { PositionConflictError } from "./errors/storage/PositionConflictError.ts";
 export { StorageClosedError } from "./errors/storage/StorageClosedError.ts";
 export type { Clock } from "./internal/Clock.ts";
+export { assertAgentId } from "./internal/options/assertAgentId.ts";
 export type { Sha256 } from "./internal/sha256/Sha256.ts";
+export type { ProcessFacts, ProcessIdentity } from "./node/ProcessIdentity.ts";
+export { incarnationOf } from "./node/incarnation.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
@@ -24,3 +28,22 @@ export type {
   RecordLog,
   StoredLines,
 } from "./storage/RecordLog.ts";
+export { processOwner } from "./storage/processOwner.ts";
+export type {
+  LogTable,
+  TableAppend,
+  TableBlobs,
+  TableClaim,
+  TableGap,
+  TableHead,
+  TableListed,
+  TablePage,
+  TablePruned,
+  TableRange,
+  TableRenewal,
+  TableRow,
+  TableSelection,
+  TableSighting,
+  TableSummary,
+} from "./storage/table/LogTable.ts";
+export { TableRecordLog, type TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

@@ -34,6 +34,12 @@ export interface LogOwner {
   readonly host: string;
   readonly processId: number;
   readonly nonce: string;
+  /**
+   * What tells this process from every other on its machine: boot, namespaces and start, as `incarnationOf` says them. With
+   * it, a process on the same machine takes over at once when this one has been killed. Absent: the storage finds out what
+   * the system says of its own process, where it can; else a killed owner is replaced after a lease.
+   */
+  readonly incarnation?: string;
 }
 
 /** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */

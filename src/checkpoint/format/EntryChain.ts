@@ -20,7 +20,7 @@ export class EntryChain {
   /** @param start what comes before the first append; absent when reading begins in the middle, where nothing is known. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
     this.#gaps = byFirst(gaps);
-    this.#pruned = merged(gaps);
+    this.#pruned = positionsOf(gaps);
     this.#end = start;
   }
 
@@ -73,7 +73,8 @@ function byFirst(gaps: readonly PrunedGap[]): ReadonlyMap<number, readonly Prune
   return found;
 }
 
-function merged(gaps: readonly PrunedGap[]): readonly (readonly [first: number, last: number])[] {
+/** The positions that gaps cover, in ascending order and apart from each other. */
+export function positionsOf(gaps: readonly PrunedGap[]): readonly (readonly [first: number, last: number])[] {
   const ranges: [first: number, last: number][] = [];
   for (const { first, last } of [...gaps].sort((a, b) => a.first - b.first)) {
     const before = ranges.at(-1);

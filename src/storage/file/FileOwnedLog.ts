@@ -1,12 +1,11 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { encodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { Mutex } from "../../internal/Mutex.ts";
-import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
-import type { AgentSummary, LogAppend, OwnedLog, RebuiltSummary } from "../RecordLog.ts";
+import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
@@ -172,41 +171,4 @@ export class FileOwnedLog implements OwnedLog {
   #closedError(): StorageClosedError {
     return new StorageClosedError(`The log of agent ${JSON.stringify(this.#folder.agentId)}`);
   }
-}
-
-/** An append as it will be written. */
-export interface EncodedAppend {
-  /** With its line break. */
-  readonly line: Uint8Array;
-  /** The end of the log with it. */
-  readonly end: ChainLink;
-  readonly summary: AgentSummary | undefined;
-}
-
-/** The line that follows the end of a log. A summary is stored in it too, so that a list needs nothing but the log. */
-export function encodeAppend(
-  agentId: string,
-  { id, records, snapshot = false, summary: given }: LogAppend,
-  generation: number,
-  { position: before, checksum: prev }: ChainLink,
-  sha256: Sha256,
-): EncodedAppend {
-  const position = before + 1;
-  const summary = given && (JSON.parse(JSON.stringify({ ...given, agentId, position })) as AgentSummary);
-  const entry = {
-    position,
-    generation,
-    id,
-    records,
-    prev,
-    snapshot,
-    ...(summary && { summary: storedSummary(summary) }),
-  };
-  const { line, checksum } = encodeEntry(entry, sha256);
-  return { line: Buffer.from(line), end: { position, checksum }, summary };
-}
-
-/** The entry itself has the agent's id and the position. */
-function storedSummary({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {
-  return summary;
 }

@@ -34,7 +34,7 @@ import type {
 } from "../RecordLog.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { isOwned } from "../listSummaries.ts";
-import { logArguments } from "./logArguments.ts";
+import { logArguments } from "../ownership/logArguments.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { linkOf } from "../../../src/checkpoint/format/entryCodec.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { FileRecordLog } from "../../../src/file.ts";
+import { type ProcessIdentity, TableRecordLog } from "../../../src/storage.ts";
 import type { RecordLog } from "../../../src/storage/RecordLog.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import { type RecordLogHarness, SimulatedClock } from "../../../src/testing.ts";
+import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import { Database } from "../database/Database.ts";
 import { DatabaseRecordLog } from "../database/DatabaseRecordLog.ts";
 import { agentPath, collect, segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
@@ -18,6 +20,7 @@ export const logsUnderTest: Readonly<Record<string, () => RecordLogHarness | Pro
   "in memory": inMemory,
   "in files": inFiles,
   "in a database": () => inDatabase(),
+  "in a table": () => inTable(),
 };
 
 export function inMemory(): RecordLogHarness {
@@ -59,6 +62,34 @@ export async function inFiles(): Promise<RecordLogHarness> {
     loseAnswer: () => void (fileSystem.losesAnswer = true),
   };
 }
+
+/** A log over a table in memory, which many processes use. */
+export function inTable(table: MemoryTable = new MemoryTable()): ReopenableHarness {
+  const clocks = new ProcessClocks();
+  const reopen = () => new TableRecordLog(table, { clock: clocks.start(), processIdentity: anyProcess });
+  return {
+    log: reopen(),
+    reopen,
+    advance: async (ms) => {
+      clocks.advance(ms);
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+    },
+    silence: () => clocks.stopAll(),
+    alter: (agentId, at) => alterByte(found(table.agent(agentId).rows.find(({ position }) => position === at)).line),
+    alterBlob: (agentId, reference) => alterByte(found(table.agent(agentId).blobs.get(reference))),
+    loseAnswer: () => void (table.losesAnswer = true),
+  };
+}
+
+/** A process of which nothing is known but that it runs. */
+export const anyProcess: ProcessIdentity = {
+  host: "test",
+  bootId: "boot",
+  pidNamespace: "",
+  processId: 1,
+  processStart: "",
+  isRunning: () => true,
+};
 
 /** @param change makes mistakes in statements of the database. */
 export function inDatabase(change: (database: Database) => Partial<Database> = () => ({})): ReopenableHarness {

@@ -2,9 +2,14 @@ import { z } from "zod";
 import { integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** The schemas of what the methods of a `FileRecordLog` take. */
+/** The schemas of what the methods of a `RecordLog` take. */
 export const logArguments = {
-  owner: z.object({ host: z.string(), processId: z.int(), nonce: nonEmptyString }) as z.ZodType,
+  owner: z.object({
+    host: z.string(),
+    processId: z.int(),
+    nonce: nonEmptyString,
+    incarnation: z.string().optional(),
+  }) as z.ZodType,
   read: strictOptions({
     after: integerFrom(0).optional(),
     upTo: integerFrom(0).optional(),

@@ -1,0 +1,48 @@
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { askTable } from "./askTable.ts";
+import type { LogTable, TableBlobs } from "./LogTable.ts";
+
+/** Blobs in a table, by agent and reference. */
+export class TableBlobStore implements BlobStore {
+  readonly #blobs: TableBlobs;
+  readonly #name: string;
+  readonly #sha256: () => Promise<Sha256>;
+
+  constructor(blobs: TableBlobs, { name }: Pick<LogTable, "name">, sha256: () => Promise<Sha256>) {
+    this.#blobs = blobs;
+    this.#name = name;
+    this.#sha256 = sha256;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    assertAgentId(agentId);
+    const copy = bytes.slice();
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, copy));
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    assertAgentId(agentId);
+    const parsed = parseBlobReference(reference);
+    if (parsed === undefined) return undefined;
+    const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
+    if (bytes === undefined) return undefined;
+    if ((await this.#sha256()).hex(bytes) !== parsed.hash) throw new CorruptBlobError(agentId, reference);
+    return bytes.slice();
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    assertAgentId(agentId);
+    if (parseBlobReference(reference) === undefined) return;
+    await this.#ask("delete of a blob", agentId, () => this.#blobs.delete(agentId, reference));
+  }
+
+  #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+    return askTable(operation, `agent ${JSON.stringify(agentId)} in ${this.#name}`, call);
+  }
+}

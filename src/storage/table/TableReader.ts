@@ -1,0 +1,188 @@
+import { EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
+import { decodeEntry, snapshotMark } from "../../checkpoint/format/entryCodec.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { ReadOptions } from "../RecordLog.ts";
+import { askTable } from "./askTable.ts";
+import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
+
+/** How often a read begins anew because the agent was dropped meanwhile. */
+const maxAttempts = 8;
+const snapshotStart = new TextEncoder().encode(snapshotMark);
+
+/** The rows of a log at one moment, and the appends beside them that name removed ones. */
+interface Collected {
+  readonly start: number;
+  readonly rows: readonly TableRow[];
+  readonly pruned: readonly TableRow[];
+}
+
+/** Reads the log of one agent in a table. Writes nothing. */
+export class TableReader {
+  readonly #table: LogTable;
+  readonly #agentId: string;
+  readonly #sha256: Sha256;
+
+  constructor(table: LogTable, agentId: string, sha256: Sha256) {
+    this.#table = table;
+    this.#agentId = agentId;
+    this.#sha256 = sha256;
+  }
+
+  /** Entries, oldest first, each verified and linked to the one before. */
+  async *read({ after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions): AsyncGenerator<Entry> {
+    const range = { after, ...(upTo < Infinity && { upTo }), sinceSnapshot };
+    const collected = await this.#collect(range);
+    const chain = this.#chainOf(range, collected);
+    let before: number | undefined;
+    for (const row of collected.rows) {
+      const entry = this.decode(row, before);
+      const defect = chain.accept(entry);
+      if (defect !== undefined) throw this.#corrupt(defect, before);
+      if (!chain.isPruned(entry.position)) yield entry;
+      before = row.position;
+    }
+  }
+
+  /** The last append; `undefined` for a log without any. */
+  async last(): Promise<{ readonly start: number; readonly row: TableRow | undefined }> {
+    const { start, rows } = await this.#page({ after: 0, last: true });
+    return { start, row: rows[0] };
+  }
+
+  /** The append at a position; `undefined` if there is none. */
+  async at(position: number): Promise<TableRow | undefined> {
+    const { rows } = await this.#page({ after: position - 1, upTo: position });
+    return rows[0];
+  }
+
+  /** What stored records say is removed, up to the last of these records. */
+  async removed(): Promise<readonly TableGap[]> {
+    const { positions } = await this.#pruned();
+    const rows = await this.#rowsAt(positions);
+    const end = (positions.at(-1) ?? 0) - 1;
+    const ranges = positionsOf(this.#gapsIn(rows));
+    return ranges.flatMap(([first, last]) => (first <= end ? [[first, Math.min(last, end)] as const] : []));
+  }
+
+  /** How many bytes there are of appends in these ranges. */
+  async bytesOf(ranges: readonly TableGap[]): Promise<number> {
+    let bytes = 0;
+    for (const [first, last] of ranges) {
+      const { rows } = (await this.#rows({ after: first - 1, upTo: last })) ?? { rows: [] };
+      for (const { line } of rows) bytes += line.length;
+    }
+    return bytes;
+  }
+
+  /** @param before the position of the append before it, for the error. */
+  decode(row: TableRow, before?: number): Entry {
+    const decoded = decodeEntry(row.line, this.#sha256);
+    if (!decoded.ok) throw this.#corrupt(`position ${row.position} is damaged (${decoded.defect})`, before);
+    if (decoded.entry.position === row.position) return decoded.entry;
+    throw this.#corrupt(`position ${decoded.entry.position} is stored as position ${row.position}`, before);
+  }
+
+  /**
+   * All rows are read before the first is given, and only then which of them are removed: so a log that is pruned meanwhile
+   * is seen as before or as after, however many pages it takes.
+   */
+  async #collect(range: TableRange): Promise<Collected> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const read = await this.#rows(range);
+      const collected = read && (await this.#withPruned(range, read));
+      if (collected !== undefined) return collected;
+    }
+    throw new StorageError("unavailable", "read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`);
+  }
+
+  async #withPruned(
+    range: TableRange,
+    { start, rows: read }: Omit<Collected, "pruned">,
+  ): Promise<Collected | undefined> {
+    const rows = [...read];
+    for (;;) {
+      const pruned = await this.#pruned();
+      if (pruned.start !== start) return undefined;
+      const last = rows.at(-1)?.position ?? range.after;
+      const isBehind = (position: number) => position > last && position <= (range.upTo ?? Infinity);
+      // Who removes has appended before what must not be missing.
+      const more = pruned.positions.some(isBehind)
+        ? await this.#rows({ after: last, upTo: range.upTo })
+        : { start, rows: [] };
+      if (more?.start !== start) return undefined;
+      if (more.rows.length === 0) return { start, rows, pruned: await this.#prunedAmong(rows, pruned.positions) };
+      rows.push(...more.rows);
+    }
+  }
+
+  #chainOf({ after, sinceSnapshot }: TableRange, { start, rows, pruned }: Collected): EntryChain {
+    const [first] = rows;
+    const gaps = this.#gapsIn(pruned);
+    if (after <= start && !(sinceSnapshot && first && hasSnapshot(first)))
+      return new EntryChain(gaps, { position: start, checksum: "" });
+    const from = (first?.position ?? 0) - 1;
+    return new EntryChain(gaps.filter(({ last }) => last > from));
+  }
+
+  async #prunedAmong(rows: readonly TableRow[], positions: readonly number[]): Promise<readonly TableRow[]> {
+    const named = new Set(positions);
+    const found = rows.filter(({ position }) => named.has(position));
+    const last = rows.at(-1)?.position ?? Infinity;
+    const behind = await this.#rowsAt(positions.filter((position) => position > last));
+    return [...found, ...behind];
+  }
+
+  /** All rows of a range; `undefined` when the agent was dropped meanwhile. */
+  async #rows(range: TableRange): Promise<Omit<Collected, "pruned"> | undefined> {
+    const first = await this.#page(range);
+    const rows = [...first.rows];
+    for (let { more } = first; more;) {
+      const page = await this.#page({ after: rows.at(-1)?.position ?? range.after, upTo: range.upTo });
+      if (page.start !== first.start) return undefined;
+      for (const row of page.rows) rows.push(row);
+      more = page.more && page.rows.length > 0;
+    }
+    return { start: first.start, rows };
+  }
+
+  async #rowsAt(positions: readonly number[]): Promise<readonly TableRow[]> {
+    const rows: TableRow[] = [];
+    for (const position of positions) {
+      const row = await this.at(position);
+      if (row !== undefined) rows.push(row);
+    }
+    return rows;
+  }
+
+  #gapsIn(rows: readonly TableRow[]): readonly PrunedGap[] {
+    return rows.flatMap(({ line }) => {
+      const decoded = decodeEntry(line, this.#sha256);
+      return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
+    });
+  }
+
+  #page(range: TableRange): Promise<TablePage> {
+    return this.#ask(() => this.#table.rows(this.#agentId, range));
+  }
+
+  #pruned(): ReturnType<LogTable["pruned"]> {
+    return this.#ask(() => this.#table.pruned(this.#agentId));
+  }
+
+  #ask<Result>(call: () => Promise<Result>): Promise<Result> {
+    return askTable("read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`, call);
+  }
+
+  #corrupt(found: string, lastPosition: number | undefined): CorruptLogError {
+    const place = { file: this.#table.name, ...(lastPosition !== undefined && { lastPosition }) };
+    return new CorruptLogError(this.#agentId, place, found);
+  }
+}
+
+function hasSnapshot({ line }: TableRow): boolean {
+  return snapshotStart.every((byte, at) => line[at] === byte);
+}

@@ -1,0 +1,240 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { clockSchema, numberFrom, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import { platformIdentity } from "../../node/nodeProcessIdentity.ts";
+import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { type BlobStore, noBlobStore } from "../BlobStore.ts";
+import { logArguments } from "../ownership/logArguments.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../RecordLog.ts";
+import { askTable } from "./askTable.ts";
+import { fits, listTable } from "./listTable.ts";
+import type { LogTable, TableListed, TableSighting } from "./LogTable.ts";
+import { listedSummary } from "./summaryText.ts";
+import { TableBlobStore } from "./TableBlobStore.ts";
+import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
+import { TableOwners } from "./TableOwners.ts";
+import { TableReader } from "./TableReader.ts";
+import type { z } from "zod";
+
+/** How long owners may be silent, and what else a test may replace. */
+export interface TableRecordLogOptions {
+  /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
+  readonly leaseMs?: number | undefined;
+  /**
+   * Milliseconds for which an append is asked for again when the database was not reached or its answer was lost. Default
+   * 30,000; 0: not at all.
+   */
+  readonly retryMs?: number | undefined;
+  /** Where blobs are kept. Default: in the table. A table without blobs needs it. */
+  readonly blobs?: BlobStore | undefined;
+  /** What leases are judged by, if the database has no clock of its own. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+  /** What this process claims to be. Default: what the system says. */
+  readonly processIdentity?: ProcessIdentity | undefined;
+  /** Default: Node's own where there is Node, JavaScript elsewhere. */
+  readonly sha256?: Sha256 | undefined;
+}
+
+/** The schemas of {@link TableRecordLogOptions}. */
+export const tableRecordLogShape: Readonly<Record<keyof TableRecordLogOptions, z.ZodType>> = {
+  leaseMs: numberFrom(1).optional(),
+  retryMs: numberFrom(0).optional(),
+  blobs: objectWithMethods<BlobStore>("put", "get", "delete").optional(),
+  clock: clockSchema.optional(),
+  processIdentity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
+  sha256: sha256Schema.optional(),
+};
+
+const optionsSchema = strictOptions(tableRecordLogShape);
+const tableSchema = objectWithMethods<LogTable>(
+  ...(["head", "claim", "renew", "release", "requestStop", "append"] as const),
+  ...(["rows", "pruned", "remove", "drop", "list"] as const),
+);
+
+/** How often an owner is judged again because another one came first. */
+const maxAttempts = 8;
+
+/**
+ * Logs in the tables of a database. It encodes and verifies appends, and holds leases; a {@link LogTable} keeps the rows.
+ *
+ * @throws InvalidInputError when an option is unknown or has a wrong value.
+ */
+export class TableRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly blobs: BlobStore;
+  readonly #table: LogTable;
+  readonly #settings: Omit<TableBackend, "sha256">;
+  readonly #sha256: () => Promise<Sha256>;
+  readonly #owned = new Set<TableOwnedLog>();
+  #closed = false;
+
+  constructor(table: LogTable, options: TableRecordLogOptions = {}) {
+    checkSchema(tableSchema, table, "table of a log");
+    checkSchema(optionsSchema, options, "options of a log in a table");
+    const { leaseMs = 15_000, retryMs = 30_000, clock = systemClock, processIdentity, sha256 } = options;
+    const identity = processIdentity ?? platformIdentity();
+    const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
+    this.#table = table;
+    this.#settings = { table, owners, clock, leaseMs, retryMs };
+    this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
+    const own = table.blobs && new TableBlobStore(table.blobs, table, this.#sha256);
+    this.blobs = options.blobs ?? own ?? noBlobStore;
+  }
+
+  /** Those of the table. It lists by every option, whatever the table does. */
+  get capabilities(): LogCapabilities {
+    return { listing: "exact", ...this.#table.capabilities, narrows: true };
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    checkSchema(logArguments.owner, owner, "owner of a log");
+    this.#assertUsable(agentId);
+    const backend = { ...this.#settings, sha256: await this.#sha256() };
+    const claimed = await this.#claim(agentId, { ...owner });
+    const end = await this.#endOf(agentId, claimed, backend.sha256);
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, end }, () =>
+      this.#owned.delete(owned),
+    );
+    this.#owned.add(owned);
+    // Closed meanwhile: `close` did not know this owner yet.
+    if (this.#closed) await owned.release();
+    this.#assertOpen();
+    return owned;
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    checkSchema(logArguments.read, options, "options of read()");
+    yield* (await this.#reader(agentId)).read(options);
+  }
+
+  async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
+    this.#assertOpen();
+    const sha256 = await this.#sha256();
+    let left = limit;
+    for await (const listed of left > 0 ? listTable(this.#table, selection, free ? Infinity : left) : []) {
+      const summary = listedSummary(listed, this.#table, sha256);
+      if (!fits(summary, selection) || (free && this.#isOwned(listed))) continue;
+      yield summary;
+      if (--left <= 0) return;
+    }
+  }
+
+  async unremovedBytes(agentId: string): Promise<number> {
+    const reader = await this.#reader(agentId);
+    return reader.bytesOf(await reader.removed());
+  }
+
+  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
+    this.#assertUsable(agentId);
+    const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+    const judged = this.#settings.owners.judge(agentId, head);
+    if (head === undefined || judged === undefined) return undefined;
+    const { host, processId, nonce, incarnation } = judged.owner;
+    const { generation } = head;
+    return { host, processId, nonce, ...(incarnation && { incarnation }), generation, state: judged.state };
+  }
+
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    checkSchema(logArguments.reason, reason, "reason of a stop");
+    this.#assertUsable(agentId);
+    const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+    if (head?.owner === undefined) return;
+    const { generation } = head;
+    await this.#ask("request to stop", agentId, () => this.#table.requestStop(agentId, generation, reason));
+    for (const owned of this.#owned)
+      if (owned.agentId === agentId && owned.generation === generation) owned.requestStop(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#owned].map((owned) => owned.release()));
+  }
+
+  /** Takes the agent if it is free, and otherwise judges its owner. */
+  async #claim(agentId: string, owner: LogOwner): Promise<{ readonly generation: number; readonly session: string }> {
+    const { owners, leaseMs } = this.#settings;
+    const { session, ...claim } = owners.claim(owner);
+    let replaced: TableSighting | undefined;
+    let found = { ...owner, generation: 0 };
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const generation = await this.#ask("claim", agentId, () => this.#table.claim(agentId, claim, replaced)).catch(
+        (error: unknown) => {
+          owners.finish(session);
+          throw error;
+        },
+      );
+      if (generation !== undefined) return { generation, session };
+      const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+      const judged = owners.judge(agentId, head);
+      replaced = head && judged && { generation: head.generation, beat: head.beat };
+      if (head && judged) found = { ...judged.owner, generation: head.generation };
+      if (judged?.state === "alive") throw busy(agentId, found, judged.retryAfterMs);
+    }
+    throw busy(agentId, found, leaseMs);
+  }
+
+  /** Read only now: until the claim, the owner before could append. */
+  async #endOf(
+    agentId: string,
+    { generation, session }: { readonly generation: number; readonly session: string },
+    sha256: Sha256,
+  ): Promise<ChainLink> {
+    try {
+      const reader = new TableReader(this.#table, agentId, sha256);
+      const { start, row } = await reader.last();
+      if (row === undefined) return { position: start, checksum: "" };
+      const { position, checksum } = reader.decode(row);
+      return { position, checksum };
+    } catch (error) {
+      this.#settings.owners.finish(session);
+      await this.#table.release(agentId, generation).catch(() => {});
+      throw error;
+    }
+  }
+
+  #isOwned({ agentId, head }: TableListed): boolean {
+    return this.#settings.owners.judge(agentId, head)?.state === "alive";
+  }
+
+  async #reader(agentId: string): Promise<TableReader> {
+    this.#assertUsable(agentId);
+    return new TableReader(this.#table, agentId, await this.#sha256());
+  }
+
+  #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+    return askTable(operation, `agent ${JSON.stringify(agentId)} in ${this.#table.name}`, call);
+  }
+
+  #assertUsable(agentId: string): void {
+    this.#assertOpen();
+    assertAgentId(agentId);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageClosedError(`The log in ${this.#table.name}`);
+  }
+}
+
+function busy(
+  agentId: string,
+  { host, processId, nonce, generation }: LogOwner & { readonly generation: number },
+  retryAfterMs: number,
+): AgentBusyError {
+  return new AgentBusyError(agentId, { host, processId, nonce, generation }, retryAfterMs);
+}

@@ -1,0 +1,26 @@
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { StorageError } from "../../errors/storage/StorageError.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
+
+/**
+ * The answer of a table, in a later turn of the event loop: a synchronous driver would otherwise let no timer fire between
+ * the appends of a run, and no lease would be renewed.
+ *
+ * @param of what the call is for, such as `agent "a" in SQLite`.
+ * @throws StorageError in place of what a driver throws.
+ */
+export async function askTable<Result>(operation: string, of: string, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof AgentPersistenceError) throw error;
+    throw new StorageError("unavailable", operation, of, { cause: error });
+  } finally {
+    await nextTurn();
+  }
+}
+
+/** Whether a call may have been carried out although it failed, and may be made again. */
+export function isUncertain(error: unknown): boolean {
+  return error instanceof StorageError && error.reason === "unavailable";
+}
