@@ -11,6 +11,7 @@ export type { ProcessFacts, ProcessIdentity } from "./node/ProcessIdentity.ts";
 export { incarnationOf } from "./node/incarnation.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
+export { ReceivedLines } from "./checkpoint/format/ReceivedLines.ts";
 export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export type { TornTail } from "./checkpoint/format/TornTail.ts";

@@ -15,7 +15,7 @@ export interface BlobStore {
   /** The bytes, checked against the hash in the reference; `undefined` when there is no such blob for this agent. */
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   /**
-   * Gives a blob of one agent to another, under the same reference: as durable as one that was put. Resolves to false when
+   * Gives a blob of one agent to another, which the caller owns, under the same reference: as durable as one that was put. Resolves to false when
    * the first agent has no such blob. Where it can, a storage copies no bytes. Absent: the library reads the blob and puts it.
    */
   copy?(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;

@@ -133,12 +133,9 @@ export interface ReadOptions {
 export interface StoredLines {
   /** What {@link RecordLog.lines} yields: oldest first, at least one. */
   readonly lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** The generation of the last of them: no other has a higher one. At most {@link highestReceivedGeneration}. */
+  /** The generation of the last of them: no other has a higher one. At most 2^40. */
   readonly generation: number;
 }
-
-/** The highest generation that lines may have which another log receives: 2^40. */
-export const highestReceivedGeneration = 2 ** 40;
 
 /**
  * The full contract of a storage: one append-only, totally ordered log per agent, with one owner at a time.

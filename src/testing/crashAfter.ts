@@ -47,9 +47,16 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
     list: (options) => log.list(options),
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
+    ...(log.lines && { lines: log.lines.bind(log) }),
+    ...(log.receive && { receive: receiving(log.receive.bind(log), save) }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
     close: () => log.close(),
   };
+}
+
+/** What is received is saved at once. */
+function receiving(receive: NonNullable<RecordLog["receive"]>, save: Save): NonNullable<RecordLog["receive"]> {
+  return async (...received) => crashingOwner(await save(() => receive(...received)), save);
 }
 
 function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {

@@ -3,6 +3,7 @@ import { appendTests } from "./log/appendTests.ts";
 import { damageTests, lostAnswerTests } from "./log/failureTests.ts";
 import type { RecordLogTest } from "./log/logTest.ts";
 import { ownershipTests, stopTests } from "./log/ownershipTests.ts";
+import { receiveTests } from "./log/receiveTests.ts";
 import { removalTests } from "./log/removalTests.ts";
 import { readTests, summaryTests } from "./log/summaryTests.ts";
 import { takeOverTests } from "./log/takeOverTests.ts";
@@ -27,5 +28,6 @@ export const recordLogConformance: readonly RecordLogTest[] = [
   ...stopTests,
   ...blobTests,
   ...removalTests,
+  ...receiveTests,
   ...logSeparationTests,
 ];

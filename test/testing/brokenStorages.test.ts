@@ -7,6 +7,7 @@ import {
 import { brokenLogs } from "./brokenLogs.ts";
 import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
+import { brokenReceivers } from "./brokenReceivers.ts";
 import { inMemory } from "./log/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 
@@ -19,7 +20,7 @@ describe("the suite for providers catches one that", () => {
 });
 
 describe("the suite for logs catches one that", () => {
-  it.each([...brokenLogs, ...brokenOwnerships])("$mistake", ({ caughtBy, make }) =>
+  it.each([...brokenLogs, ...brokenOwnerships, ...brokenReceivers])("$mistake", ({ caughtBy, make }) =>
     expectCaught(recordLogConformance, caughtBy, () => {
       const made = make();
       return "log" in made ? made : { ...inMemory(), log: made };

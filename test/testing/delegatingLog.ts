@@ -22,6 +22,14 @@ export function delegatingLog(
     list: (options) => log.list(options),
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
+    ...(log.lines && { lines: log.lines.bind(log) }),
+    ...(log.receive && {
+      receive: async (agentId, ...received) => {
+        const owned = await log.receive?.(agentId, ...received);
+        if (!owned) throw new TypeError("the log receives nothing");
+        return delegatingOwner(owned, changesOf(owned, agentId));
+      },
+    }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
     close: () => log.close(),
     ...changes,

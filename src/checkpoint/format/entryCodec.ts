@@ -10,7 +10,10 @@ const plainStart = '["';
 const snapshotStart = `${snapshotMark}["`;
 const checksumLength = 43;
 const place = /^(?:\{"snapshot":)?\["([A-Za-z0-9_-]{43})","([A-Za-z0-9_-]{43}|)",([1-9][0-9]{0,15}),/;
-const longestPlace = 120;
+const longestPlace = 160;
+/** After the place: an id that begins with the generation. */
+const impliedGeneration =
+  /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]*",[0-9]{1,16},"([1-9][0-9]{0,14})-[0-9]{1,16}",/;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 /** Rich values are stored with a few levels for each of their own. */
 const deepestRecords = 4 * maximumDepth;
@@ -80,6 +83,11 @@ export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedE
   return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
+/** Whether a line says that it contains a snapshot. Nothing is verified. */
+export function isSnapshotLine(line: Uint8Array): boolean {
+  return line[0] === snapshotStart.charCodeAt(0);
+}
+
 /** The place of an entry, from the first bytes of its line; nothing is verified. `undefined`: the line has another form. */
 export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
   const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
@@ -90,8 +98,21 @@ export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }
 /** As {@link linkOf}, if the checksum of the line is valid; `undefined` otherwise. Use it to copy a line without parsing it. */
 export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
   const link = linkOf(line);
-  const start = line[0] === snapshotStart.charCodeAt(0) ? snapshotStart.length : plainStart.length;
+  const start = isSnapshotLine(line) ? snapshotStart.length : plainStart.length;
   return link?.checksum === sha256.base64url(line.subarray(start + checksumLength + 2)) ? link : undefined;
+}
+
+/**
+ * The generation of the append on a line. It is parsed only where the generation stands apart from the id, as
+ * {@link encodeEntry} writes it. `undefined`: the line is no entry.
+ */
+export function generationOfLine(line: Uint8Array, sha256: Sha256): number | undefined {
+  // The records end with a bracket, and what follows them with a brace.
+  const hasExtras = line.at(isSnapshotLine(line) ? -3 : -2) !== "]".charCodeAt(0);
+  const digits = hasExtras ? undefined : impliedGeneration.exec(decoder.decode(line.subarray(0, longestPlace)))?.[1];
+  if (digits !== undefined) return Number(digits);
+  const decoded = decodeEntry(line, sha256);
+  return decoded.ok ? decoded.entry.generation : undefined;
 }
 
 /** The generation in a generated id, `<generation>-<number>`; `undefined` for any other id. */

@@ -5,11 +5,15 @@ import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
-import type { LogAppend, OwnedLog, RebuiltSummary } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary, RecordLog, StoredLines } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compact/compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { encodeControl } from "./layout/controlLine.ts";
+import { type ReceivedSegment, receiveLines } from "./compact/receiveLines.ts";
+import { publishReplacement } from "./owner/OwnedSegment.ts";
+import { leaveOutNumbers } from "./takeover/leaveOutNumbers.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";
@@ -52,6 +56,11 @@ export class FileOwnedLog implements OwnedLog {
     return this.#end.position;
   }
 
+  /** Whether the agent has no appends, as before its first one and after it was deleted. */
+  get isEmpty(): boolean {
+    return this.#end.checksum === "";
+  }
+
   get generation(): number {
     return this.#taken.segment.generation;
   }
@@ -82,11 +91,26 @@ export class FileOwnedLog implements OwnedLog {
 
   prune(): Promise<void> {
     return this.#inTurn(async () => {
-      const { segment } = this.#taken;
-      this.#taken = await this.#orEnd(() => compactSegments(this.#backend, this.#folder, this.#taken));
-      await segment.close().catch(() => {});
-      await this.#lease.moved(segment.generation);
+      await this.#continueAs(() => compactSegments(this.#backend, this.#folder, this.#taken));
       await this.#backend.reserve.renew();
+    });
+  }
+
+  /**
+   * Takes the lines of another log over, into a log that is empty. Until all of them have their name at once it stays so.
+   * The lines are asked for beforehand: when they fail, the ownership goes on.
+   */
+  receive(received: StoredLines, last: Parameters<NonNullable<RecordLog["receive"]>>[3]): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.#folder.agentId);
+      if (received.generation > this.generation)
+        await this.#continueAs(() => leaveOutNumbers(this.#backend, this.#folder, this.#taken, received.generation));
+      const segment = await receiveLines(this.#backend, this.#folder, this.#taken, received, last);
+      const { end, summary } = segment.last;
+      await this.#continueAs(() => this.#publishReceived(segment));
+      this.#end = end;
+      this.#expectedEnd = end;
+      if (summary !== undefined) await this.#state.settle(summary, this.generation, end).catch(() => {});
     });
   }
 
@@ -116,6 +140,21 @@ export class FileOwnedLog implements OwnedLog {
       await this.#lease.removeFiles(this.generation).catch(() => {});
       await this.#finish(this.#closedError());
     });
+  }
+
+  async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Taken> {
+    if (file === undefined) throw new OwnershipLostError(this.#folder.agentId, this.generation);
+    await this.#lease.refresh();
+    if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
+    return { segment: await publishReplacement(this.#backend, this.#folder, claim, file), claim, end };
+  }
+
+  /** Goes on with a segment of a higher number. */
+  async #continueAs(next: () => Promise<Taken>): Promise<void> {
+    const { segment } = this.#taken;
+    this.#taken = await this.#orEnd(next);
+    await segment.close().catch(() => {});
+    await this.#lease.moved(segment.generation);
   }
 
   async #store({ line, end, summary }: EncodedAppend): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
@@ -31,10 +31,11 @@ import type {
   OwnedLog,
   ReadOptions,
   RecordLog,
+  StoredLines,
 } from "../RecordLog.ts";
-import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { isOwned } from "../listSummaries.ts";
 import { logArguments } from "../ownership/logArguments.ts";
+import { FileBlobStore } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
@@ -127,7 +128,11 @@ export class FileRecordLog implements RecordLog {
     return { durable: true, processes, machines: "one", listing: "exact", narrows: true, folder: this.#directory };
   }
 
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+  open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    return this.#open(agentId, owner);
+  }
+
+  async #open(agentId: string, owner: LogOwner): Promise<FileOwnedLog> {
     checkSchema(logArguments.owner, owner, "owner of a log");
     const folder = this.#folder(agentId);
     const taken = await takeOwnership(this.#backend, folder, owner);
@@ -144,6 +149,30 @@ export class FileRecordLog implements RecordLog {
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
     yield* openReader(this.#backend, this.#folder(agentId)).read(options);
+  }
+
+  async *lines(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    checkSchema(logArguments.lines, options, "options of lines()");
+    yield* openReader(this.#backend, this.#folder(agentId)).lines(options.upTo);
+  }
+
+  async receive(
+    agentId: string,
+    owner: LogOwner,
+    received: StoredLines,
+    last: Parameters<NonNullable<RecordLog["receive"]>>[3],
+  ): Promise<OwnedLog> {
+    for await (const _ of this.read(agentId)) throw new AlreadyExistsError("agent_exists", agentId);
+    const owned = await this.#open(agentId, owner);
+    try {
+      await owned.receive(received, last);
+      return owned;
+    } catch (error) {
+      // Blobs may have come with the lines.
+      if (owned.isEmpty) await owned.drop().catch(() => {});
+      await owned.release();
+      throw error;
+    }
   }
 
   async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
@@ -235,48 +264,4 @@ export class FileRecordLog implements RecordLog {
   #assertOpen(): void {
     if (this.#closed) throw new StorageClosedError("The file storage");
   }
-}
-
-/** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
-export class FileBlobStore implements BlobStore {
-  readonly #backend: FileBackend;
-
-  constructor(backend: FileBackend) {
-    this.#backend = backend;
-  }
-
-  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    const folder = this.#folder(agentId);
-    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
-    await this.#backend.disk.mkdir(folder.blobs);
-    // A file of that name may be there from a put that failed before it was synced, so it is put anew.
-    const path = pathOf(folder, reference) ?? folder.blobs;
-    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
-    return reference;
-  }
-
-  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const path = pathOf(this.#folder(agentId), reference);
-    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
-    if (bytes === undefined) return undefined;
-    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference);
-    return bytes;
-  }
-
-  async delete(agentId: string, reference: string): Promise<void> {
-    const path = pathOf(this.#folder(agentId), reference);
-    if (path !== undefined) await this.#backend.disk.unlink(path);
-  }
-
-  #folder(agentId: string): AgentFolder {
-    assertAgentId(agentId);
-    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
-  }
-}
-
-/** `undefined` for a text that is not a reference: it may come from anywhere. */
-function pathOf(folder: AgentFolder, reference: string): string | undefined {
-  const parsed = parseBlobReference(reference);
-  return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));
 }

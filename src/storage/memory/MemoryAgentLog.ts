@@ -1,5 +1,5 @@
-import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
-import { decodeEntry, encodeEntry } from "../../checkpoint/format/entryCodec.ts";
+import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.ts";
+import { decodeEntry, encodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
@@ -71,6 +71,33 @@ export class MemoryAgentLog {
       if (defect !== undefined) throw this.#corrupt(lines, index, defect);
       if (!chain.isPruned(entry.position)) yield entry;
     }
+  }
+
+  /** What was appended before the first line was asked for, as it is stored. */
+  *readLines(upTo = this.#position): Generator<Uint8Array> {
+    const [lines, last] = [this.#lines, Math.min(upTo, this.#position)];
+    const chain = new EntryChain([...this.#gaps], { position: this.#start, checksum: "" });
+    for (let index = 0; lines.positionAt(index) <= last; index++) {
+      const line = lines.lineAt(index);
+      const link = verifiedLinkOf(line, this.#sha256);
+      const defect = link ? chain.accept(link) : "checksum";
+      if (defect !== undefined) throw this.#corrupt(lines, index, defect);
+      if (!chain.isPruned(lines.positionAt(index))) yield line.slice();
+    }
+  }
+
+  /** Adds a line of another log, whose place was verified. */
+  receive(line: Uint8Array, { position, checksum }: ChainLink): void {
+    if (this.#lines.length === 0) this.#start = position - 1;
+    this.#lines.push(position, line);
+    this.#position = position;
+    this.#checksum = checksum;
+    if (isSnapshotLine(line)) this.#snapshots.push(position);
+  }
+
+  /** The lines that were received name these gaps. */
+  receiveGaps(gaps: readonly PrunedGap[]): void {
+    this.#gaps.push(...gaps);
   }
 
   /** Bytes of lines that {@link prune} would remove. */

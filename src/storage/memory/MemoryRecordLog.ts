@@ -1,5 +1,6 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
@@ -18,7 +19,9 @@ import type {
   OwnedLog,
   ReadOptions,
   RecordLog,
+  StoredLines,
 } from "../RecordLog.ts";
+import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
@@ -66,12 +69,42 @@ export class MemoryRecordLog implements RecordLog {
     if (busy !== undefined)
       throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
     const generation = (this.#generations.get(agentId) ?? 0) + 1;
-    const log = this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256);
-    const owned = new MemoryOwnedLog(log, this.#order, agentId, { ...owner }, generation, () => this.#forget(agentId));
-    this.#generations.set(agentId, generation);
-    this.#logs.set(agentId, log);
-    this.#owned.set(agentId, owned);
-    return owned;
+    return this.#own(this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256), owner, generation);
+  }
+
+  async receive(
+    agentId: string,
+    owner: LogOwner,
+    received: StoredLines,
+    last: Parameters<NonNullable<RecordLog["receive"]>>[3],
+  ): Promise<OwnedLog> {
+    this.#assertEmpty(agentId);
+    const sha256 = await this.#sha256();
+    const checked = new ReceivedLines(agentId, received.generation, sha256);
+    // Owned like any other while the lines come: nobody else writes meanwhile, and nobody sees them.
+    const waiting = await this.open(agentId, owner);
+    try {
+      this.#assertEmpty(agentId);
+      const log = new MemoryAgentLog(agentId, sha256);
+      for await (const line of received.lines) log.receive(line, checked.accept(line));
+      const { position } = checked.end();
+      log.receiveGaps(checked.gaps);
+      const generation = Math.max(waiting.generation, received.generation) + 1;
+      const append = await last({ generation, position });
+      if (this.#owned.get(agentId) !== waiting) throw new StorageClosedError("The storage in memory");
+      log.append(append, position, generation);
+      if (log.summary) this.#order.set(log.summary);
+      return this.#own(log, owner, generation);
+    } catch (error) {
+      await waiting.release();
+      throw error;
+    }
+  }
+
+  async *lines(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    this.#assertUsable(agentId);
+    const log = this.#logs.get(agentId);
+    if (log !== undefined) yield* log.readLines(upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
@@ -111,6 +144,19 @@ export class MemoryRecordLog implements RecordLog {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#owned.values()].map((owned) => owned.release()));
+  }
+
+  #own(log: MemoryAgentLog, owner: LogOwner, generation: number): MemoryOwnedLog {
+    const { agentId } = log;
+    const owned = new MemoryOwnedLog(log, this.#order, agentId, { ...owner }, generation, () => this.#forget(agentId));
+    this.#generations.set(agentId, generation);
+    this.#logs.set(agentId, log);
+    this.#owned.set(agentId, owned);
+    return owned;
+  }
+
+  #assertEmpty(agentId: string): void {
+    if (this.#logs.get(agentId)?.isEmpty === false) throw new AlreadyExistsError("agent_exists", agentId);
   }
 
   #forget(agentId: string): void {
@@ -187,6 +233,15 @@ export class MemoryBlobStore implements BlobStore {
     if ((await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
       throw new CorruptBlobError(agentId, reference);
     return bytes.slice();
+  }
+
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    const bytes = this.#blobs.get(fromAgentId)?.get(reference);
+    if (bytes === undefined) return false;
+    // Contents never change once put, so both agents may have the same bytes.
+    const ofAgent = this.#blobs.get(toAgentId) ?? new Map<string, Uint8Array>();
+    this.#blobs.set(toAgentId, ofAgent.set(reference, bytes));
+    return true;
   }
 
   async delete(agentId: string, reference: string): Promise<void> {

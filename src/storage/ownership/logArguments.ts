@@ -15,5 +15,6 @@ export const logArguments = {
     upTo: integerFrom(0).optional(),
     sinceSnapshot: z.boolean().optional(),
   }) as z.ZodType,
+  lines: strictOptions({ upTo: integerFrom(0).optional() }) as z.ZodType,
   reason: z.string() as z.ZodType,
 } as const;

@@ -29,6 +29,9 @@ const looks = 500;
 /** How many of them go by before time passes, for what the storage does at once. */
 const looksAtOnce = 20;
 
+type ReceiveArguments =
+  Parameters<NonNullable<RecordLog["receive"]>> extends readonly [string, LogOwner, ...infer Rest] ? Rest : never;
+
 /** A log as the tests use it. */
 export class RecordLogUnderTest {
   readonly #harness: RecordLogHarness;
@@ -113,6 +116,25 @@ export class RecordLogUnderTest {
   async unremovedBytes(agentId: string): Promise<number> {
     if (this.log.unremovedBytes) return this.log.unremovedBytes(agentId);
     return this.#leftOut.end("unremovedBytes", { leftOut: "the log has no such method" });
+  }
+
+  /** The lines of an agent. Ends the test where the log gives none. */
+  async lines(agentId: string, options?: { readonly upTo?: number }): Promise<Uint8Array[]> {
+    if (this.log.lines) return collect(this.log.lines(agentId, options));
+    return this.#leftOut.end("lines", { leftOut: "the log has no such method" });
+  }
+
+  /** Makes an agent of lines. Ends the test where the log takes none. */
+  async receive(agentId: string, ...[received, last]: ReceiveArguments): Promise<OwnedLog> {
+    if (this.log.receive) return this.log.receive(agentId, this.nextOwner(), received, last);
+    return this.#leftOut.end("receive", { leftOut: "the log has no such method" });
+  }
+
+  /** Gives a blob to another agent. Ends the test where the log cannot. */
+  async copyBlob(from: string, reference: string, to: string): Promise<boolean> {
+    const { blobs } = this.log;
+    if (blobs.copy) return blobs.copy(from, reference, to);
+    return this.#leftOut.end("blobs.copy", { leftOut: "the log has no such method" });
   }
 
   /** Lets seconds pass one after another. Ends the test where no clock can be moved. */

@@ -1,4 +1,7 @@
+import { decodeEntry } from "../../../src/checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
+import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary, LogAppend, OwnedLog, ReadOptions, RecordLog } from "../../../src/storage/RecordLog.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
@@ -145,4 +148,30 @@ export function startingAnew(): RecordLog {
     },
     read: (agentId, options) => log.read(agentId, options),
   });
+}
+
+/** A log in memory whose members are there, though the contract lets them out. */
+type Whole = RecordLog & Required<Pick<RecordLog, "lines" | "receive">>;
+
+/** A log that gives other lines, or does something else with those it takes. */
+export function moving(change: (log: Whole) => LogChanges): RecordLog {
+  const log = new MemoryRecordLog();
+  return delegatingLog(log, change(log));
+}
+
+/** Appends what it takes one line after another, as if the agent wrote it. */
+export function appendingWhatItReceives(log: Whole): LogChanges {
+  return {
+    receive: async (agentId, owner, { lines }, last) => {
+      const owned = await log.open(agentId, owner);
+      for await (const line of lines) {
+        const decoded = decodeEntry(line, nodeSha256);
+        if (!decoded.ok) throw new CorruptLogError(agentId, { file: "lines" }, "a line is not readable");
+        await owned.append(decoded.entry, owned.position);
+      }
+      const append = await last({ generation: owned.generation, position: owned.position });
+      await owned.append(append, owned.position);
+      return owned;
+    },
+  };
 }

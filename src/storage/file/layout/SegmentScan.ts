@@ -60,13 +60,24 @@ export class SegmentScan {
     return undefined;
   }
 
-  /** The lines of entries in a part of a segment that ends with a whole line, verified and not parsed. */
-  *links(segment: Segment, range: LineRange): Generator<LineRange & { readonly link: ChainLink & { prev: string } }> {
-    for (const { start, end, whole } of linesIn(segment.bytes, range)) {
+  /**
+   * The lines of entries in a part of a segment, verified and not parsed.
+   *
+   * @param mayEndTorn true: an append that a crash cut ends them. Default: it is damage.
+   */
+  *links(
+    segment: Segment,
+    range: LineRange,
+    mayEndTorn = false,
+  ): Generator<LineRange & { readonly link: ChainLink & { prev: string } }> {
+    for (const found of linesIn(segment.bytes, range)) {
+      const { start, end, whole } = found;
       const line = segment.bytes.subarray(start, end);
       const link = whole ? verifiedLinkOf(line, this.#sha256) : undefined;
       if (link) yield { start, end, link };
-      else if (!whole || !isEnding(line, this.#sha256)) throw this.corrupt(segment, start, "a line is not readable");
+      else if (whole && isEnding(line, this.#sha256)) continue;
+      else if (mayEndTorn && this.#isTorn(segment, range, found)) return;
+      else throw this.corrupt(segment, start, "a line is not readable");
     }
   }
 

@@ -12,6 +12,8 @@ export interface Claim extends ProcessFacts {
   readonly nonce: string;
   /** How long it may show no sign of life, by its own configuration. Absent: an earlier version wrote it. */
   readonly leaseMs?: number | undefined;
+  /** The generation that this one follows where numbers between them are left out. Absent: the one before. */
+  readonly after?: number | undefined;
 }
 
 /** What a process saw of an owner. It is in a file of its own, beside the signs of life. */
@@ -65,6 +67,7 @@ const contents = {
     nonce: z.string(),
     timeNamespace: z.string().optional(),
     leaseMs: z.number().positive().optional(),
+    after: z.int().positive().optional(),
   }),
   open: z.object({ from: count, base: generations, carried: z.string() }),
   closed: z.object({ position: count.optional(), checksum: z.string().optional() }),

@@ -42,6 +42,14 @@ export class OwnedSegment {
     throw new OwnershipLostError(this.#folder.agentId, this.generation, highest);
   }
 
+  /** As {@link check}, for an owner that has left out numbers: nobody may have come between. */
+  async checkAfter(generation: number): Promise<void> {
+    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
+    const other = segmentGenerations(names).find((found) => found > generation && found !== this.generation);
+    if (other !== undefined) throw new OwnershipLostError(this.#folder.agentId, this.generation, other);
+    await this.check();
+  }
+
   /** Removes segments that an `open` of this owner has made superfluous. Only after a `check`. */
   async removeOthers(kept: ReadonlySet<number>): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
@@ -56,21 +64,37 @@ export class OwnedSegment {
   }
 }
 
-/** A new segment under a claim; `undefined` when its generation is taken. */
+/**
+ * A new segment under a claim; `undefined` when its generation is taken.
+ *
+ * @param content its first bytes, or a file that was prepared with them.
+ */
 export async function publishSegment(
   backend: FileBackend,
   folder: AgentFolder,
   claim: Claim,
-  bytes: Uint8Array,
+  content: Uint8Array | DiskFile,
 ): Promise<OwnedSegment | undefined> {
   try {
-    const file = await backend.publisher.publish(folder, claim.generation, bytes);
+    const file = await publishContent(backend, folder, claim, content);
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
   } catch (error) {
     // The segment may exist all the same, without an owner that writes it.
     releaseGeneration(folder.segment(claim.generation), claim.nonce);
     throw error;
   }
+}
+
+async function publishContent(
+  { publisher }: FileBackend,
+  folder: AgentFolder,
+  { generation }: Claim,
+  content: Uint8Array | DiskFile,
+): Promise<DiskFile | undefined> {
+  if (content instanceof Uint8Array) return publisher.publish(folder, generation, content);
+  if (await publisher.publishPrepared(folder, generation, content)) return content;
+  await content.close();
+  return undefined;
 }
 
 /**
@@ -82,9 +106,9 @@ export async function publishReplacement(
   backend: FileBackend,
   folder: AgentFolder,
   claim: Claim,
-  bytes: Uint8Array,
+  content: Uint8Array | DiskFile,
 ): Promise<OwnedSegment> {
-  const segment = await publishSegment(backend, folder, claim, bytes);
+  const segment = await publishSegment(backend, folder, claim, content);
   if (segment === undefined) throw new OwnershipLostError(folder.agentId, claim.generation - 1, claim.generation);
   try {
     await segment.check();

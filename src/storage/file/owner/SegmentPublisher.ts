@@ -48,6 +48,46 @@ export class SegmentPublisher {
     return this.#linkSupported ? undefined : this.publish(folder, generation, bytes);
   }
 
+  /**
+   * Writes the first bytes of a segment to the device, under a name that nobody looks at. What fails leaves nothing.
+   *
+   * @param generation that of the owner for whom it is.
+   */
+  async prepare(
+    folder: AgentFolder,
+    generation: number,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<DiskFile | undefined> {
+    const file = await this.#disk.create(join(folder.temporary, `${generation}-${randomUUID()}`), { synced: true });
+    try {
+      for await (const part of bytes) await file?.write(part);
+      await file?.fsync();
+      return file;
+    } catch (error) {
+      await file?.close().catch(() => {});
+      if (file) await this.#disk.unlink(file.path).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Makes a file that was prepared a segment; `false` when its generation is taken, or the file is gone. */
+  async publishPrepared(folder: AgentFolder, generation: number, file: DiskFile): Promise<boolean> {
+    const published = await this.#name(file.path, folder.segment(generation));
+    if (published) await this.#disk.fsyncDir(folder.checkpoints);
+    await this.#disk.unlink(file.path).catch(() => {});
+    return published;
+  }
+
+  /** Where names cannot be linked, one process at a time looks and then renames. */
+  async #name(temporary: string, path: string): Promise<boolean> {
+    const outcome = this.#linkSupported ? await this.#disk.link(temporary, path) : "unsupported";
+    if (outcome !== "unsupported") return outcome === "linked";
+    this.#linkSupported = false;
+    if ((await this.#disk.stat(path)) !== undefined) return false;
+    await this.#disk.rename(temporary, path);
+    return true;
+  }
+
   async #create(path: string, bytes: Uint8Array): Promise<DiskFile | undefined> {
     const file = await this.#disk.create(path, { synced: true });
     try {

@@ -162,12 +162,22 @@ export class LogLoader {
     // Whoever writes after its claim has synced the folder, where all numbers below its own were then.
     const at = voids.findIndex(({ carried }) => carried.end > carried.start);
     const written = voids[at];
-    if (written !== undefined && written.generation !== before + voids.length - at) throw this.#damagedOpen(written);
+    if (written !== undefined && !isUnbroken(before, voids.slice(at))) throw this.#damagedOpen(written);
   }
 
   #damagedOpen(segment: Segment): CorruptLogError {
     return this.#scan.corrupt(segment, segment.bytes.length, "the line that makes the segment count is damaged");
   }
+}
+
+/** Whether no number is left out from a generation to these segments, highest first, but where a claim says so. */
+function isUnbroken(before: number, segments: readonly Segment[]): boolean {
+  let last = before;
+  for (const { generation, claim } of segments.toReversed()) {
+    if (generation !== last + 1 && !(claim?.after !== undefined && claim.after <= last)) return false;
+    last = generation;
+  }
+  return true;
 }
 
 /** A part of a log: some lines of one segment. */

@@ -46,6 +46,21 @@ export class LogReader {
     for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
   }
 
+  /** The lines of entries up to a position as they are stored, oldest first, each verified and linked to the one before. */
+  async *lines(upTo = Number.POSITIVE_INFINITY): AsyncGenerator<Uint8Array> {
+    const { from, parts } = await this.#loader.load({ needsOlder: () => true });
+    const chain = new EntryChain(this.gapsIn(parts), { position: from, checksum: "" });
+    for (const { segment, ...range } of parts) {
+      for (const { start, end, link } of this.#scan.links(segment, range, true)) {
+        if (link.position > upTo) return;
+        const defect = chain.accept(link);
+        if (defect !== undefined) throw this.#scan.corrupt(segment, start, defect);
+        if (!chain.isPruned(link.position)) yield plainBytes(segment.bytes.subarray(start, end));
+        if (link.position === upTo) return;
+      }
+    }
+  }
+
   /**
    * The newest summary that an append carried, and whether the agent was deleted. All that comes after the summary is
    * verified: a later one may be in what is damaged.
@@ -144,6 +159,11 @@ export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | 
 /** The summary that an entry carries, which has the agent's id and the position itself. */
 export function summaryIn(agentId: string, { entry: { position }, summary }: FoundEntry): AgentSummary {
   return { ...(summary as Omit<AgentSummary, "agentId" | "position">), agentId, position };
+}
+
+/** The same bytes, without what Node adds: `slice` copies. */
+function plainBytes({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {

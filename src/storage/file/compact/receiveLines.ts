@@ -1,0 +1,80 @@
+import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import type { DiskFile } from "../../../node/DiskFile.ts";
+import { ReceivedLines } from "../../../checkpoint/format/ReceivedLines.ts";
+import type { LogAppend, RecordLog, StoredLines } from "../../RecordLog.ts";
+import type { AgentFolder } from "../layout/AgentFolder.ts";
+import { type Claim, encodeControl, openingBytes } from "../layout/controlLine.ts";
+import { type EncodedAppend, encodeAppend } from "../../ownership/encodeAppend.ts";
+import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
+import type { Taken } from "../takeover/takeOwnership.ts";
+
+type LastOf = Parameters<NonNullable<RecordLog["receive"]>>[3];
+
+/** Lines of another log and the append after them, on the device and not part of any log yet. */
+export interface ReceivedSegment {
+  readonly file: DiskFile | undefined;
+  readonly claim: Claim;
+  readonly last: EncodedAppend;
+}
+
+const lineBreak = Buffer.from("\n");
+/** Small lines are written together. */
+const writtenBytes = 256 * 1024;
+
+/** Writes the segment that is to follow the owner's own. The lines are checked before it ends, and no more of them is kept. */
+export async function receiveLines(
+  backend: FileBackend,
+  folder: AgentFolder,
+  { claim: { generation, nonce } }: Taken,
+  received: StoredLines,
+  last: LastOf,
+): Promise<ReceivedSegment> {
+  const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
+  let ending: EncodedAppend | undefined;
+  const checked = new ReceivedLines(folder.agentId, received.generation, backend.sha256);
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for await (const line of received.lines) {
+      const { position } = checked.accept(line);
+      if (checked.count === 1) yield headOf(claim, position - 1, backend);
+      yield line;
+      yield lineBreak;
+    }
+    ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
+    yield ending.line;
+  }
+  const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes()));
+  if (!ending) throw new TypeError("the lines did not end");
+  return { file, claim, last: ending };
+}
+
+/** The lines come after `open`: the segment has its name only when all of them are on the device. */
+function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
+  return Buffer.concat([
+    Buffer.from(encodeControl("claim", claim, sha256)),
+    openingBytes([], { from, base: [] }, sha256),
+  ]);
+}
+
+async function endingOf(
+  agentId: string,
+  { generation }: Claim,
+  end: ChainLink,
+  last: LastOf,
+  { sha256 }: FileBackend,
+): Promise<EncodedAppend> {
+  const append: LogAppend = await last({ generation, position: end.position });
+  return encodeAppend(agentId, append, generation, end, sha256);
+}
+
+async function* inLargeParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    waiting.push(part);
+    bytes += part.length;
+    if (bytes < writtenBytes) continue;
+    yield Buffer.concat(waiting);
+    [waiting, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
+}

@@ -1,0 +1,37 @@
+import { SimulatedFileSystem } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { violationOf } from "../store/caught.ts";
+import { Crashes } from "../Crashes.ts";
+import { changingFiles, delegating } from "../delegating.ts";
+import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
+import { ReceiveStage, type Wrap } from "./ReceiveStage.ts";
+
+describe("an agent made of the lines of another, after every crash", () => {
+  it("is whole or not there, and can be had and deleted", async () => {
+    const stage = new ReceiveStage(new SimulatedFileSystem());
+    const moments = await stage.play();
+    const crashes = new Crashes(soak ? thoroughness : agentThoroughness);
+    await stage.explore(moments, crashes);
+    expect(crashes.distinct).toBeGreaterThan(20);
+  });
+
+  it.each<[string, Wrap]>([
+    [
+      "lines that have their name before they are on the device",
+      (system) => changingFiles(system, (_file, path) => (path.includes("/tmp/") ? { fsync: async () => {} } : {})),
+    ],
+    [
+      "blobs whose folder is not synced",
+      (system) =>
+        delegating(system, {
+          fsyncDir: async (path) => (path.endsWith("blobs") ? undefined : system.fsyncDir(path)),
+        }),
+    ],
+  ])("would be caught: %s", async (_name, wrap) => {
+    const violation = await violationOf(async () => {
+      const stage = new ReceiveStage(new SimulatedFileSystem(), wrap);
+      await stage.explore(await stage.play(), new Crashes({ samples: 2, nestEvery: 0, nestedMoments: 0, seed: 1 }));
+    });
+    expect(violation).toBeDefined();
+  });
+});

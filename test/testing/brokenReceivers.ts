@@ -1,0 +1,144 @@
+import { highestReceivedGeneration } from "../../src/checkpoint/format/ReceivedLines.ts";
+import { collect } from "../storage/file/support/fixture.ts";
+import type { BrokenLog } from "./brokenLogs.ts";
+import { appendingWhatItReceives, changed, filtered, moving } from "./log/alteredLogs.ts";
+
+const linkOfFirst = /^(?:\{"snapshot":)?\["[^"]*","[^"]*",([0-9]+),/;
+const positionOf = (line: Uint8Array): number => Number(linkOfFirst.exec(Buffer.from(line).toString())?.[1]);
+
+/** Mistakes that people make when a log gives its lines, and takes those of another. */
+export const brokenReceivers: readonly BrokenLog[] = [
+  {
+    mistake: "gives lines up to a position without it",
+    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    make: () =>
+      moving((log) => ({
+        lines: (agentId, { upTo = Infinity } = {}) =>
+          filtered(log.lines(agentId), (line) => positionOf(line) < upTo || upTo === Infinity),
+      })),
+  },
+  {
+    mistake: "writes what it takes as appends of its own",
+    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    make: () => moving(appendingWhatItReceives),
+  },
+  {
+    mistake: "forgets the append after the lines in its list",
+    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    make: () =>
+      moving((log) => ({
+        receive: (agentId, owner, received, last) =>
+          log.receive(agentId, owner, received, async (end) => {
+            const { summary: _summary, ...append } = await last(end);
+            return append;
+          }),
+      })),
+  },
+  {
+    mistake: "takes a generation that lines have already",
+    caughtBy: "asks for the append after the lines with the generation and position that count",
+    make: () =>
+      moving((log) => ({
+        receive: (agentId, owner, { lines }, last) => log.receive(agentId, owner, { lines, generation: 2 }, last),
+      })),
+  },
+  {
+    mistake: "gives lines that are pruned",
+    caughtBy: "passes over what is pruned when it gives lines, and takes them with the record that names it",
+    make: () => {
+      const first = new Map<string, Uint8Array[]>();
+      return moving((log) => ({
+        async *lines(agentId, options) {
+          const seen = first.get(agentId) ?? [];
+          for await (const line of log.lines(agentId, options))
+            if (!seen.some((other) => positionOf(other) === positionOf(line))) seen.push(line);
+          first.set(agentId, seen);
+          yield* seen.toSorted((a, b) => positionOf(a) - positionOf(b));
+        },
+        async *read(agentId, options) {
+          await collect(this.lines?.(agentId) ?? log.lines(agentId));
+          yield* log.read(agentId, options);
+        },
+      }));
+    },
+  },
+  {
+    mistake: "takes lines for an agent that is there",
+    caughtBy: "takes nothing for an agent that has entries",
+    make: () =>
+      moving((log) => ({
+        receive: async (agentId, owner, received, last) => {
+          const owned = await log.open(agentId, owner);
+          await owned.drop();
+          return log.receive(agentId, owner, received, last);
+        },
+      })),
+  },
+  {
+    mistake: "takes what is not whole",
+    caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
+    make: () =>
+      moving((log) => ({
+        receive: async (agentId, owner, { lines, generation }, last) => {
+          const given = await collect(
+            (async function* () {
+              yield* lines;
+            })(),
+          );
+          const whole = given.filter(
+            (line, at) => at === 0 || positionOf(line) === positionOf(given[at - 1] ?? line) + 1,
+          );
+          return log.receive(agentId, owner, { lines: whole, generation }, last);
+        },
+      })),
+  },
+  {
+    mistake: "takes any generation",
+    caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
+    make: () =>
+      moving((log) => ({
+        receive: (agentId, owner, { lines, generation }, last) =>
+          log.receive(
+            agentId,
+            owner,
+            { lines, generation: Math.max(2, Math.min(generation, highestReceivedGeneration)) },
+            last,
+          ),
+      })),
+  },
+  {
+    mistake: "has an agent while its lines come",
+    caughtBy: "has nothing of an agent until all of its lines have come",
+    make: () => moving(appendingWhatItReceives),
+  },
+  {
+    mistake: "takes no lines where an agent was deleted",
+    caughtBy: "takes lines for an id that was used before",
+    make: () => {
+      const seen = new Set<string>();
+      return moving((log) => ({
+        open: async (agentId, owner) => {
+          seen.add(agentId);
+          return log.open(agentId, owner);
+        },
+        receive: async (agentId, owner, received, last) => {
+          if (seen.has(agentId)) throw Object.assign(new Error("seen"), { code: "agent_exists" });
+          return log.receive(agentId, owner, received, last);
+        },
+      }));
+    },
+  },
+  {
+    mistake: "says that it copied a blob, and did not",
+    caughtBy: "gives a blob to another agent under the same reference",
+    make: () =>
+      changed(({ blobs }) => ({
+        blobs: {
+          put: blobs.put.bind(blobs),
+          get: (agentId, reference) => blobs.get(agentId, reference),
+          delete: blobs.delete.bind(blobs),
+          copy: async () => true,
+        },
+      })),
+  },
+];
