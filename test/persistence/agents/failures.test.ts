@@ -422,7 +422,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.nodes).toEqual(["one", "two", "one", "two", "two"]);
   });
 
-  it("one makes checkpoints by hand, which are shown with its path; they are valid, and no run resumes from them", async () => {
+  it("one makes checkpoints by hand, which are shown with its path; they are valid, and a run resumes from them", async () => {
     const world = new World();
     const fault = new Fault();
     const { outer, options } = namesakes(world, async (node, context) => {
@@ -440,9 +440,8 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(await outside.getLatestCheckpoint()).toMatchObject({ branches: [{ nodeId: "two" }] });
     expect(await outside.validateCheckpoint("mine")).toMatchObject({ valid: true });
     expect(await outside.validateCheckpoint()).toMatchObject({ valid: true });
-    await expect(agent().resume({ checkpointId: "mine" })).rejects.toMatchObject({ code: "invalid_input" });
     fault.repair();
-    await expect(agent().resume()).resolves.toMatchObject({ output: "x x" });
+    await expect(agent().resume({ checkpointId: "mine" })).resolves.toMatchObject({ output: "x x" });
     expect(world.items).toEqual(all);
   });
 });
