@@ -35,6 +35,7 @@ export type {
   OutputOf,
   ParallelOptions,
   Strategy,
+  StrategyVersion,
 } from "./agent/strategy/Strategy.ts";
 export {
   type AnyTool,

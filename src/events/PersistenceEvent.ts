@@ -51,6 +51,11 @@ interface LineEvents {
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
   /** An agent continues from a stored checkpoint: after an interruption, on a branch, or rolled back. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
+  /** The strategy or the tools have changed, and all that the line can still run is unchanged: it continues with the new code. */
+  readonly strategy_adapted: {
+    /** One text for each difference, such as `node "check" is new`. */
+    readonly differences: readonly string[];
+  };
   /** A request for input or for an approval is durable, and waits for an answer. Not emitted when it is asked again. */
   readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
   /**

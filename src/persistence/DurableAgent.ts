@@ -120,7 +120,7 @@ export class DurableAgent {
     const { log } = await finishRollback(this.#setup, journal);
     await continueFromHead(journal, log, {
       ...point,
-      graph: this.#setup.graph,
+      setup: this.#setup,
       move: "execution_point",
       pauseReason: `execution point set to node ${point.node}`,
     });

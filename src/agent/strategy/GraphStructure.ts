@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
 /** The shape of a graph as plain JSON. Its fingerprint is a digest of it, and two versions are compared by it. */
@@ -6,6 +7,9 @@ export interface GraphStructure {
   readonly nodes: readonly NodeStructure[];
   /** Sorted by the node they leave, then by the order they are tried. */
   readonly edges: readonly EdgeStructure[];
+  /** Digests of what it accepts and returns; empty: anything. Absent: the schemas are not described. */
+  readonly input?: string;
+  readonly output?: string;
 }
 
 /** A node, a subgraph with its content, or a parallel node with its branches. */
@@ -15,6 +19,9 @@ export interface NodeStructure {
   readonly graph?: GraphStructure;
   /** Absent: the node is not parallel. */
   readonly parallel?: ParallelStructure;
+  /** Of a node with a body: digests of its schemas; empty: it has none. Absent: the schemas are not described. */
+  readonly input?: string;
+  readonly output?: string;
 }
 
 /** How a parallel node runs its branches. What joins them is a function, which is not compared. */
@@ -43,9 +50,18 @@ export interface EdgeStructure {
   readonly mapped: boolean;
 }
 
-/** Describes a plan. The order of declaration shows only among the edges of a node, where it matters. */
-export function structureOf(plan: GraphPlan): GraphStructure {
-  const nodes = [...plan.nodes].sort(([a], [b]) => compare(a, b)).map(([name, node]) => ({ name, ...contentOf(node) }));
+/** The digest of a schema; of none, an empty text. */
+export type SchemaDigest = (schema: z.ZodType | undefined) => string;
+
+/**
+ * Describes a plan. The order of declaration shows only among the edges of a node, where it matters.
+ *
+ * @param digest describes the schemas, too. Absent: they are left out.
+ */
+export function structureOf(plan: GraphPlan, digest?: SchemaDigest): GraphStructure {
+  const nodes = [...plan.nodes]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([name, node]) => ({ name, ...contentOf(node, digest) }));
   const edges = [...plan.edges]
     .sort(([a], [b]) => compare(a, b))
     .flatMap(([from, list]) =>
@@ -57,14 +73,18 @@ export function structureOf(plan: GraphPlan): GraphStructure {
         mapped: map !== undefined,
       })),
     );
-  return { nodes, edges };
+  return { nodes, edges, ...schemasOf(plan, digest) };
 }
 
-function contentOf(node: NodePlan): Omit<NodeStructure, "name"> {
-  if (node.kind === "leaf") return {};
-  if (node.kind === "subgraph") return { graph: structureOf(node.graph) };
+function contentOf(node: NodePlan, digest: SchemaDigest | undefined): Omit<NodeStructure, "name"> {
+  if (node.kind === "leaf") return schemasOf(node, digest);
+  if (node.kind === "subgraph") return { graph: structureOf(node.graph, digest) };
   const { history, onFailure } = node;
   return { parallel: { branches: branchesStructure(node.branches), history, onFailure } };
+}
+
+function schemasOf({ input, output }: Pick<GraphPlan, "input" | "output">, digest: SchemaDigest | undefined) {
+  return digest ? { input: digest(input), output: digest(output) } : {};
 }
 
 function branchesStructure(branches: BranchesPlan): BranchesStructure {

@@ -3,6 +3,8 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import type { BranchOf, MergeContext } from "../context/MergeContext.ts";
 import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 
@@ -10,17 +12,39 @@ import { z } from "zod";
 export interface Strategy<in Input = never, out Output = unknown> {
   /** For people. Node paths do not contain it, so you can rename a strategy with stored runs. */
   readonly name: string;
+  /** Counts the changes that stored runs have to follow: a whole number from 0 on. */
+  readonly version: number;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;
 }
 
+/** The version of a strategy. */
+export interface StrategyVersion {
+  /**
+   * Raise it with a change that stored runs have to follow: code of a lower version does not continue them any more. A whole
+   * number from 0 on. Default: 0.
+   */
+  readonly version?: number | undefined;
+}
+
 type Schemas<Input, Output> = { readonly input: z.ZodType<Input>; readonly output: z.ZodType<Output> };
+
+// The graph checks the schemas.
+const optionsSchema = strictOptions({
+  version: customSchema("a whole number from 0 on", isVersion).optional(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
+});
+
+function isVersion(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 /**
  * Builds a strategy. Schemas, if given, validate the input and the output of a run.
  *
  * @throws DuplicateNameError for two nodes of one name in one graph.
- * @throws InvalidStrategyError for a graph that cannot run; InvalidInputError for an unknown option.
+ * @throws InvalidStrategyError for a graph that cannot run; InvalidInputError for an unknown option or a wrong version.
  */
 export function strategy<Input, Output>(
   name: string,
@@ -28,19 +52,26 @@ export function strategy<Input, Output>(
 ): Strategy<Input, Output>;
 export function strategy<Input, Output>(
   name: string,
-  schemas: Schemas<Input, Output>,
+  options: Schemas<Input, Output> & StrategyVersion,
+  build: (graph: Graph<Input, Output>) => void,
+): Strategy<Input, Output>;
+export function strategy<Input, Output>(
+  name: string,
+  options: StrategyVersion,
   build: (graph: Graph<Input, Output>) => void,
 ): Strategy<Input, Output>;
 export function strategy<Input, Output>(
   name: string,
   ...rest:
     | readonly [(graph: Graph<Input, Output>) => void]
-    | readonly [Schemas<Input, Output>, (graph: Graph<Input, Output>) => void]
+    | readonly [Partial<Schemas<Input, Output>> & StrategyVersion, (graph: Graph<Input, Output>) => void]
 ): Strategy<Input, Output> {
-  const [schemas, build] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const [options, build] = rest.length === 1 ? [{}, rest[0]] : rest;
   checkSchema(z.string(), name, "name of a strategy");
+  checkSchema(optionsSchema, options, `options of strategy "${name}"`);
+  const { version = 0, ...schemas } = options;
   // The phantom members exist only for the compiler.
-  const built = Object.freeze({ name }) as Strategy<Input, Output>;
+  const built = Object.freeze({ name, version }) as Strategy<Input, Output>;
   registerPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));
   return built;
 }

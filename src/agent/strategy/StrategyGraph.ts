@@ -9,6 +9,7 @@ import type { Node, Strategy } from "./Strategy.ts";
 export class StrategyGraph {
   /** The name of the strategy, for people. */
   readonly name: string;
+  readonly version: number;
   readonly root: GraphPlan;
   /** The paths of all nodes that a run stops at, such as "facts/count", sorted: all but subgraphs. */
   readonly nodePaths: readonly string[];
@@ -19,6 +20,7 @@ export class StrategyGraph {
 
   constructor(strategy: Strategy) {
     this.name = strategy.name;
+    this.version = strategy.version;
     this.root = planOf(strategy);
     this.#nodes = new Map(nodesOf(this.root, ""));
     this.nodePaths = Object.freeze([...this.#nodes.keys()].sort());

@@ -1,5 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StructureRecord } from "../records/lineRecords.ts";
+import { structureKey } from "../records/structureKey.ts";
 import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { joinedBranches } from "../state/BranchResult.ts";
@@ -95,9 +96,9 @@ function structureOf(index: LogProjection, { structure }: AgentState): Structure
   if (!structure || structure.structure !== undefined) return structure;
   const all = [...index.laneRecords.values()].flatMap((records) => records.map(({ record }) => record));
   const isWhole = (record: AgentRecord | undefined): record is StructureRecord =>
-    record?.kind === "structure" && record.fingerprint === structure.fingerprint && record.structure !== undefined;
+    record?.kind === "structure" && structureKey(record) === structureKey(structure) && record.structure !== undefined;
   const whole = [...all, index.base?.state.structure].find(isWhole);
-  return whole ? { ...whole, lane: structure.lane } : structure;
+  return whole ? { ...structure, structure: whole.structure } : structure;
 }
 
 const ofVisits: readonly string[] = ["checkpoint", "intent", "outcome", "note"];

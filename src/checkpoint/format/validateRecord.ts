@@ -59,7 +59,12 @@ const requirements = {
   hashes: optional(mapOf((value) => value === null || text(value))),
 };
 const decision = { at: time, node: text, decision: text, reason: optional(text) };
-const structure = { fingerprint: text };
+const structure = {
+  fingerprint: text,
+  code: optional(text),
+  version: optional(count),
+  renames: optional(like({ nodes: mapOf(text), tools: mapOf(text) })),
+};
 const checkpoint = {
   lane: count,
   version: count,

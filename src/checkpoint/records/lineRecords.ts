@@ -94,10 +94,23 @@ export interface DecisionRecord {
   readonly reason?: string;
 }
 
-/** The structure of the strategy from here on; stored whole once for each fingerprint. */
+/** The structure of the code from here on; stored whole once for each structure. */
 export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;
+  /** The digest of the nodes and the edges of the strategy. */
   readonly fingerprint: string;
+  /** The digest of all that `structure` covers: schemas, tools and called agents, too. Absent: an earlier version wrote the record. */
+  readonly code?: string;
+  /** The version of the strategy. Absent: 0. */
+  readonly version?: number;
   readonly structure?: StoredValue;
+  /** What a migration renamed: what the line has recorded so far is read under the new names. Absent: nothing. */
+  readonly renames?: Renames;
+}
+
+/** New names by the old ones: of nodes by path, of tools. */
+export interface Renames {
+  readonly nodes: Readonly<Record<string, string>>;
+  readonly tools: Readonly<Record<string, string>>;
 }

@@ -17,6 +17,7 @@ import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NotePoint } from "../records/NoteRecord.ts";
 import { type EditRecord, forkOf, type LaneStart, type MessageRecord, originOf } from "../records/lineRecords.ts";
+import { structureKey } from "../records/structureKey.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -203,8 +204,7 @@ export class LogProjection extends LogFacts {
       case "pruned":
         return this.#addNumbers(record);
       case "structure":
-        this.structures.add(record.fingerprint);
-        return;
+        return void this.structures.add(structureKey(record));
       case "note":
         this.notes.push({ record, order });
         return this.addContents(record);

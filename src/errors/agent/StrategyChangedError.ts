@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** The stored run belongs to a strategy other than the agent's, or than that of an agent that it calls. Nothing has changed. */
+/** Something that the stored run can still run has changed in the code of the agent, or of an agent that it calls. Nothing has changed in the log. */
 export class StrategyChangedError extends AgentPersistenceError {
   override readonly code = "strategy_changed";
 

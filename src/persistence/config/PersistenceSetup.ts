@@ -26,6 +26,9 @@ import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
 import { type ConfiguredParticipant, type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
+import { type Code, codeOf } from "../versions/CodeStructure.ts";
+import { Migrations } from "../versions/Migrations.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
@@ -103,6 +106,7 @@ export class PersistenceSetup {
   readonly agentId: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
   /** Gives an event to the listener; without one, failures become warnings of the process. */
   readonly tell: EmitEvent;
@@ -147,6 +151,7 @@ export class PersistenceSetup {
     this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
+    this.migrations = new Migrations([], this.graph, (name) => this.toolNamed(name) !== undefined);
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
     this.tell = tellerOf(this.#emit, caller);
     this.lastAgentId = pipeline.agentId;
@@ -161,8 +166,17 @@ export class PersistenceSetup {
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;
-    const agent = subAgentOf(this.tools.get(name) ?? asToolOf(this.#pipeline, name) ?? {});
+    // An older version of the code may have called it by another name.
+    const agent = this.migrations
+      .toolNames(name)
+      .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.#pipeline, each) ?? {}))
+      .find((each) => each !== undefined);
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
+  }
+
+  /** What stored runs rely on in the code of this agent. */
+  code(sha256: Sha256): Code {
+    return codeOf(this.#pipeline, sha256);
   }
 
   /** That of an agent which this one calls, by its pipeline; `undefined`: it has no Persistence. */

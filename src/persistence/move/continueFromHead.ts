@@ -5,7 +5,6 @@ import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { type AgentState, visitAt } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
@@ -15,7 +14,8 @@ import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFo
 import { checkpointAt } from "../../journal/checkpointAt.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { structureRecord, structureReference } from "../record/strategyRecord.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { changedStructure } from "../record/strategyRecord.ts";
 import { laneForNode } from "./laneForNode.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
 
@@ -23,8 +23,8 @@ import type { ExecutionPoint } from "./setExecutionPoint.ts";
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
-  /** The strategy that the node belongs to. Absent: the stored one. */
-  readonly graph?: StrategyGraph;
+  /** The agent whose node it is: its code is recorded. Absent: the stored code stays. */
+  readonly setup?: PersistenceSetup;
 };
 
 /**
@@ -56,7 +56,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
     move: point.move,
   });
   const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-  const structure = changedStructure(point.graph, state, lane, journal);
+  const structure = point.setup ? changedStructure(point.setup, state, lane, journal) : [];
   journal.append([
     ...(reopens ? [run] : []),
     laneFrom(head.version, lane, log.index.lanes.get(head.record.lane)?.record.place),
@@ -74,8 +74,8 @@ function headFor(
   { index, agentId }: AgentLog,
   point: NextPoint,
 ): { readonly head: CheckpointPoint; readonly state: AgentState } {
-  const { graph } = point;
-  const lane = graph && "node" in point ? laneForNode(index, graph, point.node) : index.lines.mainLane;
+  const { setup } = point;
+  const lane = setup && "node" in point ? laneForNode(index, setup.graph, point.node) : index.lines.mainLane;
   const head = index.latestOf(lane) ?? index.latest;
   const state = head && foldTo(index, head);
   if (!head || !state) throw new CheckpointNotFoundError(agentId, undefined, []);
@@ -90,18 +90,6 @@ function nextAt(
 ): Pick<ExecutionPoint, "node" | "input"> & Pick<CheckpointRecord, "inputType" | "unresolved" | "joined"> {
   if ("node" in point) return { node: point.node, input: point.input };
   return { node, input: readInput(), ...withoutUndefined({ inputType, unresolved, joined }) };
-}
-
-/** Who sets a node of another strategy wants the run to continue with it. */
-function changedStructure(
-  graph: StrategyGraph | undefined,
-  state: AgentState,
-  lane: number,
-  journal: Journal,
-): readonly AgentRecord[] {
-  if (!graph) return [];
-  const structure = structureRecord(graph, lane, journal);
-  return structure.fingerprint === state.structure?.fingerprint ? [] : [structureReference(structure, journal)];
 }
 
 /** A lane that begins at a checkpoint, with a checkpoint of its own, so that the latest checkpoint is always the head. */

@@ -84,7 +84,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   const input = journal.writer.input(options.input, `the input of node ${JSON.stringify(node)}`, lane, (message) =>
     state.history.numberOf(message),
   );
-  const structure = structureRecord(setup.graph, lane, journal);
+  const structure = structureRecord(setup, lane, journal);
   const fresh = [...storedState(log, recorder), ...recorder.drainUnsaved(run)];
   const unsaved = recordsForLane(fresh, lane, state.history, journal.writer);
   const standing = standingCalls(log, recorder);

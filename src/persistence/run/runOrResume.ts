@@ -28,6 +28,7 @@ import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
+import { adaptedLane, fitLines, fittingLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
@@ -35,7 +36,6 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
-import { assertFits } from "./assertFits.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
@@ -215,7 +215,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await assertFits(call, stored, journal.head?.lines);
+  await fitLines(call, stored, journal.head?.lines ?? new Map());
   return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
 }
 
@@ -272,7 +272,7 @@ async function branchOfLines(
   const { run, reopens } = branchRun(journal, log, target);
   const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
   const [main, nested] = statesOf(begun);
-  if (main) await assertFits(call, { log, state: main }, nested);
+  if (main) await fittingLines(call.setup, journal, { log, state: main }, nested);
   await journal.store([...(reopens ? [run] : startRecords(journal)), ...begun.records]);
   await journal.readHead();
   return resumed(call, storedState(journal));
@@ -286,12 +286,12 @@ async function branchOfMain(
 ): Promise<RunRecorder | undefined> {
   const { setup, journal } = call;
   const state = stateAt(log, target);
-  await assertFits(call, { log, state });
+  const fitted = await fittingLines(setup, journal, { log, state });
   const head = foldTo(log.index);
   if (head?.checkpoint === target && log.index.unfinished && !log.index.lines.hasNested) return undefined;
   const { run, reopens } = branchRun(journal, log, target);
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
-  const opening = [...(reopens ? [] : startRecords(journal)), ...records];
+  const opening = [...(reopens ? [] : startRecords(journal)), ...adaptedLane(records, lane, fitted, journal)];
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 

@@ -77,7 +77,7 @@ function begun(
   { start }: Extract<AgentCallBeginning, { start: unknown }>,
 ): RunRecorder {
   const { journal, run } = parent;
-  const structure = structureRecord(setup.graph, 0, journal);
+  const structure = structureRecord(setup, 0, journal);
   const begins = { ...start, line: { ...start.line, lane: 0 } };
   const line = { place, lanes: [] };
   return new RunRecorder(setup, journal, run, begins, {

@@ -57,7 +57,7 @@ export function newRun(
   const origin = before?.state.checkpoint;
   const laneRecord: LaneRecord =
     origin === undefined ? { kind: "lane", lane, keep: "nothing" } : { kind: "lane", lane, from: origin.version, keep };
-  const structure = structureRecord(setup.graph, lane, journal);
+  const structure = structureRecord(setup, lane, journal);
   const kept = keep === "history" && before ? keptHistory(before) : {};
   const start: RunStart = {
     nodeId: "start",
@@ -101,7 +101,7 @@ export function restoredRun(
   tellRestored(setup, journal, stored, options);
   const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
   return new RunRecorder(setup, journal, run, start, {
-    structure: structureRecord(setup.graph, lane, journal),
+    structure: structureRecord(setup, lane, journal),
     opening,
     head: head && { version: head.version, id: head.id },
     recording: new Replay(state, reader, index, from),

@@ -242,7 +242,7 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
   it("a resume whose agent lacks a tool of an open branch is refused before anything happens", async () => {
     const { agent, hang, world } = await stopped();
     const before = world.nodes.length;
-    await expect(agent([hang]).resume()).rejects.toMatchObject({ code: "unknown_tool" });
+    await expect(agent([hang]).resume()).rejects.toMatchObject({ code: "strategy_changed" });
     expect(world.nodes.length).toBe(before);
     await expect(agent().resume()).resolves.toMatchObject({ status: "completed" });
   });

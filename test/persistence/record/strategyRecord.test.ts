@@ -2,7 +2,7 @@ import { type Graph, InMemoryPersistenceStorageProvider, type Node, persistence,
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StrategyGraph } from "../../../src/agent/strategy/StrategyGraph.ts";
-import { strategyDifferences } from "../../../src/persistence/record/strategyRecord.ts";
+import { codeDifferences } from "../../../src/persistence/versions/codeDifferences.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 
 type Build = (graph: Graph<string, string>) => Node<string, string>;
@@ -50,7 +50,7 @@ describe("the differences of two strategies", () => {
       const branches = { facts: pass(graph, "b"), whisper: pass(graph, "a") };
       return graph.parallel("both", branches, { history: "fresh", onFailure: "stop" }, ({ facts }) => facts);
     });
-    expect(strategyDifferences(before, after)).toEqual([
+    expect(codeDifferences(before, after)).toEqual([
       'branch "facts" of "both": node "a" is gone',
       'branch "shout" of "both": node "b" is gone',
       'history "fork" of "both" is gone',
@@ -72,7 +72,7 @@ describe("the differences of two strategies", () => {
           inner.edge(inner.start, all, { map: (text) => [text] });
           inner.edge(all, inner.finish);
         });
-    expect(strategyDifferences(structureOf(within(false)), structureOf(within(true)))).toEqual([
+    expect(codeDifferences(structureOf(within(false)), structureOf(within(true)))).toEqual([
       'a branch of "inside/all" for each item: node "inside/read" is gone',
       'a branch of "inside/all" for each item: node "inside/read" with a key is new',
     ]);
@@ -106,8 +106,8 @@ describe("the differences of two strategies", () => {
     fc.assert(
       fc.property(structure, structure, (before, after) => {
         const isSame = JSON.stringify(before) === JSON.stringify(after);
-        expect(strategyDifferences(before, after).length === 0).toBe(isSame);
-        expect(strategyDifferences(JSON.parse(JSON.stringify(before)) as typeof before, before)).toEqual([]);
+        expect(codeDifferences(before, after).length === 0).toBe(isSame);
+        expect(codeDifferences(JSON.parse(JSON.stringify(before)) as typeof before, before)).toEqual([]);
       }),
       { numRuns: 300 },
     );

@@ -1,0 +1,114 @@
+import { toolsByNames } from "../../agent/tool/Tool.ts";
+import { type LinePath, linePath } from "../../checkpoint/data/linePath.ts";
+import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import { structureKey } from "../../checkpoint/records/structureKey.ts";
+import { type AgentState, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { StoredState } from "../start/startRecorder.ts";
+import type { StoredStructure } from "../versions/codeDifferences.ts";
+import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
+import type { LinePoint } from "../versions/reachedFrom.ts";
+
+/** A line that can go on, with the agent whose code runs it now. */
+export interface FittedLine extends LinePath {
+  readonly state: AgentState;
+  readonly setup: PersistenceSetup;
+  readonly verdict: CodeVerdict;
+  /** As it is stored. `undefined`: the storage does not keep it. */
+  readonly structure: StoredStructure | undefined;
+}
+
+/** The lines to judge, and how to read what of the log they need besides. */
+export interface OpenLines extends StoredState {
+  /** The states of the nested lines that go on besides, by lane. */
+  readonly nested: ReadonlyMap<number, AgentState>;
+  readonly sha256: Sha256;
+  readonly readAll: () => Promise<AgentLog>;
+}
+
+/**
+ * Judges how the code as it is now continues each line.
+ *
+ * @throws UnknownToolError when an agent no longer has a tool that is offered, or that is a durable agent.
+ */
+export async function lineVerdicts(setup: PersistenceSetup, lines: OpenLines): Promise<readonly FittedLine[]> {
+  const { log, state, nested } = lines;
+  const fitted: FittedLine[] = [];
+  for (const [lane, line] of [[state.lane, state] as const, ...nested]) {
+    const path = linePath(log.index, lane);
+    const own = setupAt(setup, path.agentPath);
+    fitted.push({ ...path, state: line, setup: own, ...(await judge(own, line, lines)) });
+  }
+  return fitted;
+}
+
+async function judge(
+  setup: PersistenceSetup,
+  state: AgentState,
+  lines: OpenLines,
+): Promise<Pick<FittedLine, "verdict" | "structure">> {
+  const stored = state.structure;
+  const keepsVersions = setup.log.capabilities.keeps !== "checkpoints";
+  const now = setup.code(lines.sha256);
+  if (!stored || isSameCode(stored, now, keepsVersions)) {
+    assertKnown(setup, state);
+    return { verdict: { kind: "same" }, structure: undefined };
+  }
+  const structure = await structureIn(stored, lines, state);
+  const verdict = judgeCode(stored, structure, now, setup.migrations, pointOf(lines.log, state));
+  if (verdict.kind === "compatible") assertKnown(setup, state);
+  return { verdict, structure };
+}
+
+/** What is recorded by name must be there, also where the structure does not tell. */
+function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
+  const node = checkpoint?.record.node ?? "start";
+  if (node !== "finish" && node !== "start") graph.resolve(node);
+  if (settings) toolsByNames(tools, settings.tools);
+}
+
+/** Where a line stands. What of a parallel node has begun goes on as lines of its own. */
+function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
+  const { record } = state.checkpoint ?? {};
+  if (!record) return { node: "start" };
+  const [base] = nextVisitOf(state);
+  const begun = index.lines
+    .branchesOf(record.joined ?? base)
+    .flatMap(({ place }) => ("branch" in place ? [place.branch] : []));
+  return { node: record.node, begun: record.joined === undefined ? new Set(begun) : "all" };
+}
+
+async function structureIn(
+  stored: StructureRecord,
+  { log, readAll }: OpenLines,
+  state: AgentState,
+): Promise<StoredStructure | undefined> {
+  const whole =
+    stored.structure === undefined ? await findStructure(stored, readAll) : log.reader(state).read(stored.structure);
+  return whole as StoredStructure | undefined;
+}
+
+async function findStructure(stored: StructureRecord, readAll: () => Promise<AgentLog>): Promise<unknown> {
+  const log = await readAll();
+  for (const records of log.index.laneRecords.values()) {
+    for (const { record } of records) {
+      if (record.kind !== "structure" || record.structure === undefined) continue;
+      if (structureKey(record) === structureKey(stored)) return log.readValue(record.structure);
+    }
+  }
+  return undefined;
+}
+
+/** @throws UnknownToolError when an agent no longer has a tool of this name that is a durable agent. */
+function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): PersistenceSetup {
+  let found = setup;
+  for (const name of agentPath) {
+    const next = found.at([name]);
+    if (!next) throw new UnknownToolError(name, [...found.tools.keys()]);
+    found = next;
+  }
+  return found;
+}

@@ -1,0 +1,105 @@
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import type { Migration } from "./Migration.ts";
+
+/** The migrations of an agent, and the chains that they make. */
+export class Migrations {
+  /** The version that they lead to. */
+  readonly version: number;
+  /** By the version that a run has, the shortest way to the version of the strategy. */
+  readonly #chains = new Map<number, readonly Migration[]>();
+  readonly #all: readonly Migration[];
+
+  /** @throws InvalidInputError for migrations that do not lead to the version of the strategy, or name what it does not have. */
+  constructor(migrations: readonly Migration[], graph: StrategyGraph, hasTool: (name: string) => boolean) {
+    this.version = graph.version;
+    this.#all = migrations;
+    this.#chains.set(graph.version, []);
+    const reached = [graph.version];
+    // It grows while it is gone over: the shortest chains come first.
+    for (const to of reached) {
+      for (const migration of migrations) {
+        if (migration.to !== to || this.#chains.has(migration.from)) continue;
+        this.#chains.set(migration.from, [migration, ...(this.#chains.get(to) ?? [])]);
+        reached.push(migration.from);
+      }
+    }
+    const problems = migrations.flatMap((migration, at) => [
+      ...this.#problems(migration, at),
+      ...(migration.to === graph.version ? wrongNames(migration, at, graph, hasTool) : []),
+    ]);
+    if (problems.length > 0) throw new InvalidInputError("configuration of Persistence", problems);
+  }
+
+  /** The migrations that a run of a version goes through, in order; empty: it has the version of the strategy. `undefined`: there is no way. */
+  chainFrom(version: number): readonly Migration[] | undefined {
+    return this.#chains.get(version);
+  }
+
+  /** The name that a tool of a version has now. */
+  toolNow(name: string, version: number): string {
+    return renamed(name, this.chainFrom(version)?.map(({ tools = {} }) => tools) ?? []);
+  }
+
+  /** The names that a tool of any version may have now. */
+  toolNames(name: string): readonly string[] {
+    const versions = [...this.#chains.keys()];
+    return [...new Set([name, ...versions.map((version) => this.toolNow(name, version))])];
+  }
+
+  #problems({ from, to }: Migration, at: number): readonly InputProblem[] {
+    const problem = (field: string, expected: string) => [{ path: `migrations.${at}.${field}`, expected }];
+    if (to <= from) return problem("to", `expected a version after ${from}, received ${to}`);
+    if (to > this.version)
+      return problem("to", `expected at most ${this.version}, the version of the strategy, received ${to}`);
+    if (!this.#chains.has(to))
+      return problem("to", `expected a version that leads to ${this.version}: no migration begins at ${to}`);
+    const first = this.#all.findIndex((other) => other.from === from && other.to === to);
+    return first === at ? [] : problem("from", `expected one migration from ${from} to ${to}, found several`);
+  }
+}
+
+function wrongNames(
+  { nodes = {}, tools = {} }: Migration,
+  at: number,
+  graph: StrategyGraph,
+  hasTool: (name: string) => boolean,
+): readonly InputProblem[] {
+  const wrong = (kind: string, [old, name]: readonly [string, string]): InputProblem => ({
+    path: `migrations.${at}.${kind}.${old}`,
+    expected: `expected the name of a ${kind === "nodes" ? "node" : "tool"}, received ${JSON.stringify(name)}`,
+  });
+  return [
+    ...Object.entries(nodes)
+      .filter(([, name]) => !hasNode(graph, name))
+      .map((entry) => wrong("nodes", entry)),
+    ...Object.entries(tools)
+      .filter(([, name]) => !hasTool(name))
+      .map((entry) => wrong("tools", entry)),
+  ];
+}
+
+function hasNode(graph: StrategyGraph, path: string): boolean {
+  try {
+    if (!graph.nodePaths.includes(path)) graph.graphAt(path.split("/"));
+    return true;
+  } catch (error) {
+    if (error instanceof UnknownNodeError) return false;
+    throw error;
+  }
+}
+
+/** A name after several renames, one after the other. */
+export function renamed(name: string, renames: readonly Readonly<Record<string, string>>[]): string {
+  return renames.reduce((now, names) => (Object.hasOwn(names, now) ? (names[now] ?? now) : now), name);
+}
+
+/** The path of a node after a rename of it, or of a subgraph around it: the innermost one counts. */
+export function renamedPath(path: string, names: Readonly<Record<string, string>>): string {
+  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const around = path.slice(0, end);
+    if (Object.hasOwn(names, around)) return `${names[around]}${path.slice(end)}`;
+  }
+  return path;
+}

@@ -1,0 +1,134 @@
+import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
+import type { AgentStructure, CodeStructure } from "./CodeStructure.ts";
+import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
+
+/** A structure as it is stored: one of an earlier version is a graph without schemas and tools. */
+export type StoredStructure = GraphStructure | CodeStructure;
+
+/** What a structure has, as users read it, with what may change of it. */
+type Facts = ReadonlyMap<string, string>;
+
+/** What changed from one structure to another, one text each; empty when they are equal. What the first one lacks is not compared. */
+export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
+  const before = factsOf(stored);
+  const after = factsOf(current, stored);
+  return [
+    ...[...before.keys()].filter((fact) => !after.has(fact) && !isOfOther(fact)).map((fact) => `${fact} is gone`),
+    ...[...before]
+      .filter(([fact, value]) => (after.get(fact) ?? value) !== value)
+      .map(([fact]) => `${fact} has changed`),
+    ...[...after.keys()].filter((fact) => !before.has(fact) && !isOfOther(fact)).map((fact) => `${fact} is new`),
+  ];
+}
+
+/** Whether a fact comes and goes with another one, which says enough. */
+function isOfOther(fact: string): boolean {
+  return /(^|: )the (input schema|output schema|effect) of /.test(fact);
+}
+
+/** Whether all that a line can still run of the stored structure is unchanged in another one, whatever that has besides. */
+export function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
+  const now = factsOf(current, stored);
+  return [...factsOf(stored, stored, reachedFrom(stored, point))].every(([fact, value]) => now.get(fact) === value);
+}
+
+/**
+ * @param like says what is compared: a structure of an earlier version has no schemas and no tools.
+ * @param reached only what a line can still run. Default: everything.
+ */
+function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
+  const facts = new Map<string, string>();
+  const isWhole = "tools" in like && "tools" in structure;
+  const graph = isWhole ? structure : withoutSchemas(structure);
+  addGraph(facts, graph, { of: "", prefix: "", reached });
+  if (isWhole) addTools(facts, structure, structure, { of: "", described: new Set([0]), reached });
+  return facts;
+}
+
+function withoutSchemas({ nodes, edges }: GraphStructure): GraphStructure {
+  return {
+    nodes: nodes.map(({ input: _input, output: _output, graph, ...node }) => ({
+      ...node,
+      ...(graph && { graph: withoutSchemas(graph) }),
+    })),
+    edges,
+  };
+}
+
+/** Which graph is described: what its facts begin with, the names around it, and what of it is. */
+interface Within {
+  readonly of: string;
+  readonly prefix: string;
+  readonly reached: Reached | undefined;
+}
+
+function addGraph(facts: Map<string, string>, graph: GraphStructure, within: Within): void {
+  const { of, prefix, reached } = within;
+  const { input, output, nodes, edges } = graph;
+  const subject = prefix === "" ? "the strategy" : `subgraph "${prefix.slice(0, -1)}"`;
+  if (input !== undefined && (!reached || reached.sources.has(`${prefix}start`)))
+    facts.set(`${of}the input schema of ${subject}`, input);
+  if (output !== undefined) facts.set(`${of}the output schema of ${subject}`, output);
+  for (const node of nodes) addNode(facts, node, within);
+  for (const edge of edges)
+    if (!reached || reached.sources.has(prefix + edge.from)) facts.set(of + edgeFact(edge, prefix), "");
+}
+
+function edgeFact({ from, to, ordinal, conditional, mapped }: EdgeStructure, prefix: string): string {
+  const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""]
+    .filter((trait) => trait !== "")
+    .join(" and ");
+  return `edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${traits === "" ? "" : ` ${traits}`}`;
+}
+
+function addNode(facts: Map<string, string>, node: NodeStructure, { of, prefix, reached }: Within): void {
+  const path = prefix + node.name;
+  if (reached && !reached.nodes.has(path) && !reached.around.has(path)) return;
+  facts.set(`${of}node "${path}"`, "");
+  const { graph, parallel, input, output } = node;
+  if (input !== undefined) facts.set(`${of}the input schema of node "${path}"`, input);
+  if (output !== undefined) facts.set(`${of}the output schema of node "${path}"`, output);
+  if (graph) addGraph(facts, graph, { of, prefix: `${path}/`, reached });
+  if (parallel) for (const fact of parallelFacts(path, prefix, parallel)) facts.set(of + fact, "");
+}
+
+function parallelFacts(
+  path: string,
+  prefix: string,
+  { branches, history, onFailure }: NonNullable<NodeStructure["parallel"]>,
+): readonly string[] {
+  const facts =
+    branches.kind === "each"
+      ? [`a branch of "${path}" for each item: node "${prefix}${branches.node}"${branches.keyed ? " with a key" : ""}`]
+      : branches.nodes.map(({ branch, node }) => `branch "${branch}" of "${path}": node "${prefix}${node}"`);
+  return [...facts, `history "${history}" of "${path}"`, `onFailure "${onFailure}" of "${path}"`];
+}
+
+/** Whose tools are described: what their facts begin with, and which agents are described already. */
+interface Caller {
+  readonly of: string;
+  readonly described: Set<number>;
+  readonly reached: Reached | undefined;
+}
+
+/** Any node may call any tool. An agent that is called anew begins with the code as it is then: what is in it does not count. */
+function addTools(
+  facts: Map<string, string>,
+  { tools }: AgentStructure,
+  structure: CodeStructure,
+  { of, described, reached }: Caller,
+): void {
+  for (const { name, input, effect = "", agent } of tools) {
+    facts.set(`${of}tool "${name}"`, "");
+    facts.set(`${of}the input schema of tool "${name}"`, input);
+    facts.set(`${of}the effect of tool "${name}"`, effect);
+    if (agent === undefined) continue;
+    facts.set(`${of}the agent that tool "${name}" calls`, "");
+    const called = structure.agents?.[agent - 1];
+    if (reached || described.has(agent) || !called) continue;
+    described.add(agent);
+    const inside = `${of}in the agent that tool "${name}" calls: `;
+    addGraph(facts, called, { of: inside, prefix: "", reached });
+    addTools(facts, called, structure, { of: inside, described, reached });
+  }
+}

@@ -1,0 +1,99 @@
+import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
+
+/** Where a line stands. */
+export interface LinePoint {
+  /** The path of the node that runs next, or "start". */
+  readonly node: string;
+  /** The branches of that node that have begun, which are lines of their own; `"all"`: no other begins. Default: none. */
+  readonly begun?: ReadonlySet<string> | "all" | undefined;
+}
+
+/** What of a strategy a line can still run. */
+export interface Reached {
+  /** The paths of the nodes and the subgraphs that begin. */
+  readonly nodes: ReadonlySet<string>;
+  /** The paths of the subgraphs that end, or that something within is reached of. */
+  readonly around: ReadonlySet<string>;
+  /** The paths whose edges may be followed, with "start" for the beginning of a graph. */
+  readonly sources: ReadonlySet<string>;
+}
+
+/** What a strategy reaches from a point on, to the end of the line and of what is around it. */
+export function reachedFrom(root: GraphStructure, point: LinePoint): Reached {
+  return new Walk(root, point);
+}
+
+class Walk implements Reached {
+  readonly nodes = new Set<string>();
+  readonly around = new Set<string>();
+  readonly sources = new Set<string>();
+  readonly #root: GraphStructure;
+  readonly #point: LinePoint;
+  /** What is reached and not gone over yet. */
+  readonly #pending: (() => void)[] = [];
+
+  constructor(root: GraphStructure, point: LinePoint) {
+    this.#root = root;
+    this.#point = point;
+    if (point.node === "start") this.#source("start");
+    else this.#node(point.node);
+    // It grows while it is gone over.
+    for (const next of this.#pending) next();
+  }
+
+  #node(path: string): void {
+    if (this.nodes.has(path)) return;
+    this.nodes.add(path);
+    this.#pending.push(() => this.#begin(path));
+  }
+
+  #source(path: string): void {
+    if (this.sources.has(path)) return;
+    this.sources.add(path);
+    this.#pending.push(() => this.#follow(path));
+  }
+
+  #begin(path: string): void {
+    const { graph, name, prefix } = this.#graphAround(path);
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) this.around.add(path.slice(0, at));
+    const node = graph?.nodes.find((each) => each.name === name);
+    if (node?.graph) return this.#source(`${path}/start`);
+    for (const branch of this.#branches(node, path)) this.#node(prefix + branch);
+    this.#source(path);
+  }
+
+  /** The nodes of the branches that have not begun. */
+  #branches(node: NodeStructure | undefined, path: string): readonly string[] {
+    const { branches } = node?.parallel ?? {};
+    const begun = (path === this.#point.node && this.#point.begun) || new Set();
+    if (!branches || begun === "all") return [];
+    if (branches.kind === "each") return [branches.node];
+    return branches.nodes.filter(({ branch }) => !begun.has(branch)).map((each) => each.node);
+  }
+
+  #follow(path: string): void {
+    const { graph, name, prefix } = this.#graphAround(path);
+    for (const { from, to } of graph?.edges ?? ([] as readonly EdgeStructure[])) {
+      if (from !== name) continue;
+      if (to !== "finish") this.#node(prefix + to);
+      else if (prefix !== "") this.#leave(prefix.slice(0, -1));
+    }
+  }
+
+  #leave(subgraph: string): void {
+    this.around.add(subgraph);
+    this.#source(subgraph);
+  }
+
+  #graphAround(path: string): {
+    readonly graph: GraphStructure | undefined;
+    readonly name: string;
+    readonly prefix: string;
+  } {
+    const names = path.split("/");
+    const name = names.pop() ?? "";
+    let graph: GraphStructure | undefined = this.#root;
+    for (const each of names) graph = graph?.nodes.find((node) => node.name === each)?.graph;
+    return { graph, name, prefix: path.slice(0, path.length - name.length) };
+  }
+}
