@@ -55,6 +55,7 @@ export type {
   CheckpointDecision,
   CheckpointToolCall,
 } from "./checkpoint/data/AgentCheckpointData.ts";
+export type { CheckpointTreeNode } from "./checkpoint/data/checkpointTree.ts";
 export type { FileChange, FileChanges, FileState } from "./checkpoint/data/FileChange.ts";
 export type {
   AssistantMessage,

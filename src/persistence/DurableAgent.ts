@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Node } from "../agent/strategy/Strategy.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
+import { checkpointTree, type CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -129,6 +130,18 @@ export class DurableAgent {
   /** Oldest first. */
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     return this.#setup.storage.getCheckpoints(this.agentId, filter);
+  }
+
+  /**
+   * All checkpoints as a tree: each with those that follow it, on its line and on the branches, sub-agents and moves that begin
+   * there. The checkpoints that the agent goes on from are marked. Reads only, also while the agent runs; no values are read.
+   *
+   * @returns the first checkpoint of the agent. Several, oldest first, where pruning has removed what was between them; none
+   * for an unknown agent.
+   */
+  async checkpointTree(): Promise<readonly CheckpointTreeNode[]> {
+    const { index } = await AgentLog.read(this.#setup.log, this.agentId, {}, () => false);
+    return checkpointTree(index);
   }
 
   /**

@@ -11,6 +11,7 @@ export type Job =
   | { readonly kind: "drift" }
   | { readonly kind: "rebase" }
   | { readonly kind: "lines" }
+  | { readonly kind: "tree" }
   | { readonly kind: "lock" }
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }

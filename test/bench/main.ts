@@ -11,6 +11,7 @@ import type { DriftFigures } from "./ours/drifts.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
+import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./ours/rebases.ts";
@@ -31,6 +32,7 @@ import {
   lockTargets,
   memoryTargets,
   mergeTargets,
+  treeTargets,
   prunedTurnTargets,
   pruningTargets,
   rebaseTargets,
@@ -87,7 +89,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
+  targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
+targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -23,6 +23,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "drift") return (await import("./ours/drifts.ts")).drifts(await folder("run"));
   if (given.kind === "rebase") return (await import("./ours/rebases.ts")).rebases(await folder("run"));
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
+  if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
   if (given.kind === "lock") return (await import("./ours/locks.ts")).locks(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);

@@ -6,6 +6,7 @@ import type { DriftFigures } from "./ours/drifts.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
+import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./ours/rebases.ts";
@@ -110,6 +111,11 @@ export function callTargets({ alone, together }: CallFigures): Target[] {
     { name: `${call} made alone`, found: alone, atMost: 3, unit: "×" },
     { name: `${call} each of several made at once`, found: together, atMost: 1.7, unit: "×" },
   ];
+}
+
+export function treeTargets({ readMs, treeMs }: TreeFigures): Target[] {
+  const name = `the tree of 10,000 checkpoints ÷ reading them${ofMs(treeMs, readMs)}`;
+  return [{ name, found: treeMs / readMs, atMost: 1.5, unit: "×" }];
 }
 
 export function mergeTargets({ realMs, alikeMs, largeMs, largeGitMs, longestHoldMs }: MergeFigures): Target[] {

@@ -111,8 +111,12 @@ export interface AgentCheckpointData {
   readonly toolCalls: readonly CheckpointToolCall[];
   /** Ids of calls that the move leading here reverted. Absent: none. */
   readonly revertedToolCallIds?: readonly string[];
-  /** How the run came here, when it was not by a step: a rollback, an execution point, a branch. */
-  readonly move?: "rollback" | "execution_point" | "branch";
+  /** How the run came here, when it was not by a step. Absent: by a step. */
+  readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
+  /** Who made the edit that this checkpoint is, as the caller said. Not trusted. Absent: it is no edit. */
+  readonly by?: string;
+  /** Why the edit was made. Absent: it is no edit. */
+  readonly reason?: string;
   /**
    * Which visit of its node this continues, so that its tool calls keep their ids: the version of the checkpoint that the
    * visit followed, and visits since. Absent: a visit of its own begins here.

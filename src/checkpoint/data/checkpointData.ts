@@ -7,6 +7,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { Message } from "../messages/Message.ts";
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData, CheckpointBranch } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
@@ -50,9 +51,7 @@ export function checkpointData(
     progressSummary: record.summary,
     revertedToolCallIds: reverted?.length === 0 ? undefined : reverted,
     move: record.move,
-    trigger: record.trigger,
-    visit: record.visit,
-    standingToolCallIds: record.standing,
+    ...originsOf(record),
     formatVersion,
     checksum,
   });
@@ -79,6 +78,21 @@ export function checkpointData(
     recoveryInfo: () => recoveryInfo(record.node, opened().state.requirements),
     strategyFingerprint: () => opened().state.structure?.fingerprint,
   }) as unknown as AgentCheckpointData;
+}
+
+/** How it came to be, beside a move. */
+function originsOf(record: CheckpointRecord) {
+  return {
+    ...editOf(record),
+    trigger: record.trigger,
+    visit: record.visit,
+    standingToolCallIds: record.standing,
+  };
+}
+
+/** Who edited, and why; nothing of another checkpoint. */
+export function editOf({ by, reason }: CheckpointRecord): Pick<AgentCheckpointData, "by" | "reason"> {
+  return by === undefined ? {} : withoutUndefined({ by, reason });
 }
 
 function isFirstOfRun(index: LogProjection, { parent, runId }: CheckpointPoint): boolean {

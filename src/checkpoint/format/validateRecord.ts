@@ -78,6 +78,7 @@ const checkpoint = {
   summary: optional(text),
   status: optional(oneOf("completed", "cancelled")),
   digest: optional(text),
+  by: optional(text),
   standing: optional(listOf(text)),
   ended: optional(isTrue),
   joined: optional(count),

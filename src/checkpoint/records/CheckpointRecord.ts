@@ -27,13 +27,15 @@ export interface CheckpointRecord {
   readonly status?: "completed" | "cancelled";
   /** The digest of the input of the completed run. Absent: unknown. */
   readonly digest?: string;
-  /** Why it was cancelled. */
+  /** Why it was cancelled or edited. */
   readonly reason?: string;
   /** The result of the output's verification. Absent: it was not verified. */
   readonly verification?: readonly StoredValue[];
   /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
   readonly files?: StoredValue;
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
+  /** Who edited, as the caller said. Not trusted. Absent: it is no edit. */
+  readonly by?: string;
   /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
   readonly trigger?: string;
   /** For an execution point: the calls whose effects it left standing. */

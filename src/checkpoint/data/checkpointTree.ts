@@ -1,0 +1,110 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
+import { editOf } from "./checkpointData.ts";
+import { linePath, type LinePath } from "./linePath.ts";
+
+/** A checkpoint among all checkpoints of an agent, with those that follow it. */
+export interface CheckpointTreeNode extends Pick<
+  AgentCheckpointData,
+  | "checkpointId"
+  | "name"
+  | "version"
+  | "runId"
+  | "createdAt"
+  | "nodeId"
+  | "status"
+  | "move"
+  | "by"
+  | "reason"
+  | "branch"
+  | "agentPath"
+> {
+  /** The agent goes on from here: the newest checkpoint of a line that is open, the main line or one nested in it. */
+  readonly isHead: boolean;
+  /** The last checkpoints of the branches and sub-agents that were joined here, beside the checkpoint that this one follows. Absent: none were. */
+  readonly otherParentIds?: readonly string[];
+  /** The checkpoints that follow this one, oldest first: on its line, and the first ones of branches, sub-agents and moves that begin here. */
+  readonly children: readonly CheckpointTreeNode[];
+}
+
+type GrowingNode = CheckpointTreeNode & { readonly children: GrowingNode[] };
+
+/** The trees of all checkpoints that a log has, oldest first; more than one where pruning has removed what joined them. */
+export function checkpointTree(index: LogProjection): readonly CheckpointTreeNode[] {
+  const nodes = new Map<number, GrowingNode>();
+  const roots: GrowingNode[] = [];
+  const shown = shownIn(index);
+  const newestOn = new Map<number, number>();
+  for (const point of index.checkpoints.values()) {
+    const node: GrowingNode = { ...shown(point), children: [] };
+    nodes.set(point.version, node);
+    const parent = nodes.get(point.parent ?? -1) ?? nodes.get(versionAround(index, point.record.lane, newestOn) ?? -1);
+    (parent?.children ?? roots).push(node);
+    newestOn.set(point.record.lane, point.version);
+  }
+  return roots;
+}
+
+/**
+ * The newest checkpoint of the lines around a lane, where that is nested: a sub-agent follows the checkpoint of its caller, and
+ * a branch whose fork was pruned what is left before it.
+ */
+function versionAround(
+  { lanes, lines, checkpoints }: LogProjection,
+  lane: number,
+  newestOn: ReadonlyMap<number, number>,
+): number | undefined {
+  let at = lines.nestedLine(lane)?.place.parent;
+  const seen = new Set([lane]);
+  while (at !== undefined && !seen.has(at)) {
+    const newest = newestOn.get(at);
+    if (newest !== undefined) return newest;
+    seen.add(at);
+    const from = checkpoints.get(lanes.get(at)?.record.from ?? -1)?.record.lane;
+    at = from ?? lines.nestedLine(at)?.place.parent;
+  }
+  return undefined;
+}
+
+/** Shows a checkpoint without those that follow it. What lanes have in common is computed once for each. */
+function shownIn(index: LogProjection): (point: CheckpointPoint) => Omit<CheckpointTreeNode, "children"> {
+  const heads = new Set(index.lines.openLanes.map((lane) => index.latestOf(lane)?.version));
+  const joins = joinsIn(index);
+  const paths = new Map<number, LinePath>();
+  const pathOf = (lane: number): LinePath => {
+    const path = paths.get(lane) ?? linePath(index, lane);
+    paths.set(lane, path);
+    return path;
+  };
+  return ({ id, version, runId, record, order }) =>
+    withoutUndefined({
+      checkpointId: id,
+      name: index.names.nameOf(version),
+      version,
+      runId,
+      createdAt: new Date(record.at).toISOString(),
+      nodeId: record.node,
+      ...pathOf(record.lane),
+      status: record.status ?? (record.ended ? "completed" : "in_progress"),
+      move: record.move,
+      ...editOf(record),
+      isHead: heads.has(version),
+      otherParentIds: joins.get(order),
+    });
+}
+
+/** By the order of a checkpoint that closed nested lines, the ids of the last checkpoints of those that had ended. */
+function joinsIn(index: LogProjection): ReadonlyMap<number, readonly string[]> {
+  const joins = new Map<number, string[]>();
+  for (const lane of index.lanes.keys()) {
+    const line = index.lines.nestedLine(lane);
+    const end = line?.lane === lane ? index.latestOf(lane) : undefined;
+    if (line?.closed === undefined || !end?.record.ended) continue;
+    const ids = joins.get(line.closed);
+    if (ids) ids.push(end.id);
+    else joins.set(line.closed, [end.id]);
+  }
+  return joins;
+}
