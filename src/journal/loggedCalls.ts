@@ -10,6 +10,8 @@ import { callFacts } from "../checkpoint/data/toolCalls.ts";
 /** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
+  /** The agent that made it, of which this one is a fork. `undefined`: this agent. */
+  readonly owner: string | undefined;
   /** The names of the tools by which agents called each other down to the one that made the call. */
   readonly agentPath: readonly string[];
   /** Decoded when asked for. @throws when it cannot be read. */
@@ -34,6 +36,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
     .map((call) => ({
       ...call,
       ...callFacts(call),
+      owner: index.owners.get(call.call),
       agentPath: pathOf(call.lane),
       input: () => requested.inputOf(call),
       output: () => reader.read(call.outcome?.output),

@@ -20,7 +20,7 @@ export interface RollbackPlan {
   readonly irreversible: readonly LoggedCall[];
   /** Calls with neither a recorded end nor an inverse, or with an unknown outcome: they may have had their effect. */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that moved the run themselves, and calls that wait for an answer. */
+  /** Calls that moved the run themselves, calls that wait for an answer, and those of the agent that this one is a fork of. */
   readonly skipped: readonly LoggedCall[];
   /** Ids of all calls below the target that are not reverted yet, those without effect included. */
   readonly closed: readonly string[];
@@ -91,8 +91,9 @@ function failedBefore(
   return new Set(failed.map(({ call }) => call));
 }
 
-/** Whether a call had an effect that nothing has undone, or may have had one. */
+/** Whether a call of this agent had an effect that nothing has undone, or may have had one. */
 export function leavesEffect(call: LoggedCall): boolean {
+  if (call.owner !== undefined) return false;
   return ["revert", "irreversible", "in_doubt"].includes(judge(call, noTool, noTool));
 }
 
@@ -104,6 +105,7 @@ function judge(
   isReverted: (tool: string) => boolean,
 ): Verdict {
   const outcome: Partial<OutcomeRecord> = call.outcome ?? {};
+  if (call.owner !== undefined) return leavesEffect({ ...call, owner: undefined }) ? "skipped" : "nothing";
   if (outcome.moved || outcome.suspended) return "skipped";
   if (outcome.error || outcome.unstarted || isReverted(call.tool)) return "nothing";
   if (outcome.unknown) return "in_doubt";

@@ -23,6 +23,8 @@ import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
+import { forkAgent } from "./move/forkAgent.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { nameCheckpoint, removeCheckpointName } from "./move/nameCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
@@ -45,6 +47,7 @@ const timeoutSchema = strictOptions({ timeoutMs: numberFrom(0).optional() });
 const rejectShape = { by: nonEmptyString.optional(), timeoutMs: numberFrom(0).optional() };
 const rejectSchema = strictOptions(rejectShape);
 const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.optional() });
+const forkSchema = strictOptions({ checkpointId: nonEmptyString.optional() });
 const messagesSchema = strictOptions({ original: z.boolean().optional() });
 
 /** How to answer a request. */
@@ -125,6 +128,30 @@ export class DurableAgent {
       move: "execution_point",
       pauseReason: `execution point set to node ${point.node}`,
     });
+  }
+
+  /**
+   * Makes an independent agent of this one, under another id: it has the history up to there and goes on by itself. This agent
+   * is neither owned nor changed, and may run meanwhile. Nothing refers to it: it may be deleted at once.
+   *
+   * The fork has every line and what they wait for, under request ids of its own. Without a checkpoint it also has what the
+   * nodes did since their last checkpoints, and its status, except that it is `paused` if this agent is running. Tool calls
+   * that are over are replayed, and never reverted by the fork. Calls that are not over are made by the fork anew, under ids
+   * of its own. An open rollback counts as done.
+   *
+   * @param agentId of the new agent.
+   * @param options `checkpointId`: the moment to fork at; the fork is `paused` then. Default: now, from what is durable.
+   * @returns the new agent, durable. Resume it with `resume({ agentId })`.
+   * @throws AlreadyExistsError (`agent_exists`), CheckpointNotFoundError when there is no such checkpoint, or nothing at all;
+   * NotSupportedError for a storage without `lines` and `receive`, such as one of three methods; AgentBusyError while another
+   * process makes an agent of that id; CorruptLogError, UnreadableValueError when the log of this agent is damaged. Nothing
+   * has changed then.
+   */
+  async fork(agentId: string, options: { readonly checkpointId?: string | undefined } = {}): Promise<DurableAgent> {
+    assertAgentId(agentId);
+    checkSchema(forkSchema, options, "options of fork()");
+    await forkAgent(this.#setup, this.agentId, agentId, options.checkpointId);
+    return new DurableAgent(agentId, this.#setup);
   }
 
   /** Oldest first. */

@@ -55,6 +55,16 @@ export class AgentLog {
     return new AgentLog(agentId, new LogProjection(), await fetchBlobs(log, agentId, references));
   }
 
+  /** A log that was read already, with the blobs of these references. */
+  static async ofIndex(
+    log: RecordLog,
+    agentId: string,
+    index: LogProjection,
+    references: BlobCells,
+  ): Promise<AgentLog> {
+    return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references));
+  }
+
   /** Whether the line to a checkpoint is within what was read. */
   reaches(point: CheckpointPoint): boolean {
     return foldTo(this.index, point) !== undefined;

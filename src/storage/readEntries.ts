@@ -21,6 +21,8 @@ export interface ReadEntries {
   readonly checksums: ReadonlyMap<number, string>;
   /** The last of them; `undefined`: there are none. */
   readonly end: ChainLink | undefined;
+  /** The generation of the last of them. Absent: none was read. */
+  readonly generation?: number | undefined;
 }
 
 /** A head that was read before. */
@@ -124,7 +126,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
     checksums.set(entry.position, entry.checksum);
     if (visit) for (const record of entry.records) visit(record as AgentRecord);
   }
-  return { index, checksums, end: entries.at(-1) };
+  const end = entries.at(-1);
+  return { index, checksums, end, generation: end?.generation };
 }
 
 function assertSound(entry: Entry, next?: NextNumbers): void {

@@ -92,6 +92,8 @@ export interface RevertibleCall {
   readonly output: unknown;
   /** Why the recorded input or output cannot be read; that one is `undefined` then. Absent: both were read. */
   readonly unreadable?: unknown;
+  /** The agent that made it, if that is another one, of which this agent is a fork. Absent: this agent made it. */
+  readonly owner?: string;
 }
 
 /** An open request as the result of a run lists it. @param askedAt milliseconds since 1970. */

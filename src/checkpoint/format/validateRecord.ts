@@ -163,6 +163,7 @@ const shapes = {
   inverse: { call: text },
   reverted: { call: text, error },
   rollback_end: { target: count },
+  origin: { agentId: text, version: count, position: count, checksum: text, nextLane: count },
   pruned: { upTo: count, restated: listOf(restated), nextNumber: count, blobs: listOf(text) },
   snapshot: {
     checkpoint: like(checkpoint),

@@ -1,6 +1,7 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import { isOver } from "../records/callRecords.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
@@ -10,7 +11,6 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { CallIds } from "./CallIds.ts";
-import { isOver } from "./isOver.ts";
 import type { LineAt, Moment } from "./momentAt.ts";
 import { recordsSince } from "./recordsSince.ts";
 

@@ -1,6 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isOfState } from "../records/isOfState.ts";
-import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
+import { type AnswerRecord, type IntentRecord, isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
 import { answerKey, type Visit } from "../records/Visit.ts";
 import {
@@ -14,7 +14,6 @@ import {
 import { foldTo, recordByValue } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { CallIds } from "./CallIds.ts";
-import { isOver } from "./isOver.ts";
 import type { LineAt } from "./momentAt.ts";
 
 /** A line on its new lane. */

@@ -21,7 +21,7 @@ import type {
   RollbackRecord,
   RollbackStepRecord,
 } from "./rollbackRecords.ts";
-import type { EndedRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
+import type { EndedRecord, OriginRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
 
 /** Every kind of record that a log holds. */
@@ -51,6 +51,7 @@ export type AgentRecord =
   | InverseRecord
   | RevertedRecord
   | RollbackEndRecord
+  | OriginRecord
   | PrunedRecord
   | SnapshotRecord;
 

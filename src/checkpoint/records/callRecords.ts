@@ -92,3 +92,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
 export function isSuccess({ error, suspended, unstarted, unknown, retry }: OutcomeRecord): boolean {
   return error === undefined && !suspended && !unstarted && !unknown && !retry;
 }
+
+/** Whether a call has an end that a replay gives back. One that waits, or that is to be made again, has none. */
+export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRecord {
+  return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
+}

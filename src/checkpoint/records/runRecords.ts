@@ -71,3 +71,20 @@ export interface StatusRecord {
   /** In progress: a task is begun or continued, and how often it was since it last got further, this time included. */
   readonly attempt?: number;
 }
+
+/**
+ * The agent is a fork. All that comes before this record was copied from the log of another agent: its calls, notes and requests
+ * are the other agent's. All that comes after it is the fork's own. The same append contains the lines of the fork.
+ */
+export interface OriginRecord {
+  readonly kind: "origin";
+  /** The agent that the log was copied from. */
+  readonly agentId: string;
+  /** The version of the checkpoint that the fork began from. 0: there was none. */
+  readonly version: number;
+  /** Of the last append that was copied. */
+  readonly position: number;
+  readonly checksum: string;
+  /** The first lane that the fork may begin. An earlier fork under the same id, which was deleted, began with another. */
+  readonly nextLane: number;
+}

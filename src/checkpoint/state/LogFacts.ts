@@ -1,8 +1,11 @@
 import { CheckpointNames } from "../lines/CheckpointNames.ts";
 import type { Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import { structureKey } from "../records/structureKey.ts";
 import { isSuccess } from "../records/callRecords.ts";
 import { packsIn } from "../records/blobReferences.ts";
+import type { NotePoint } from "../records/NoteRecord.ts";
+import type { OriginRecord } from "../records/runRecords.ts";
 import type { RevertedRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 
@@ -11,6 +14,10 @@ export interface ContentPlace {
   readonly blob: string;
   readonly offset: number;
   readonly bytes: number;
+}
+
+interface Recorded {
+  readonly record: AgentRecord;
 }
 
 /** What is known of a whole log, from its snapshots on. */
@@ -35,8 +42,16 @@ export class LogFacts {
   readonly ended = new Set<string>();
   /** The calls among them whose recorded end does not say that they did their work. */
   readonly unsuccessful = new Set<string>();
+  /** The calls that were made before this agent was forked, with the agent that made them. */
+  readonly owners = new Map<string, string>();
   /** The steps of the open rollback that are done, by the key of the participant. */
   readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
+  /** The forks that this agent came of, the newest last, each with the position of its append. */
+  readonly origins: { readonly record: OriginRecord; readonly position: number }[] = [];
+  /** The notes of all lanes. */
+  readonly notes: NotePoint[] = [];
+  /** The notes that a participant has reverted in a finished rollback, and those of the agent that this one is a fork of. */
+  readonly revertedNotes = new Set<NotePoint>();
   /** The contents of notes and steps, by their SHA-256 in hex. */
   readonly contents = new Map<string, ContentPlace>();
   /** The blobs that contain values of records, by reference. */
@@ -56,9 +71,29 @@ export class LogFacts {
     for (const fingerprint of structures) this.structures.add(fingerprint);
   }
 
-  /** A record of a call, of its inverse or of a rollback's step, or of a name. */
+  /** What comes before is another agent's. */
+  protected addOrigin(record: OriginRecord, position: number, lanes: Iterable<readonly Recorded[]>): void {
+    this.origins.push({ record, position });
+    for (const note of this.notes) this.revertedNotes.add(note);
+    for (const records of lanes)
+      for (const { record: each } of records)
+        if ((each.kind === "intent" || each.kind === "outcome") && !this.owners.has(each.call))
+          this.owners.set(each.call, record.agentId);
+  }
+
+  protected addNote(note: NotePoint, position: number): void {
+    this.notes.push(note);
+    // The notes of the append that begins a fork are restated.
+    if (this.origins.at(-1)?.position === position) this.revertedNotes.add(note);
+    this.addContents(note.record);
+  }
+
+  /** A structure, a record of a call, of its inverse or of a rollback's step, or of a name. */
   protected addToCalls(record: AgentRecord): void {
     switch (record.kind) {
+      case "structure":
+        this.structures.add(structureKey(record));
+        return;
       case "intent":
         this.ended.delete(record.call);
         return;
@@ -114,7 +149,7 @@ export class LogFacts {
 
 function factsOf(facts: LogFacts): Partial<LogFacts> {
   const { runs, cancelled, named, names, structures, closed, inverting, reverted, left, ended } = facts;
-  const { unsuccessful, stepsTaken, contents, valueBlobs } = facts;
+  const { unsuccessful, owners, stepsTaken, contents, valueBlobs } = facts;
   return {
     runs,
     cancelled,
@@ -127,6 +162,7 @@ function factsOf(facts: LogFacts): Partial<LogFacts> {
     left,
     ended,
     unsuccessful,
+    owners,
     stepsTaken,
     contents,
     valueBlobs,

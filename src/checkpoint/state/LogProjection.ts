@@ -4,6 +4,7 @@ import { addValueReferences } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { entryBytes } from "./entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
+import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isMerged } from "../records/isMerged.ts";
 import { isOfRollback } from "../records/isOfRollback.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
@@ -15,9 +16,7 @@ import { placesBelow } from "../lines/lineage.ts";
 import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { NotePoint } from "../records/NoteRecord.ts";
 import { type EditRecord, forkOf, type LaneStart, type MessageRecord, originOf } from "../records/lineRecords.ts";
-import { structureKey } from "../records/structureKey.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -50,13 +49,11 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
+  /** The position of the append with the newest pruning; 0 while there was none. */
+  prunedAt = 0;
   /** The records whose messages are on lanes other than their own, which joined branches added. */
   readonly merged: OrderedRecord[] = [];
   readonly requests = new LineRequests();
-  /** The notes of all lanes. */
-  readonly notes: NotePoint[] = [];
-  /** The notes that a participant has reverted in a finished rollback. */
-  readonly revertedNotes = new Set<NotePoint>();
   position = 0;
   /** How many entries were read. */
   entries = 0;
@@ -138,9 +135,10 @@ export class LogProjection extends LogFacts {
 
   /**
    * Whether a call of a lane is valid there. It is not if it was reverted, nor if it has no outcome on this lane but ended,
-   * or was closed by a rollback, on another.
+   * or was closed by a rollback, on another; nor if another agent made it, of which this one is a fork, and it was not over.
    */
-  counts({ call, outcome }: { readonly call: string; readonly outcome?: unknown }): boolean {
+  counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
+    if (this.owners.has(call) && !isOver(outcome)) return false;
     return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
   }
 
@@ -202,12 +200,12 @@ export class LogProjection extends LogFacts {
       case "message":
       case "edit":
       case "pruned":
-        return this.#addNumbers(record);
-      case "structure":
-        return void this.structures.add(structureKey(record));
+        return this.#addNumbers(record, entry);
+      case "origin":
+        this.nextLane = Math.max(this.nextLane, record.nextLane);
+        return this.addOrigin(record, entry.position, this.laneRecords.values());
       case "note":
-        this.notes.push({ record, order });
-        return this.addContents(record);
+        return this.addNote({ record, order }, entry.position);
       case "checkpoint":
         return this.#addCheckpoint(record, entry, order);
       case "ended":
@@ -239,11 +237,12 @@ export class LogProjection extends LogFacts {
     else if ((record.kind === "checkpoint" || record.kind === "status") && record.usage) this.#usage = record.usage;
   }
 
-  #addNumbers(record: MessageRecord | EditRecord | PrunedRecord): void {
+  #addNumbers(record: MessageRecord | EditRecord | PrunedRecord, { position }: Entry): void {
     if (record.kind === "message") this.nextNumber = Math.max(this.nextNumber, record.number + 1);
     else if (record.kind === "edit")
       for (const { number } of record.insert) this.nextNumber = Math.max(this.nextNumber, number + 1);
     else {
+      this.prunedAt = position;
       this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
       this.pruned = [this.nextVersion - 1, this.checkpoints.size + this.#ends.size];
     }

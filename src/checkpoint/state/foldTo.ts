@@ -94,7 +94,7 @@ interface LanePart {
 
 /** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
-  if (lane === 0 && upTo === Infinity && index.nextLane === 1) return [];
+  if (lane === 0 && upTo === Infinity && index.lanes.size === 0) return [];
   const parts: LanePart[] = [];
   for (let at: CheckpointPoint | undefined, end = { lane, upTo }; ; end = { lane: at.record.lane, upTo: at.order }) {
     const part = partAt(index, end);

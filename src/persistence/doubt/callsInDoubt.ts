@@ -7,20 +7,27 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
 import type { ToolCallInDoubt, ToolCallSettlement } from "./ToolCallInDoubt.ts";
 
+/** The calls of this agent: those of the agent that it is a fork of are not its to settle. */
+function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
+  return loggedCalls(index, blobs).filter(({ owner }) => owner === undefined);
+}
+
 /** The calls on any lane that began and may or may not have had their effect. */
-export function callsInDoubt({ index, blobs }: AgentLog): readonly LoggedCall[] {
-  return loggedCalls(index, blobs).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
+export function callsInDoubt(log: AgentLog): readonly LoggedCall[] {
+  const { index } = log;
+  return ownCalls(log).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
 }
 
 /** The calls whose inverse began and has no recorded end. */
-export function inversesInDoubt({ index, blobs }: AgentLog): readonly LoggedCall[] {
-  return loggedCalls(index, blobs).filter(({ call }) => index.inverting.has(call));
+export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
+  return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
 /** The calls whose inverse may be settled: it is in doubt, blocks an open rollback, or was settled before. */
-export function inversesToSettle({ index, blobs }: AgentLog): readonly LoggedCall[] {
+export function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
+  const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
-  return loggedCalls(index, blobs).filter(({ call }) => open.has(call) && !index.reverted.has(call));
+  return ownCalls(log).filter(({ call }) => open.has(call) && !index.reverted.has(call));
 }
 
 function isInDoubt({ effect, outcome }: LoggedCall): boolean {

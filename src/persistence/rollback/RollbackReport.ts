@@ -35,7 +35,10 @@ export interface RollbackReport extends RunMoved {
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
-  /** Calls that were not reverted: those that asked for the move or wait for an answer; all, if only messages were rolled back. */
+  /**
+   * Calls that were not reverted: those that asked for the move or wait for an answer; those of the agent that this one is a
+   * fork of, with its id as `owner`; all, if only messages were rolled back.
+   */
   readonly skipped: readonly RevertibleCall[];
   /** What participants reverted, such as files. A participant without anything to revert is not listed. */
   readonly participants: readonly ParticipantReport[];
@@ -53,6 +56,7 @@ export function revertibleCall(call: LoggedCall): RevertibleCall {
   const input = read(call.input);
   const output = read(call.output);
   const { unreadable } = { ...input, ...output };
-  const shown = { toolCallId: call.call, toolName: call.tool, input: input.value, output: output.value };
+  const made = { toolCallId: call.call, toolName: call.tool, input: input.value, output: output.value };
+  const shown = call.owner === undefined ? made : { ...made, owner: call.owner };
   return unreadable === undefined ? shown : { ...shown, unreadable };
 }

@@ -15,7 +15,9 @@ export function branchEffects(
   const calls = loggedCalls(log.index, log.blobs);
   const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
   const line = foldTo(log.index, target)?.calls;
-  const missing = calls.filter(({ call }) => line?.has(call) && log.index.reverted.has(call));
+  const missing = calls.filter(
+    ({ call, owner }) => owner === undefined && line?.has(call) && log.index.reverted.has(call),
+  );
   return {
     remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
     missing: missing.map(revertibleCall),

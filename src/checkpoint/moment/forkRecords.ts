@@ -1,0 +1,97 @@
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { OriginRecord, RunRecord, StatusRecord } from "../records/runRecords.ts";
+import type { LogProjection } from "../state/LogProjection.ts";
+import { statusAfter, type StatusState } from "../state/StatusState.ts";
+import { statusRecords } from "../state/statusRecords.ts";
+import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import { momentAt } from "./momentAt.ts";
+import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
+
+/** What a log is forked with. */
+export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion" | "agentIds"> {
+  /** The agent that the log is of. */
+  readonly from: string;
+  /** The last append that is copied. */
+  readonly end: { readonly position: number; readonly checksum: string };
+  /** A lane above all of the log, at random. */
+  readonly nextLane: number;
+  /** The id of the run, if that of the checkpoint has ended. */
+  readonly newRunId: string;
+}
+
+/**
+ * The records of the append that makes a fork of a copied log: `origin`, and the lines of the moment.
+ *
+ * @param index of all that is copied.
+ * @param target the checkpoint to fork at. Default: the head.
+ */
+export function forkRecords(
+  index: LogProjection,
+  target: CheckpointPoint | undefined,
+  options: ForkOptions,
+): readonly AgentRecord[] {
+  const { from, end, nextLane } = options;
+  const version = (target ?? index.latest)?.version ?? 0;
+  const origin: OriginRecord = { kind: "origin", agentId: from, version, ...end, nextLane };
+  const over: AgentRecord[] = index.rollback ? [{ kind: "rollback_end", target: index.rollback.target }] : [];
+  return [origin, ...over, ...linesOf(index, target, options)];
+}
+
+/** The lines, with the run and the status that they go on in. None, where nothing has begun or all has ended. */
+function linesOf(
+  index: LogProjection,
+  target: CheckpointPoint | undefined,
+  options: ForkOptions,
+): readonly AgentRecord[] {
+  const isHead = target === undefined || target.position === index.position;
+  if (index.lines.mainLane === 0 || (isHead && isEnded(index.statusState))) return [];
+  // An agent whose checkpoints were saved from outside has no run.
+  const run = isHead && index.run ? undefined : runAt(index, target ?? index.latest, options);
+  const lines = newLines(index, momentAt(index, target), {
+    ...options,
+    move: "fork",
+    runId: (run ?? index.run)?.run ?? "",
+    agentIds: [options.from, ...index.origins.map(({ record }) => record.agentId)],
+    nextVersion: index.nextVersion,
+  });
+  const records = [...[run ?? []].flat(), ...lines.records];
+  const status = records.reduce((state, record) => statusAfter(state, record, 1), index.statusState);
+  return [...records, ...statusOf(status, lines, options)];
+}
+
+/** A run that has ended keeps its result: what goes on from one of its checkpoints is another run. */
+function runAt(
+  index: LogProjection,
+  target: CheckpointPoint | undefined,
+  { newRunId, at }: ForkOptions,
+): RunRecord | undefined {
+  if (!target || (index.run?.run === target.runId && index.unfinished)) return undefined;
+  const known = index.runRecords.get(target.runId) ?? { kind: "run", run: target.runId, input: null, at };
+  return { ...known, run: index.runs.has(target.runId) ? newRunId : target.runId, at };
+}
+
+function isEnded({ current }: StatusState): boolean {
+  return current?.status === "completed" || current?.status === "cancelled";
+}
+
+/** A fork waits for what its lines wait for, under the new ids; it is paused while nobody runs it. Any other status stays. */
+function statusOf(
+  state: StatusState,
+  { requests }: NewLines,
+  { from, at }: Pick<ForkOptions, "from" | "at">,
+): readonly StatusRecord[] {
+  const { status, record } = state.current ?? {};
+  const listed = (record?.requests ?? []).flatMap((id) => requests.get(id) ?? []);
+  const open = [...new Set([...listed, ...requests.values()])];
+  if (status === "waiting" && record)
+    return [
+      open.length > 0
+        ? { ...record, at, requests: open }
+        : { kind: "status", run: record.run, status: "in_progress", at },
+    ];
+  if (status !== "in_progress" || !state.run) return [];
+  if (open.length === 0)
+    return statusRecords(state, { status: "paused", at, reason: `forked from agent ${JSON.stringify(from)}` });
+  // Some lines of the agent that it was forked from went on: they can go on here.
+  return statusRecords(state, { status: "waiting", at, requests: open, answered: true });
+}

@@ -1,0 +1,392 @@
+import {
+  AIAgent,
+  callModel,
+  callTools,
+  hasToolCalls,
+  type AgentContext,
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  Persistence,
+  RollbackToolRegistry,
+  type RunResult,
+  strategy,
+  textOf,
+  tool,
+} from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { TaskManager } from "agent-persistence/task";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { gate } from "../../agent/gate.ts";
+import { asking, requestsOf } from "../support/asking.ts";
+import { called, chain } from "../support/calledAgents.ts";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
+import { logStorages, RowsProvider } from "../support/storages.ts";
+import { readPaced } from "../../../src/storage/readEntries.ts";
+import { World } from "../support/World.ts";
+
+const question = { prompt: "ok?", schema: z.boolean() };
+
+const entriesOf = (storage: LogPersistenceStorageProvider, agentId: string) => readPaced(storage.log, agentId);
+
+/** A tool that acts once somebody has approved it. */
+function paying(pay: (toolCallId: string) => void) {
+  return tool({
+    name: "pay",
+    description: "",
+    inputSchema: z.object({ cents: z.int() }),
+    effect: "irreversible",
+    needsApproval: () => ({ prompt: "pay?" }),
+    execute: ({ cents }, { toolCallId }) => {
+      pay(toolCallId);
+      return `paid ${cents}`;
+    },
+  });
+}
+
+const onlyRequest = (result: RunResult<unknown>) => {
+  const [request, ...others] = requestsOf(result);
+  if (!request || others.length > 0) throw new Error(`${others.length + 1} requests`);
+  return request;
+};
+
+describe.each(logStorages)("$name: a fork", (storage) => {
+  it("of an agent that waits waits for the same, under an id of its own: both decisions are tried, and neither sees the other", async () => {
+    const opened = await storage.open();
+    const agent = () =>
+      durableAgent(
+        asking(async (input, context) => `${input} ${await context.requestInput(question)}`),
+        opened(),
+      );
+    const asked = onlyRequest(await agent().run("go"));
+    const before = await entriesOf(opened(), "a");
+    const fork = await persistence(agent()).agent("a").fork("b");
+    expect(await entriesOf(opened(), "a")).toEqual(before);
+    expect((await entriesOf(opened(), "b")).slice(0, before.length)).toEqual(before);
+    const [request, ...others] = await fork.getRequests();
+    expect(others).toEqual([]);
+    expect({ ...request, requestId: "" }).toEqual({ ...asked, requestId: "" });
+    expect(request?.requestId).not.toBe(asked.requestId);
+    await expect(fork.answer(asked.requestId, true)).rejects.toMatchObject({ code: "request_not_found" });
+    await fork.answer(request?.requestId ?? "", false);
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "go false" });
+    expect(await persistence(agent()).agent("a").getRequests()).toEqual([asked]);
+    expect(await agent().resume({ answers: { [asked.requestId]: true } })).toMatchObject({ output: "go true" });
+  });
+
+  it("makes a call that awaits its approval under an id of its own, where a model asks for it and where code makes it", async () => {
+    const loop = strategy<string, string>("loop", (graph) => {
+      const ask = graph.node("callModel", callModel);
+      const act = graph.node("callTools", callTools);
+      graph.edge(graph.start, ask);
+      graph.edge(ask, act, { when: hasToolCalls });
+      graph.edge(act, ask);
+      graph.edge(ask, graph.finish, { when: (message) => !hasToolCalls(message), map: textOf });
+    });
+    const inOne = asking(async (_, { llm, tools }) => {
+      const [result] = (await tools.execute(await llm.request())).content;
+      return String(typeof result === "object" && result.type === "tool-result" ? result.output : "");
+    });
+    let paid: string[] = [];
+    const pay = paying((id) => paid.push(id));
+    const byCode = asking(async (_, { tools }) => tools.call(pay, { cents: 5 }));
+    for (const built of [loop, inOne, byCode]) {
+      paid = [];
+      const opened = await storage.open();
+      const turns = [{ toolCalls: [{ toolName: "pay", input: { cents: 5 } }] }, "paid 5"];
+      const agent = () => durableAgent(built, opened(), { tools: [pay], turns });
+      const asked = onlyRequest(await agent().run("go"));
+      const fork = await persistence(agent()).agent("a").fork("b");
+      const [request] = await fork.getRequests();
+      await fork.answer(request?.requestId ?? "", { approved: true });
+      expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "paid 5" });
+      expect(await agent().resume({ answers: { [asked.requestId]: { approved: true } } })).toMatchObject({
+        output: "paid 5",
+      });
+      const ids = [request, asked].map((each) => (each?.kind === "approval" ? each.toolCallId : ""));
+      expect(paid).toEqual(ids);
+      expect(new Set(paid).size).toBe(2);
+    }
+  });
+
+  it("goes on with a called agent that waits, and with a tool that asks: what they had done is not done again", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const research = chain("research", {
+      gather: async (topic, context) => {
+        await context.tools.call(book, { item: topic });
+        return topic;
+      },
+      check: async (topic, context) => `${topic} ${await context.requestInput(question)}`,
+    });
+    const ask = called("research", research, { config: { tools: [book] } });
+    const asks = tool({
+      name: "asks",
+      description: "",
+      inputSchema: z.object({}),
+      execute: async (_, { context }) => {
+        await context.tools.call(book, { item: "inner" });
+        return context.requestInput({ prompt: "which?", schema: z.string() });
+      },
+    });
+    const built = chain("chief", {
+      lead: async (_, context) => {
+        const [one, two] = await Promise.all([context.tools.call(ask, { topic: "x" }), context.tools.call(asks, {})]);
+        return `${one} ${two}`;
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), { tools: [ask, asks, book] });
+    await agent().run("go");
+    const fork = await persistence(agent()).agent("a").fork("b");
+    const again = await persistence(agent()).agent("b").fork("c");
+    for (const each of [fork, again]) {
+      const requests = await each.getRequests();
+      expect(requests).toMatchObject([{ prompt: "which?" }, { prompt: "ok?", agentPath: ["research"] }]);
+      for (const { requestId, prompt } of requests) await each.answer(requestId, prompt === "ok?" ? true : "left");
+      expect(await agent().resume({ agentId: each.agentId })).toMatchObject({ output: "x true left" });
+    }
+    expect(world.items).toEqual(["inner", "x"]);
+  });
+
+  it("of an agent that runs is made meanwhile, and is paused: a call that is over is replayed, one in flight is made by each", async () => {
+    const world = new World();
+    const [book, slow] = [world.adder("book"), gate<void>()];
+    const began = gate<void>();
+    const ship = tool({
+      name: "ship",
+      description: "",
+      inputSchema: z.object({ item: z.string() }),
+      execute: async ({ item }, { toolCallId }) => {
+        began.open();
+        await slow.opened;
+        return world.add(item, { toolCallId }, "ship");
+      },
+    });
+    const built = asking(async (_, { tools }) => {
+      await tools.call(book, { item: "one" });
+      await tools.call(ship, { item: "two" });
+      return "done";
+    });
+    const opened = await storage.open();
+    const [provider, agent] = [opened(), () => durableAgent(built, provider, { tools: [book, ship] })];
+    const running = agent().run("go");
+    await began.opened;
+    const fork = await persistence(agent()).agent("a").fork("b");
+    expect(await fork.getToolCallsInDoubt()).toEqual([]);
+    expect(await persistence(agent()).agent("a").getToolCallsInDoubt()).toHaveLength(1);
+    const listed = [];
+    for await (const { status, agentId } of persistence(agent()).unfinished()) listed.push(`${agentId} ${status}`);
+    expect(listed).toContain("b paused");
+    slow.open();
+    expect(await running).toMatchObject({ output: "done" });
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "done" });
+    expect(world.items).toEqual(["one", "two", "two"]);
+  });
+
+  it("of a run that a call has failed is failed: it makes the call as one of its own, also when it fails again", async () => {
+    const world = new World();
+    const fault = new Fault();
+    const ship = tool({
+      name: "ship",
+      description: "",
+      inputSchema: z.object({}),
+      execute: (_, { toolCallId }) => {
+        world.executed.push(toolCallId);
+        fault.strike();
+        return "shipped";
+      },
+    });
+    const built = asking(async (_, { tools }) => tools.call(ship, {}));
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), { tools: [ship] });
+    await expect(agent().run("go")).rejects.toMatchObject({ code: "tool_failed" });
+    const fork = await persistence(agent()).agent("a").fork("b");
+    const listed = [];
+    for await (const { status } of persistence(agent()).unfinished({ includeFailed: true })) listed.push(status);
+    expect(listed).toEqual(["failed", "failed"]);
+    await expect(agent().resume({ agentId: fork.agentId })).rejects.toMatchObject({ code: "tool_failed" });
+    fault.repair();
+    expect(await agent().resume({ agentId: fork.agentId })).toMatchObject({ output: "shipped" });
+    expect(await agent().resume()).toMatchObject({ output: "shipped" });
+    const [first, second, third, fourth] = world.executed;
+    expect([second, fourth]).toEqual([third, first]);
+    expect(first).not.toBe(second);
+  });
+
+  it("of a completed agent is completed: it has the result and the history, its rollback reverts nothing, and the other may be deleted", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+      world.remove(toolCallId, item),
+    );
+    const built = asking(async (input, { tools, llm }) => {
+      llm.append({ role: "user", content: input });
+      await tools.call(book, { item: input });
+      return input;
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), { tools: [book], registry });
+    const { runId } = await agent().run("go");
+    const [first, ...rest] = await persistence(agent()).agent("a").getCheckpoints();
+    const fork = await persistence(agent()).agent("a").fork("b");
+    expect((await fork.getCheckpoints()).map((each) => ({ ...each, agentId: "a" }))).toEqual(
+      JSON.parse(JSON.stringify([first, ...rest])),
+    );
+    await persistence(agent()).deleteAgent("a");
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "go", runId });
+    expect(await agent().run("on", { agentId: "b", history: "continue" })).toMatchObject({ output: "on" });
+    expect(await fork.getMessages()).toMatchObject([{ content: "go" }, { content: "on" }]);
+    const report = await fork.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(report.reverted).toMatchObject([{ input: { item: "on" } }]);
+    expect(report.skipped).toMatchObject([{ input: { item: "go" }, owner: "a" }]);
+    expect(world.items).toEqual(["go"]);
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "go" });
+    expect(world.items).toEqual(["go", "go"]);
+  });
+
+  it("of a task that has not begun is a queued task of its own", async () => {
+    const opened = await storage.open();
+    const agent = () =>
+      durableAgent(
+        asking(async (input) => input),
+        opened(),
+      );
+    const tasks = new TaskManager({ storage: opened(), clock: new SimulatedClock() });
+    await tasks.create({ taskId: "a", taskName: "n", inputRequest: "in" });
+    await persistence(agent()).agent("a").fork("b");
+    expect((await tasks.get("b"))?.status).toBe("queued");
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "in" });
+    expect((await tasks.get("a"))?.status).toBe("queued");
+  });
+
+  it("in the middle of a rollback goes on from where that goes back to, and leaves the calls to the other agent", async () => {
+    const world = new World();
+    const [book, fault] = [world.adder("book"), new Fault()];
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) => {
+      fault.strike();
+      world.remove(toolCallId, item);
+    });
+    const built = chain("two", {
+      one: async (text, { tools }) => {
+        await tools.call(book, { item: "one" });
+        return text;
+      },
+      two: async (text, { tools }) => {
+        await tools.call(book, { item: "two" });
+        throw new Error(text);
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), { tools: [book], registry });
+    await expect(agent().run("stop")).rejects.toThrow("stop");
+    const durable = persistence(agent()).agent("a");
+    const [first] = await durable.getCheckpoints();
+    await expect(durable.rollbackToCheckpoint(first?.checkpointId ?? "")).rejects.toMatchObject({
+      code: "rollback_incomplete",
+    });
+    const fork = await durable.fork("b");
+    expect((await fork.getLatestCheckpoint())?.nodeId).toBe("one");
+    expect(await fork.getToolCallsInDoubt()).toEqual([]);
+    await expect(agent().resume({ agentId: "b" })).rejects.toThrow("stop");
+    expect(world.items).toEqual(["one", "one", "two", "two"]);
+    fault.repair();
+    await expect(agent().resume()).rejects.toThrow("stop");
+    expect(world.undone).toHaveLength(2);
+  });
+
+  it("from a checkpoint has what was there then, is paused, and does nothing until it is resumed", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const node = (name: string) => async (text: string, context: AgentContext) => {
+      await context.tools.call(book, { item: name });
+      return `${text} ${name}`;
+    };
+    const opened = await storage.open();
+    const built = chain("three", { one: node("one"), two: node("two"), three: node("three") });
+    const agent = () => durableAgent(built, opened(), { tools: [book] });
+    await agent().run("go");
+    const durable = persistence(agent()).agent("a");
+    const checkpoints = await durable.getCheckpoints();
+    const two = checkpoints.find(({ nodeId }) => nodeId === "two")?.checkpointId ?? "";
+    await durable.nameCheckpoint(two, "before-two");
+    const fork = await durable.fork("b", { checkpointId: "before-two" });
+    expect((await fork.getCheckpoints()).map(({ checkpointId }) => checkpointId)).toEqual([
+      ...checkpoints.slice(0, 2).map(({ checkpointId }) => checkpointId),
+      expect.any(String),
+    ]);
+    expect(world.items).toEqual(["one", "three", "two"]);
+    expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "go one two three" });
+    expect(world.items).toEqual(["one", "three", "three", "two", "two"]);
+    expect(await durable.getCheckpoints()).toHaveLength(checkpoints.length);
+  });
+
+  it("is refused where the id is taken, for an unknown agent or checkpoint, and nothing has changed then", async () => {
+    const opened = await storage.open();
+    const agent = () =>
+      durableAgent(
+        asking(async (input) => input),
+        opened(),
+      );
+    await agent().run("go");
+    await agent().run("other", { agentId: "b" });
+    const durable = persistence(agent()).agent("a");
+    for (const id of ["b", "a"])
+      await expect(durable.fork(id)).rejects.toMatchObject({ code: "agent_exists", agentId: id });
+    await expect(durable.fork("c", { checkpointId: "9-9" })).rejects.toMatchObject({ code: "checkpoint_not_found" });
+    await expect(persistence(agent()).agent("none").fork("c")).rejects.toMatchObject({ code: "checkpoint_not_found" });
+    await expect(durable.fork("")).rejects.toMatchObject({ code: "invalid_agent_id" });
+    expect(await persistence(agent()).agent("b").getMessages()).toEqual([]);
+    expect(await entriesOf(opened(), "c")).toEqual([]);
+  });
+
+  it("under the id of an earlier fork, which was deleted, makes its calls under other ids", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const opened = await storage.open();
+    const built = asking(async (input, context) => {
+      const { tools } = context;
+      await context.requestInput(question);
+      await tools.call(book, { item: input });
+      return input;
+    });
+    const agent = () => durableAgent(built, opened(), { tools: [book] });
+    await agent().run("go");
+    for (let times = 0; times < 3; times++) {
+      const fork = await persistence(agent()).agent("a").fork("b");
+      for (const { requestId } of await fork.getRequests()) await fork.answer(requestId, true);
+      await agent().resume({ agentId: "b" });
+      await persistence(agent()).deleteAgent("b");
+    }
+    expect(new Set(world.executed).size).toBe(3);
+  });
+});
+
+it("a storage of three methods refuses a fork", async () => {
+  const agent = durableAgent(
+    asking(async (input) => input),
+    new RowsProvider(),
+  );
+  await agent.run("go");
+  await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject({ code: "not_supported" });
+});
+
+it("a fork keeps large values and contents: blobs are its own", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = new AIAgent({
+    llmModel: "m",
+    promptExecutor: scriptedModel([]),
+    strategy: asking(async (input, context) => {
+      const { llm } = context;
+      llm.append({ role: "user", content: "x".repeat(100_000) });
+      return `${input} ${await context.requestInput(question)} ${llm.messages.map(({ content }) => content.length).join()}`;
+    }),
+  }).install(Persistence, { storage });
+  await agent.run("y".repeat(100_000), { agentId: "a" });
+  const fork = await persistence(agent).agent("a").fork("b");
+  await persistence(agent).deleteAgent("a");
+  const [request] = await fork.getRequests();
+  const result = await agent.resume({ agentId: "b", answers: { [request?.requestId ?? ""]: true } });
+  expect(result).toMatchObject({ output: expect.stringMatching(/^y{100000} true/) });
+});
