@@ -4,6 +4,7 @@ export default defineConfig({
   entry: [
     "src/index.ts",
     "src/file.ts",
+    "src/sqlite.ts",
     "src/feature.ts",
     "src/storage.ts",
     "src/task.ts",

@@ -29,6 +29,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage"],
   ["storage/ownership"],
   ["storage/memory", "storage/none", "storage/checkpoints", "storage/table", "storage/file/layout"],
+  ["storage/sqlite"],
   ["storage/file/index"],
   ["storage/file/owner"],
   ["storage/file/read"],
@@ -80,10 +81,10 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   // The runtime takes Persistence in as it takes a feature of yours.
   agent: ["journal", "storage"],
   // Storage is reached through its contracts.
-  journal: ["storage/memory", "storage/none", "storage/checkpoints", "storage/file", "storage/table"],
-  persistence: ["storage/memory", "storage/file", "storage/table"],
-  task: ["storage/file", "storage/table"],
-  workspace: ["task", "storage/file", "storage/table"],
+  journal: ["storage/memory", "storage/none", "storage/checkpoints", "storage/file", "storage/table", "storage/sqlite"],
+  persistence: ["storage/memory", "storage/file", "storage/table", "storage/sqlite"],
+  task: ["storage/file", "storage/table", "storage/sqlite"],
+  workspace: ["task", "storage/file", "storage/table", "storage/sqlite"],
   coding: ["persistence", "task", "workspace", "storage", "agent"],
   testing: ["persistence", "task", "workspace", "coding"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],

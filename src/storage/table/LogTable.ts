@@ -1,3 +1,4 @@
+import type { StorageFailure } from "../../errors/storage/StorageError.ts";
 import type { LogCapabilities } from "../RecordLog.ts";
 
 /**
@@ -5,13 +6,17 @@ import type { LogCapabilities } from "../RecordLog.ts";
  * leases and retries are not its business. Texts are any text, and an agent id is any well-formed text of up to 1,024 bytes.
  *
  * A method carries out its write as a whole or not at all, and resolves once it is as durable as `capabilities.durable`
- * says. It rejects when the database fails; with a `StorageError` if it knows more than that the database was not reached.
- * Such an error ends the ownership at once, unless its `reason` is `unavailable`: the append is then asked for again.
+ * says. It rejects with any error when the database fails.
  */
 export interface LogTable {
   /** What errors call the database, such as `SQLite`. */
   readonly name: string;
   readonly capabilities: LogCapabilities;
+  /**
+   * What an error of the database means. `unavailable`: the call may have been carried out, and an append is asked for again.
+   * Anything else ends the ownership at once. Absent: `unavailable`.
+   */
+  reasonOf?(error: unknown): StorageFailure;
   /** Blobs of agents, removed with their agent. Absent: the log is given a `BlobStore`. */
   readonly blobs?: TableBlobs;
   /** What the row of an agent says; `undefined` for an agent that was never claimed. */

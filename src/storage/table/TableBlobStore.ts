@@ -9,12 +9,12 @@ import type { LogTable, TableBlobs } from "./LogTable.ts";
 /** Blobs in a table, by agent and reference. */
 export class TableBlobStore implements BlobStore {
   readonly #blobs: TableBlobs;
-  readonly #name: string;
+  readonly #table: Pick<LogTable, "name" | "reasonOf">;
   readonly #sha256: () => Promise<Sha256>;
 
-  constructor(blobs: TableBlobs, { name }: Pick<LogTable, "name">, sha256: () => Promise<Sha256>) {
+  constructor(blobs: TableBlobs, table: Pick<LogTable, "name" | "reasonOf">, sha256: () => Promise<Sha256>) {
     this.#blobs = blobs;
-    this.#name = name;
+    this.#table = table;
     this.#sha256 = sha256;
   }
 
@@ -43,6 +43,6 @@ export class TableBlobStore implements BlobStore {
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
-    return askTable(operation, `agent ${JSON.stringify(agentId)} in ${this.#name}`, call);
+    return askTable(this.#table, operation, agentId, call);
   }
 }

@@ -219,7 +219,7 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   #ask<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
-    return askTable(operation, `agent ${JSON.stringify(this.agentId)} in ${this.#backend.table.name}`, call);
+    return askTable(this.#backend.table, operation, this.agentId, call);
   }
 
   #closedError(): StorageClosedError {

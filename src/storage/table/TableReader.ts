@@ -174,7 +174,7 @@ export class TableReader {
   }
 
   #ask<Result>(call: () => Promise<Result>): Promise<Result> {
-    return askTable("read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`, call);
+    return askTable(this.#table, "read", this.#agentId, call);
   }
 
   #corrupt(found: string, lastPosition: number | undefined): CorruptLogError {

@@ -218,7 +218,7 @@ export class TableRecordLog implements RecordLog {
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
-    return askTable(operation, `agent ${JSON.stringify(agentId)} in ${this.#table.name}`, call);
+    return askTable(this.#table, operation, agentId, call);
   }
 
   #assertUsable(agentId: string): void {

@@ -1,20 +1,26 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
+import type { LogTable } from "./LogTable.ts";
 
 /**
  * The answer of a table, in a later turn of the event loop: a synchronous driver would otherwise let no timer fire between
  * the appends of a run, and no lease would be renewed.
  *
- * @param of what the call is for, such as `agent "a" in SQLite`.
  * @throws StorageError in place of what a driver throws.
  */
-export async function askTable<Result>(operation: string, of: string, call: () => Promise<Result>): Promise<Result> {
+export async function askTable<Result>(
+  table: Pick<LogTable, "name" | "reasonOf">,
+  operation: string,
+  agentId: string | undefined,
+  call: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await call();
   } catch (error) {
     if (error instanceof AgentPersistenceError) throw error;
-    throw new StorageError("unavailable", operation, of, { cause: error });
+    const of = agentId === undefined ? table.name : `agent ${JSON.stringify(agentId)} in ${table.name}`;
+    throw new StorageError(table.reasonOf?.(error) ?? "unavailable", operation, of, { cause: error });
   } finally {
     await nextTurn();
   }

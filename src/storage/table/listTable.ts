@@ -29,7 +29,7 @@ export async function* listTable(
   let after: TableSelection["after"] = order === undefined ? undefined : { order };
   for (;;) {
     const selection = { ...asked, after };
-    const page = await askTable("list", table.name, () => table.list(selection));
+    const page = await askTable(table, "list", undefined, () => table.list(selection));
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < limit) return;

@@ -1,0 +1,6 @@
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteDatabase.ts";
+export {
+  SqlitePersistenceStorageProvider,
+  type SqliteProviderOptions,
+} from "./storage/sqlite/SqlitePersistenceStorageProvider.ts";
+export type { TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

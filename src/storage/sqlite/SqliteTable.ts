@@ -1,0 +1,299 @@
+import type { LogCapabilities } from "../RecordLog.ts";
+import type {
+  LogTable,
+  TableAppend,
+  TableBlobs,
+  TableClaim,
+  TableGap,
+  TableHead,
+  TableListed,
+  TablePage,
+  TablePruned,
+  TableRange,
+  TableRenewal,
+  TableRow,
+  TableSelection,
+  TableSighting,
+  TableSummary,
+} from "../table/LogTable.ts";
+import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
+import type { SqliteDatabase } from "./SqliteDatabase.ts";
+import { listSql, placeBytes, textBytes } from "./listSql.ts";
+import { highestPosition, positionBits } from "./sqliteSchema.ts";
+
+/** How many appends a page has. */
+const pageRows = 200;
+
+/** The first number of an agent, before that of its first append. */
+const base = `(a.key << ${positionBits})`;
+const isOwned = "a.id = ? AND a.generation = ? AND a.owner IS NOT NULL";
+const lastNumber = `SELECT number FROM agent_persistence_appends
+  WHERE number > ${base} AND number <= (${base} | ${highestPosition}) ORDER BY number DESC LIMIT 1`;
+
+interface Agent {
+  readonly key: number;
+  readonly end: number;
+}
+
+/** Bytes as drivers give them. */
+type Bytes = Uint8Array | ArrayBuffer;
+
+/**
+ * The rows of agents in an SQLite database. Every method is one statement or one transaction, so it happens at once for all
+ * processes. A driver may abort the process for a statement whose only value is bytes, so none has.
+ */
+export class SqliteTable implements LogTable {
+  readonly name = "SQLite";
+  readonly blobs: TableBlobs;
+  readonly #connection: SqliteConnection;
+
+  constructor(database: SqliteDatabase) {
+    this.#connection = new SqliteConnection(database);
+    this.blobs = new SqliteBlobs((action) => this.#at(action));
+  }
+
+  get capabilities(): LogCapabilities {
+    const one = this.#connection.isInMemory;
+    return { durable: !one, processes: one ? "one" : "many", machines: "one", listing: "exact", narrows: true };
+  }
+
+  reasonOf(error: unknown): ReturnType<typeof sqliteFailure> {
+    return sqliteFailure(error);
+  }
+
+  head(agentId: string): Promise<TableHead | undefined> {
+    return this.#at((db) => {
+      const sql = "SELECT generation, owner, beat FROM agent_persistence_agents WHERE id = ?";
+      const row = db.get<HeadRow>(sql, JSON.stringify(agentId));
+      return row && headOf(row);
+    });
+  }
+
+  claim(agentId: string, { owner, beat }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
+    return this.#at((db) => {
+      const { generation, beat: seen } = replaced ?? { generation: 0, beat: "" };
+      const sql = `INSERT INTO agent_persistence_agents AS a (id, generation, owner, beat) VALUES (?, 1, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET
+          generation = a.generation + 1, owner = excluded.owner, beat = excluded.beat, stop = NULL
+        WHERE a.owner IS NULL OR (a.generation = ? AND a.beat = ?)
+        RETURNING generation`;
+      return db.get<HeadRow>(sql, JSON.stringify(agentId), owner, beat, generation, seen)?.generation;
+    });
+  }
+
+  renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined> {
+    return this.#at((db) => {
+      const sql = `UPDATE agent_persistence_agents AS a SET beat = ? WHERE ${isOwned} RETURNING stop`;
+      const row = db.get<{ readonly stop: string | null }>(sql, beat, JSON.stringify(agentId), generation);
+      return row && { stop: row.stop === null ? undefined : (JSON.parse(row.stop) as string) };
+    });
+  }
+
+  release(agentId: string, generation: number): Promise<void> {
+    return this.#at((db) => {
+      const sql = `UPDATE agent_persistence_agents AS a SET owner = NULL, stop = NULL WHERE ${isOwned}`;
+      db.run(sql, JSON.stringify(agentId), generation);
+    });
+  }
+
+  requestStop(agentId: string, generation: number, reason: string): Promise<void> {
+    return this.#at((db) => {
+      const sql = `UPDATE agent_persistence_agents AS a SET stop = ? WHERE ${isOwned}`;
+      db.run(sql, JSON.stringify(reason), JSON.stringify(agentId), generation);
+    });
+  }
+
+  append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    const { summary } = append;
+    return this.#at((db) => {
+      if (summary === undefined) return insert(db, agentId, generation, append);
+      return db.transaction(() => {
+        if (!insert(db, agentId, generation, append)) return false;
+        putSummary(db, agentId, summary);
+        return true;
+      });
+    });
+  }
+
+  rows(agentId: string, { after, upTo = highestPosition, sinceSnapshot, last }: TableRange): Promise<TablePage> {
+    return this.#at((db) => {
+      const [from, to] = [Math.min(after, highestPosition), Math.min(upTo, highestPosition)];
+      // One bound, since a search takes one: with two it would begin at the lower.
+      const start = sinceSnapshot ? `max(${base} | ?, coalesce((${snapshotNumber}) - 1, 0))` : `(${base} | ?)`;
+      const sql = `SELECT a.start, p.number & ${highestPosition} AS position, p.line
+        FROM agent_persistence_agents AS a LEFT JOIN agent_persistence_appends AS p
+          ON p.number > ${start} AND p.number <= (${base} | ?)
+        WHERE a.id = ? ORDER BY p.number ${last ? "DESC LIMIT 1" : `LIMIT ${pageRows}`}`;
+      const bounds = sinceSnapshot ? [from, from, to, to] : [from, to];
+      const found = db.all<AppendRow>(sql, ...bounds, JSON.stringify(agentId));
+      return { start: found[0]?.start ?? 0, rows: found.flatMap(rowOf), more: !last && found.length === pageRows };
+    });
+  }
+
+  pruned(agentId: string): Promise<TablePruned> {
+    return this.#at((db) => {
+      const sql = `SELECT a.start, p.number & ${highestPosition} AS position
+        FROM agent_persistence_agents AS a LEFT JOIN agent_persistence_appends AS p
+          ON p.mark IN (2, 3) AND p.number > ${base} AND p.number <= (${base} | ${highestPosition})
+        WHERE a.id = ? ORDER BY p.number`;
+      const found = db.all<Omit<AppendRow, "line">>(sql, JSON.stringify(agentId));
+      return { start: found[0]?.start ?? 0, positions: found.flatMap(({ position }) => position ?? []) };
+    });
+  }
+
+  remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean> {
+    return this.#own(agentId, generation, (db, { key }) => {
+      for (const [first, last] of ranges) removeAppends(db, key, first, last);
+    });
+  }
+
+  drop(agentId: string, generation: number): Promise<boolean> {
+    return this.#own(agentId, generation, (db, { key, end }) => {
+      removeAppends(db, key, 0, highestPosition);
+      db.run("DELETE FROM agent_persistence_summaries WHERE agent = ?", key);
+      db.run("DELETE FROM agent_persistence_blobs WHERE agent = ?", key);
+      const sql = "UPDATE agent_persistence_agents SET start = ?, owner = NULL, stop = NULL WHERE key = ?";
+      db.run(sql, end, key);
+    });
+  }
+
+  list(selection: TableSelection): Promise<readonly TableListed[]> {
+    return this.#at((db) => {
+      const { sql, values } = listSql(selection);
+      return db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
+        agentId: JSON.parse(row.id) as string,
+        order: new TextDecoder("utf-8", { ignoreBOM: true }).decode(row.place),
+        text: row.summary,
+        head: headOf(row),
+      }));
+    });
+  }
+
+  /** Does something to an agent in one transaction, if its owner is still the one of this generation. */
+  #own(agentId: string, generation: number, action: (db: SqliteConnection, agent: Agent) => void): Promise<boolean> {
+    return this.#at((db) =>
+      db.transaction(() => {
+        const sql = `SELECT a.key, coalesce((${lastNumber}) & ${highestPosition}, a.start) AS end
+          FROM agent_persistence_agents AS a WHERE ${isOwned}`;
+        const agent = db.get<Agent>(sql, JSON.stringify(agentId), generation);
+        if (agent === undefined) return false;
+        action(db, agent);
+        return true;
+      }),
+    );
+  }
+
+  async #at<Result>(action: (db: SqliteConnection) => Result): Promise<Result> {
+    this.#connection.prepare();
+    this.#connection.assertOwn();
+    return action(this.#connection);
+  }
+}
+
+/** Blobs as rows of their own. */
+class SqliteBlobs implements TableBlobs {
+  readonly #at: <Result>(action: (db: SqliteConnection) => Result) => Promise<Result>;
+
+  constructor(at: <Result>(action: (db: SqliteConnection) => Result) => Promise<Result>) {
+    this.#at = at;
+  }
+
+  put(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    return this.#at((db) => {
+      const id = JSON.stringify(agentId);
+      const sql = `INSERT INTO agent_persistence_blobs (agent, reference, bytes)
+        SELECT key, ?, coalesce(?, x'') FROM agent_persistence_agents WHERE id = ?
+        ON CONFLICT (agent, reference) DO UPDATE SET bytes = excluded.bytes`;
+      if (db.run(sql, reference, bytes, id) > 0) return;
+      db.transaction(() => {
+        // Nobody has claimed the agent yet.
+        db.run("INSERT OR IGNORE INTO agent_persistence_agents (id, generation, beat) VALUES (?, ?, '')", id, 0);
+        db.run(sql, reference, bytes, id);
+      });
+    });
+  }
+
+  get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    return this.#at((db) => {
+      const sql = `SELECT b.bytes FROM agent_persistence_agents AS a
+        JOIN agent_persistence_blobs AS b ON b.agent = a.key WHERE a.id = ? AND b.reference = ?`;
+      const row = db.get<{ readonly bytes: Bytes }>(sql, JSON.stringify(agentId), reference);
+      return row && bytesOf(row.bytes);
+    });
+  }
+
+  delete(agentId: string, reference: string): Promise<void> {
+    return this.#at((db) => {
+      const sql = `DELETE FROM agent_persistence_blobs
+        WHERE agent = (SELECT key FROM agent_persistence_agents WHERE id = ?) AND reference = ?`;
+      db.run(sql, JSON.stringify(agentId), reference);
+    });
+  }
+}
+
+/** The newest append with a snapshot, of those that a page may have. */
+const snapshotNumber = `SELECT max(s.number) FROM agent_persistence_appends AS s
+  WHERE s.mark IN (1, 3) AND s.number > (${base} | ?) AND s.number <= (${base} | ?)`;
+
+const insertSql = `INSERT INTO agent_persistence_appends (number, mark, line)
+  SELECT ${base} | ?, nullif(?, 0), ? FROM agent_persistence_agents AS a
+  WHERE ${isOwned} AND coalesce((${lastNumber}) & ${highestPosition}, a.start) = ?`;
+
+function insert(
+  db: SqliteConnection,
+  agentId: string,
+  generation: number,
+  { position, line, snapshot, pruned }: TableAppend,
+): boolean {
+  const mark = Number(snapshot) + 2 * Number(pruned);
+  return db.run(insertSql, position, mark, line, JSON.stringify(agentId), generation, position - 1) > 0;
+}
+
+function putSummary(
+  db: SqliteConnection,
+  agentId: string,
+  { status, order, dueAt, updatedAt, text }: TableSummary,
+): void {
+  const sql = `INSERT INTO agent_persistence_summaries (agent, status, place, name, due, updated, summary)
+    SELECT key, ?, ${placeBytes}, ${placeBytes}, nullif(?, ''), ?, ? FROM agent_persistence_agents WHERE id = ?
+    ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
+      due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
+  const [place, name] = [textBytes(order), textBytes(agentId)];
+  db.run(sql, status, place, name, dueAt ?? "", updatedAt, text, JSON.stringify(agentId));
+}
+
+function removeAppends(db: SqliteConnection, key: number, first: number, last: number): void {
+  const sql = `DELETE FROM agent_persistence_appends
+    WHERE number >= (? << ${positionBits} | ?) AND number <= (? << ${positionBits} | ?)`;
+  db.run(sql, key, first, key, Math.min(last, highestPosition));
+}
+
+interface HeadRow {
+  readonly generation: number;
+  readonly owner: string | null;
+  readonly beat: string;
+}
+
+interface AppendRow {
+  readonly start: number;
+  readonly position: number | null;
+  readonly line: Bytes | null;
+}
+
+interface ListedRow {
+  readonly id: string;
+  readonly place: Bytes;
+  readonly summary: string;
+}
+
+function headOf({ generation, owner, beat }: HeadRow): TableHead {
+  return { generation, beat, ...(owner !== null && { owner }) };
+}
+
+function rowOf({ position, line }: AppendRow): TableRow[] {
+  return position === null || line === null ? [] : [{ position, line: bytesOf(line) }];
+}
+
+function bytesOf(bytes: Bytes): Uint8Array {
+  return bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
+}

@@ -1,0 +1,184 @@
+import { join } from "node:path";
+import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { SqlitePersistenceStorageProvider, type SqliteDatabase } from "agent-persistence/sqlite";
+import { processOwner } from "agent-persistence/storage";
+import { describe, expect, it } from "vitest";
+import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { sqliteFailure } from "../../../src/storage/sqlite/SqliteConnection.ts";
+import { collect, testDirectory } from "../file/support/fixture.ts";
+import { AnswerLosingDatabase, libsql } from "./libsql.ts";
+
+async function path(): Promise<string> {
+  return join(await testDirectory(), "agents.db");
+}
+
+function storageOn(database: SqliteDatabase, options: { readonly retryMs?: number } = {}) {
+  return new SqlitePersistenceStorageProvider({ database, ...options }).log;
+}
+
+function settingsOf(database: SqliteDatabase): Readonly<Record<string, unknown>> {
+  const names = ["page_size", "journal_mode", "synchronous", "busy_timeout"];
+  return Object.fromEntries(
+    names.map((name) => [name, Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0]]),
+  );
+}
+
+describe("the SQLite storage", () => {
+  it("runs an agent, and another connection resumes it", async () => {
+    const file = await path();
+    const visited: string[] = [];
+    const agent = (broken: boolean) => {
+      const greet = strategy<string, string>("greet", (graph) => {
+        const first = graph.node("first", (name: string) => `Hello, ${name}${visited.push("first") && ""}`);
+        const second = graph.node("second", (greeting: string) => {
+          if (broken) throw new Error("broken");
+          return `${greeting}!`;
+        });
+        graph.edge(graph.start, first);
+        graph.edge(first, second);
+        graph.edge(second, graph.finish);
+      });
+      const promptExecutor = { execute: () => Promise.reject(new Error("no model is asked")) };
+      const storage = new SqlitePersistenceStorageProvider({ database: libsql(file) });
+      return new AIAgent({ promptExecutor, llmModel: "none", strategy: greet }).install(Persistence, { storage });
+    };
+    await expect(agent(true).run("Ada", { agentId: "a" })).rejects.toThrow("broken");
+    expect(await agent(false).resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "Hello, Ada!" });
+    expect(visited).toEqual(["first"]);
+  });
+
+  it("sets a new file up for durable appends, and keeps what a file and its user have", async () => {
+    const [database, file] = [libsql(await path()), await path()];
+    await storageOn(database).owner("a");
+    expect(settingsOf(database)).toEqual({ page_size: 8192, journal_mode: "wal", synchronous: 2, busy_timeout: 5000 });
+    const used = libsql(file);
+    used.exec("CREATE TABLE mine (x); INSERT INTO mine VALUES (7); PRAGMA busy_timeout = 77");
+    await storageOn(used).owner("a");
+    expect(settingsOf(used)).toEqual({ page_size: 4096, journal_mode: "wal", synchronous: 2, busy_timeout: 77 });
+    expect(used.prepare("SELECT x FROM mine").get()).toMatchObject({ x: 7 });
+  });
+
+  it("says that a database in memory ends with its process", async () => {
+    const { capabilities } = storageOn(libsql(":memory:"));
+    expect(capabilities).toMatchObject({ durable: false, processes: "one", machines: "one", narrows: true });
+    expect(storageOn(libsql(await path())).capabilities).toMatchObject({ durable: true, processes: "many" });
+  });
+
+  it("refuses a connection on which a transaction of somebody else is open", async () => {
+    const database = libsql(await path());
+    const log = storageOn(database);
+    const owned = await log.open("a", processOwner());
+    database.exec("BEGIN");
+    await expect(appendText(owned, "1")).rejects.toMatchObject({ code: "storage_failed", reason: "io" });
+    database.exec("ROLLBACK");
+    const next = await log.open("a", processOwner());
+    expect(next.position).toBe(0);
+    await log.close();
+  });
+
+  it("refuses a database of a newer version", async () => {
+    const database = libsql(await path());
+    await storageOn(database).owner("a");
+    database.exec("UPDATE agent_persistence SET version = 2");
+    await expect(storageOn(database).owner("a")).rejects.toMatchObject({
+      code: "unsupported_format",
+      found: 2,
+      supported: 1,
+    });
+  });
+
+  it("refuses a path in place of a database, and options that it does not know", () => {
+    expect(() => new SqlitePersistenceStorageProvider({ database: "agents.db" as unknown as SqliteDatabase })).toThrow(
+      /database/,
+    );
+    const database = libsql(":memory:");
+    expect(() => new SqlitePersistenceStorageProvider({ database, lease: 1 } as { database: SqliteDatabase })).toThrow(
+      /leaseMs/,
+    );
+  });
+
+  it("tries an append again while another connection has the database locked", async () => {
+    const file = await path();
+    const [database, other] = [libsql(file), libsql(file)];
+    const log = storageOn(database);
+    const owned = await log.open("a", processOwner());
+    database.exec("PRAGMA busy_timeout = 1");
+    other.exec("BEGIN IMMEDIATE");
+    const append = appendText(owned, "1");
+    setTimeout(() => other.exec("ROLLBACK"), 20);
+    expect(await append).toBe(1);
+    await log.close();
+  });
+
+  it("finds out that an append whose answer was lost is stored", async () => {
+    const database = new AnswerLosingDatabase(libsql(await path()));
+    const log = storageOn(database);
+    const owned = await log.open("a", processOwner());
+    for (const summary of [undefined, exampleSummary("a", "queued")]) {
+      database.losesAnswer = true;
+      await appendText(owned, "x", summary && { summary });
+    }
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual([1, 2]);
+    expect(await collect(log.list())).toMatchObject([{ status: "queued", position: 2 }]);
+    await log.close();
+  });
+
+  it("ends an ownership at once when the disk is full", async () => {
+    const database = new AnswerLosingDatabase(libsql(await path()));
+    const log = storageOn(database);
+    const owned = await log.open("a", processOwner());
+    database.error = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    database.losesAnswer = true;
+    await expect(appendText(owned, "x")).rejects.toMatchObject({ code: "storage_failed", reason: "full" });
+    expect((await log.open("a", processOwner())).position).toBe(1);
+    await log.close();
+  });
+
+  it.each([
+    [{ code: "SQLITE_BUSY" }, "unavailable"],
+    [{ code: "SQLITE_BUSY_RECOVERY" }, "unavailable"],
+    [{ code: "ERR_SQLITE_ERROR", errcode: 5 }, "unavailable"],
+    [{ code: "ERR_SQLITE_ERROR", errcode: 261 }, "unavailable"],
+    [{ code: "ERR_SQLITE_ERROR", errcode: 13 }, "full"],
+    [{ code: "SQLITE_READONLY_DBMOVED" }, "permission"],
+    [{ code: "SQLITE_IOERR_FSYNC" }, "io"],
+    [new TypeError("The database connection is not open"), "io"],
+  ])("knows what %o means", (error, reason) => {
+    expect(sqliteFailure(error)).toBe(reason);
+  });
+
+  it("keeps ids, orders, reasons and owners with any character apart, in the order of their bytes", async () => {
+    const texts = ["\0", "a", "a\0", "a\0b", 'a"', "a'", "a\\", "é", "\uFFFF", "😀"];
+    const log = storageOn(libsql(await path()));
+    for (const text of texts.toReversed()) {
+      const owned = await log.open(text, { host: text, processId: 1, nonce: text });
+      await appendText(owned, text, { summary: exampleSummary(text, "queued", { order: text }) });
+      expect(await log.owner(text)).toMatchObject({ host: text, nonce: text });
+    }
+    const listed = async (options: object) => (await collect(log.list(options))).map(({ agentId }) => agentId);
+    expect(await listed({})).toEqual(texts);
+    for (const [index, text] of texts.entries()) {
+      expect(await listed({ after: text })).toEqual(texts.slice(index + 1));
+      expect(await listed({ status: ["queued", "x"], after: text })).toEqual(texts.slice(index + 1));
+    }
+    await log.close();
+  });
+
+  it("reads back 1,000 appends in pages, and lists 250 agents", async () => {
+    const log = storageOn(libsql(":memory:"));
+    const owned = await log.open("a", processOwner());
+    for (let n = 1; n <= 1_000; n++) await appendText(owned, "x", { snapshot: n % 400 === 0 });
+    expect(await collect(log.read("a"))).toHaveLength(1_000);
+    expect((await collect(log.read("a", { sinceSnapshot: true })))[0]?.position).toBe(800);
+    expect((await collect(log.read("a", { sinceSnapshot: true, upTo: 799 })))[0]?.position).toBe(400);
+    for (let n = 0; n < 250; n++) {
+      const agentId = `agent ${n}`;
+      const other = await log.open(agentId, processOwner());
+      await appendText(other, "x", { summary: exampleSummary(agentId, `status ${n % 3}`, { order: "the same" }) });
+      await other.release();
+    }
+    expect(await collect(log.list())).toHaveLength(250);
+    expect(new Set((await collect(log.list({ free: true }))).map(({ agentId }) => agentId)).size).toBe(250);
+    await log.close();
+  });
+});
