@@ -148,6 +148,7 @@ export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
 export type { RollbackOptions } from "./persistence/rollback/historyOnly.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
+export type { EditedCheckpoint, EditOptions } from "./persistence/edit/EditOptions.ts";
 export type { RestartOptions } from "./persistence/rollback/restart.ts";
 export type {
   CheckpointTrigger,

@@ -27,6 +27,8 @@ import { forkAgent } from "./move/forkAgent.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { nameCheckpoint, removeCheckpointName } from "./move/nameCheckpoint.ts";
+import { editCheckpoint } from "./edit/editCheckpoint.ts";
+import { type EditedCheckpoint, type EditOptions, editSchema } from "./edit/EditOptions.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
@@ -152,6 +154,22 @@ export class DurableAgent {
     checkSchema(forkSchema, options, "options of fork()");
     await forkAgent(this.#setup, this.agentId, agentId, options.checkpointId);
     return new DurableAgent(agentId, this.#setup);
+  }
+
+  /**
+   * Begins a branch at the moment that a checkpoint names, with changes. Every line that was open then goes on from where it
+   * stood; the line of the checkpoint gets the changes, and its node begins a new visit. Nothing is reverted and nothing runs:
+   * the agent is `paused` until you resume it. An interrupted rollback is finished first.
+   *
+   * @param checkpointId its id or its name; on any line.
+   * @throws CheckpointNotFoundError, UnknownNodeError, InvalidInputError, NotSerializableError, AgentBusyError, and what the
+   * functions of the options throw; nothing has changed then. CheckpointTooLargeError, RollbackIncompleteError: no edit was
+   * made, and an interrupted rollback may have gone on.
+   */
+  async editCheckpoint(checkpointId: string, options: EditOptions): Promise<EditedCheckpoint> {
+    checkSchema(nonEmptyString, checkpointId, "checkpoint id");
+    checkSchema(editSchema, options, "edit");
+    return editCheckpoint(this.#setup, this.agentId, checkpointId, options);
   }
 
   /** Oldest first. */

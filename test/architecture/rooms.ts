@@ -53,7 +53,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/start"],
   ["persistence/waiting", "persistence/move", "persistence/calls", "persistence/migration"],
   ["persistence/retention", "persistence/rollback"],
-  ["persistence/run"],
+  ["persistence/run", "persistence/edit"],
   ["persistence"],
   ["task/environment", "task/state"],
   ["task/manager"],

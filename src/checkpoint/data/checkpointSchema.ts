@@ -63,6 +63,8 @@ export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
   iteration: z.int().nonnegative(),
   usage: z.looseObject({}).optional(),
   status: z.enum(["in_progress", "completed", "cancelled"]),
+  by: z.string().optional(),
+  reason: z.string().optional(),
   progress: z.number().min(0).max(100).optional(),
   progressSummary: z.string().optional(),
   toolCalls: z.array(toolCall),

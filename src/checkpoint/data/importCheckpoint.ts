@@ -227,6 +227,8 @@ class CheckpointImport {
       ended: this.#place && data.status === "completed" ? true : undefined,
       joined: this.#joined(),
       move: data.move ?? undefined,
+      by: data.by,
+      reason: data.by === undefined ? undefined : data.reason,
       trigger: data.trigger,
       standing: data.standingToolCallIds ?? undefined,
     });

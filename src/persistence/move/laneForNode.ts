@@ -41,10 +41,13 @@ function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
   });
 }
 
-/** The path of the node that the line of a lane visits with all that is in it; `undefined` where the strategy has none. */
-function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
+/**
+ * The path of the node that the line of a lane visits with all that is in it; `undefined` where the strategy has none. It is
+ * empty for the line of the agent whose strategy it is.
+ */
+export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;
-  if (!place) return "";
+  if (!place || "call" in place) return "";
   const forked = "fork" in place ? index.checkpoints.get(place.fork)?.record.node : undefined;
   if (forked === undefined || !("branch" in place) || !graph.nodePaths.includes(forked)) return undefined;
   if (graph.node(forked).kind !== "parallel") return undefined;

@@ -8,7 +8,7 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { placesBelow } from "../../checkpoint/lines/lineage.ts";
@@ -59,11 +59,17 @@ export async function executionPointOf(
   const input = frozenCopy(options.input);
   await checkSchemaAsync(graph.inputSchemaOf(node), input, `input of node "${node}"`);
   encodeValue(input, `the input of node "${node}"`);
-  for (const message of messageHistory ?? []) {
+  if (messageHistory) checkedMessages(messageHistory);
+  return { node, input, messageHistory };
+}
+
+/** @throws InvalidInputError, NotSerializableError when a message cannot be stored */
+export function checkedMessages(messages: readonly Message[]): void {
+  checkSchema(z.array(z.unknown()), messages, "new history");
+  for (const message of messages) {
     assertMessage(message, "message of the new history");
     encodeValue(message, "a message");
   }
-  return { node, input, messageHistory };
 }
 
 export interface ExecutionPointOptions extends ExecutionPoint {

@@ -1,0 +1,162 @@
+import { TypedStorage } from "../../agent/state/TypedStorage.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import type { LineChange } from "../../checkpoint/moment/newLines.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { assertCheckpointFits } from "../record/checkpointRecord.ts";
+import { changedStructure } from "../record/strategyRecord.ts";
+import { finishRollback } from "../rollback/rollBack.ts";
+import { branchMoment, branchRun } from "../move/branchMoment.ts";
+import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
+import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
+import { rootOf } from "../move/laneForNode.ts";
+import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
+
+/** What an edit changes, validated. Absent fields stay as they are. */
+interface Edit extends Pick<EditOptions, "by" | "reason"> {
+  /** The setup of the agent whose line it is. */
+  readonly setup: PersistenceSetup;
+  readonly node: string;
+  readonly input: unknown;
+  /** Whether the node begins anew with an input, and neither its edges nor its merge run. */
+  readonly beginsNode: boolean;
+  readonly messages: readonly Message[] | undefined;
+  readonly storage: ReturnType<TypedStorage["takeChanges"]>;
+}
+
+/** Begins the lines of the moment that a checkpoint names anew, its own with changes, and pauses the agent. Nothing runs. */
+export async function editCheckpoint(
+  setup: PersistenceSetup,
+  agentId: string,
+  checkpointId: string,
+  options: EditOptions,
+): Promise<EditedCheckpoint> {
+  await using journal = await setup.openJournal(agentId);
+  const before = await journal.readAll();
+  const { version } = findCheckpoint(before, checkpointId);
+  const edit = await editOf(setup, before, pointIn(before, version), options);
+  const log = before.index.rollback ? (await finishRollback(setup, journal)).log : before;
+  const target = pointIn(log, version);
+  const { run, reopens } = branchRun(journal, log, target);
+  const begun = branchMoment(journal, log, momentAt(log.index, target), {
+    move: "edit",
+    runId: run.run,
+    change: ({ point }, lane, state) =>
+      point?.version === version ? changeOf(edit, { journal, log, lane, state }) : undefined,
+  });
+  journal.append([...(reopens ? [run] : []), ...begun.records]);
+  // In the same turn of the event loop, so in the same append.
+  const pauseReason = `checkpoint ${target.id} edited`;
+  await journal.store(
+    statusRecords(journal.statusState, { status: "paused", at: journal.clock.now(), reason: pauseReason }),
+  );
+  return { checkpointId: `${journal.generation}-${begun.lines.get(target.record.lane)?.version}` };
+}
+
+/** @throws CheckpointNotFoundError */
+function pointIn({ index, agentId }: AgentLog, version: number): CheckpointPoint {
+  const point = index.checkpoints.get(version);
+  if (!point) throw new CheckpointNotFoundError(agentId, undefined, []);
+  return point;
+}
+
+/** @throws UnknownNodeError, InvalidInputError, NotSerializableError, and what the functions of the options throw */
+async function editOf(
+  setup: PersistenceSetup,
+  log: AgentLog,
+  target: CheckpointPoint,
+  options: EditOptions,
+): Promise<Edit> {
+  const { by, reason, messageHistory } = options;
+  const own = setupOf(setup, log, target);
+  const state = stateAt(log, target);
+  const reader = log.reader(state);
+  const stored = reader.read(target.record.input);
+  const next = await nextOf(own.graph, log, target, { options, stored });
+  const messages = messageHistory?.(Object.freeze(state.history.map(({ message }) => reader.message(message))));
+  if (messages !== undefined) checkedMessages(messages);
+  const values = new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
+  await options.storage?.(values);
+  const storage = values.takeChanges();
+  for (const [key, change] of storage) encodeValue(change?.value, `storage key ${JSON.stringify(key)}`);
+  return { by, reason, setup: own, ...next, messages, storage };
+}
+
+/** The setup of the agent that a checkpoint is of. @throws InvalidInputError for a called agent that is not called any more */
+function setupOf(
+  setup: PersistenceSetup,
+  { index }: AgentLog,
+  { record: { lane } }: CheckpointPoint,
+): PersistenceSetup {
+  const { agentPath } = linePath(index, lane);
+  const own = setup.at(agentPath);
+  if (own) return own;
+  const expected = `a checkpoint of an agent that is called, found one of ${JSON.stringify(agentPath.join(" > "))}`;
+  throw new InvalidInputError("edit", [{ path: "checkpointId", expected }]);
+}
+
+/** The node that runs next, and its input. */
+async function nextOf(
+  graph: StrategyGraph,
+  { index }: AgentLog,
+  { record }: CheckpointPoint,
+  { options, stored }: { readonly options: EditOptions; readonly stored: unknown },
+): Promise<Pick<Edit, "node" | "input" | "beginsNode">> {
+  const { nodeId } = options;
+  const givesInput = "lastInput" in options && options.lastInput !== undefined;
+  const input = givesInput ? options.lastInput : stored;
+  const isEnd = record.status === "completed" || record.ended === true;
+  if (nodeId === undefined && isEnd)
+    throw new InvalidInputError("edit", [
+      { path: "nodeId", expected: "the node that runs next, since the checkpoint is the end of its line" },
+    ]);
+  // Only the edges of the node are tried again: the input is its output.
+  const isOutput = nodeId === undefined && record.unresolved === true;
+  if (nodeId === undefined && (isOutput || !givesInput)) {
+    encodeValue(input, `the input of node "${record.node}"`);
+    return { node: graph.resolve(record.node), input, beginsNode: false };
+  }
+  const root = rootOf(index, graph, record.lane);
+  if (root === undefined) throw new UnknownNodeError(record.node, graph.nodePaths);
+  const point = await executionPointOf(graph, { nodeId: nodeId ?? record.node, input }, root);
+  return { ...point, beginsNode: true };
+}
+
+/** The records of the changes, and the fields of the checkpoint. @throws CheckpointTooLargeError */
+function changeOf(
+  { by, reason, setup, node, input, beginsNode, messages, storage }: Edit,
+  at: { readonly journal: Journal; readonly log: AgentLog; readonly lane: number; readonly state: AgentState },
+): LineChange {
+  const { journal, log, lane, state } = at;
+  const { writer, numbers } = journal;
+  const { uploads } = writer;
+  const reader = log.reader(state);
+  const entries = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const history = new MessageHistory(entries, numbers);
+  if (messages) history.rewrite(() => messages);
+  const numberOf = (message: unknown): number | undefined =>
+    history.numberOf(message) ?? history.entries.findLast((entry) => isSameValue(entry.message, message))?.number;
+  const records = [
+    ...changedStructure(setup, state, lane, journal),
+    ...historyRecords(history.takeChanges(), lane, writer),
+    ...storageRecords(storage, lane, writer),
+  ];
+  const written = writer.input(input, `the input of node ${JSON.stringify(node)}`, lane, numberOf);
+  assertCheckpointFits(journal, { node, input }, written, records, uploads);
+  const begun = beginsNode ? { unresolved: undefined, joined: undefined, ended: undefined, inputType: undefined } : {};
+  return { records, checkpoint: { ...begun, node, input: written, visit: undefined, by, reason } };
+}
