@@ -10,6 +10,7 @@ export type Job =
   | { readonly kind: "merge" }
   | { readonly kind: "drift" }
   | { readonly kind: "rebase" }
+  | { readonly kind: "sqlite"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
   | { readonly kind: "lock" }

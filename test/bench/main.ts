@@ -18,6 +18,7 @@ import type { RebaseFigures } from "./ours/rebases.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { SqliteFigures } from "./ours/sqlite.ts";
 import type { Talker } from "./conversations.ts";
 import { table, targetLine, turnTable, type Row } from "./report.ts";
 import type { TurnFigures } from "./turns.ts";
@@ -37,6 +38,7 @@ import {
   pruningTargets,
   rebaseTargets,
   restoreTargets,
+  sqliteTargets,
   turnTargets,
   queueTargets,
   type Target,
@@ -67,6 +69,10 @@ for (const steps of values.steps.map(Number)) {
   const bytes = messageBytes(steps);
   console.log(`\n${steps} steps of one new 2 KB message, a checkpoint per step\n\n${table(rows, bytes)}`);
   targets.push(...rows.flatMap((row) => promised(row, steps, bytes)));
+}
+for (const steps of values.steps.map(Number)) {
+  if (!chosen.some(isOurs)) continue;
+  targets.push(...sqliteTargets(steps, (await inOwnProcess({ kind: "sqlite", steps })) as SqliteFigures));
 }
 for (const [steps, messages] of [
   [3_000, 3_000],

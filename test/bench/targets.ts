@@ -14,6 +14,7 @@ import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { SqliteFigures } from "./ours/sqlite.ts";
 
 /** A figure that is promised, and what was found. */
 export interface Target {
@@ -37,6 +38,20 @@ export function fileTargets(steps: number, messageBytes: number, { save, floor, 
     { name: `${run} total wall ÷ floor`, found: save.wallMs / floor.wallMs, atMost: 2.5, unit: "×" },
     { name: `${run} bytes on disk ÷ message bytes`, found: diskBytes / messageBytes, atMost: 1.25, unit: "×" },
   ];
+}
+
+/** Beside a table of the same engine, driver and settings. The bytes of short runs are mostly those of empty pages. */
+export function sqliteTargets(steps: number, figures: SqliteFigures): Target[] {
+  const run = `SQLite, ${steps} steps:`;
+  const { appendMs, appendFloorMs, saveMs, saveFloorMs, appendBytes, saveBytes } = figures;
+  const [append, save] = [ofMs(appendMs, appendFloorMs, 3), ofMs(saveMs, saveFloorMs, 3)];
+  const targets: Target[] = [
+    { name: `${run} median append ÷ floor${append}`, found: appendMs / appendFloorMs, atMost: 1.35, unit: "×" },
+    { name: `${run} median save ÷ floor${save}`, found: saveMs / saveFloorMs, atMost: 1.5, unit: "×" },
+    { name: `${run} bytes of appends ÷ floor`, found: appendBytes, atMost: 1.05, unit: "×" },
+    { name: `${run} bytes of saves ÷ floor`, found: saveBytes, atMost: 1.3, unit: "×" },
+  ];
+  return steps < 3_000 ? targets.slice(0, 2) : targets;
 }
 
 export function memoryTargets(steps: number, messageBytes: number, { save }: Figures, heapBytes: number): Target[] {
@@ -164,8 +179,8 @@ export function lockTargets({ otherPaths, fewMs, manyMs }: LockFigures): Target[
   return [{ name, found: manyMs / fewMs, atMost: 1.5, unit: "×" }];
 }
 
-function ofMs(ms: number, other: number): string {
-  return ` (${ms.toFixed(1)} ms ÷ ${other.toFixed(1)} ms)`;
+function ofMs(ms: number, other: number, digits = 1): string {
+  return ` (${ms.toFixed(digits)} ms ÷ ${other.toFixed(digits)} ms)`;
 }
 
 export function pruningTargets({ agents, save }: PruningFigures): Target[] {

@@ -19,7 +19,7 @@ export interface LoopOptions {
   /** How many of them a step appends; absent: one. */
   readonly each?: number;
   readonly times?: StepTimes;
-  readonly floor?: Floor;
+  readonly floor?: Pick<Floor, "write">;
   /** Absent: nothing is pruned. */
   readonly retention?: RetentionPolicy;
   /** Called at the start of a step. */
