@@ -25,6 +25,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
+import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
@@ -38,6 +39,8 @@ export interface JournalOptions {
   readonly listener?: (generation: number, index: LogProjection) => AppendListener;
   /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
+  /** `take_over`: a copy may run from now on. `move`: an agent that is moving may be opened. Default: neither. */
+  readonly custody?: CustodyUse | undefined;
 }
 
 /**
@@ -125,13 +128,16 @@ export class Journal implements AsyncDisposable {
    *
    * @throws AgentBusyError while another owner is alive.
    * @throws CorruptLogError when the log is damaged.
+   * @throws AgentMovedError, AgentCopiedError when the agent may not run here.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
     const sha256 = await storage.sha256();
     const owned = await own(storage.log, agentId);
     try {
-      return new Journal(options, sha256, owned, await readHead(storage.log, agentId));
+      const journal = new Journal(options, sha256, owned, await readHead(storage.log, agentId));
+      await assertCustody(journal, options.custody);
+      return journal;
     } catch (error) {
       await owned.release();
       throw error;
@@ -206,8 +212,8 @@ export class Journal implements AsyncDisposable {
     const bytes = this.#count(records);
     const before = this.#statusState;
     for (const record of records) this.#statusState = statusAfter(this.#statusState, record, this.generation);
-    const { current, task } = this.#statusState;
-    const changed = current !== before.current || task !== before.task;
+    const { current, task, custody } = this.#statusState;
+    const changed = current !== before.current || task !== before.task || custody !== before.custody;
     const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
     this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,

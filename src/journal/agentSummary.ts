@@ -1,12 +1,12 @@
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import type { RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
+import type { CustodyRecord, RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
 import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
 /** The summary of an agent, for lists and other tools; `undefined` before its first run. */
 export function agentSummary(agentId: string, state: StatusState): AgentSummary | undefined {
-  const { task, run, current, createdAt } = state;
+  const { task, run, current, createdAt, custody } = state;
   if (!run || !current) return undefined;
   const created = new Date(createdAt ?? run.at).toISOString();
   const until = current.record?.until;
@@ -22,7 +22,17 @@ export function agentSummary(agentId: string, state: StatusState): AgentSummary 
     createdAt: created,
     updatedAt: new Date(current.at).toISOString(),
     data: stateDataOf(agentId, state),
+    ...awayFields(custody),
   });
+}
+
+/** What a list shows of an agent that may not run here. */
+function awayFields(
+  { state, at, to }: CustodyRecord = { kind: "custody", state: "here", at: 0 },
+): Partial<AgentSummary> {
+  if (state === "here") return {};
+  const data = to ? { movedTo: to } : {};
+  return { status: state, requestIds: [], updatedAt: new Date(at).toISOString(), data };
 }
 
 function taskFields({ name, priority }: TaskRecord, { input }: RunRecord, { status }: StatusEntry) {

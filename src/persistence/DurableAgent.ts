@@ -172,6 +172,16 @@ export class DurableAgent {
     return editCheckpoint(this.#setup, this.agentId, checkpointId, options);
   }
 
+  /**
+   * Lets an agent run that was imported as a copy, though the original may run, too: their calls are made twice then. Any
+   * other agent stays as it is.
+   *
+   * @throws AgentMovedError, AgentBusyError
+   */
+  async takeOver(): Promise<void> {
+    await using _journal = await this.#setup.openJournal(this.agentId, "take_over");
+  }
+
   /** Oldest first. */
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     return this.#setup.storage.getCheckpoints(this.agentId, filter);

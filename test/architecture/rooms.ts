@@ -37,6 +37,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/compact", "storage/file/salvage"],
   ["storage/file"],
   ["journal"],
+  ["transfer"],
   ["agent/context"],
   ["agent/state", "agent/strategy", "agent/tool"],
   ["agent/model"],

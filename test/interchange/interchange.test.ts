@@ -71,7 +71,7 @@ function withoutAgent(field: unknown): unknown {
 }
 
 /** Every kind that 0.1.0 knew. A kind that comes later is in no log of it: leave it out by `Exclude`. */
-const kinds: Readonly<Record<Exclude<AgentRecord["kind"], "ended" | "name" | "origin">, true>> = {
+const kinds: Readonly<Record<Exclude<AgentRecord["kind"], "ended" | "name" | "origin" | "custody">, true>> = {
   task: true,
   run: true,
   lane: true,

@@ -30,6 +30,8 @@ export interface RunOptions {
    * cannot be because its strategy has changed, "abandon" begins it anew.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
+  /** Runs an agent that was imported as a copy, though the original may run, too. Default false. */
+  readonly takeOver?: boolean | undefined;
 }
 
 /** Options of `resume()`. */
@@ -61,6 +63,8 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Gets the answers of the model as they come; see {@link RunDelta}. Default: they are not streamed. */
   readonly onDelta?: OnDelta | undefined;
+  /** Runs an agent that was imported as a copy, though the original may run, too. Default false. */
+  readonly takeOver?: boolean | undefined;
 }
 
 /** Validated by assertAgentId. */
@@ -73,6 +77,7 @@ export const runOptionsSchema: z.ZodType = strictOptions({
   onDelta: functionSchema<OnDelta>().optional(),
   history: z.enum(["fresh", "continue"]).optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
+  takeOver: z.boolean().optional(),
 });
 
 export const resumeOptionsSchema: z.ZodType = strictOptions({
@@ -85,6 +90,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   verify: functionSchema<ResumeOptions["verify"]>().optional(),
   signal: abortSignalSchema.optional(),
   onDelta: functionSchema<OnDelta>().optional(),
+  takeOver: z.boolean().optional(),
 }).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
   path: ["checkpointId"],
   error: "answers go with the latest state, so expected none beside a checkpointId",

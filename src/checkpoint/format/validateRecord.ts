@@ -164,6 +164,12 @@ const shapes = {
   reverted: { call: text, error },
   rollback_end: { target: count },
   origin: { agentId: text, version: count, position: count, checksum: text, nextLane: count },
+  custody: {
+    state: oneOf("here", "moving", "moved", "copied"),
+    at: time,
+    move: optional(text),
+    to: optional(like({ agentId: text, folder: optional(text) })),
+  },
   pruned: { upTo: count, restated: listOf(restated), nextNumber: count, blobs: listOf(text) },
   snapshot: {
     checkpoint: like(checkpoint),

@@ -21,7 +21,7 @@ import type {
   RollbackRecord,
   RollbackStepRecord,
 } from "./rollbackRecords.ts";
-import type { EndedRecord, OriginRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
+import type { CustodyRecord, EndedRecord, OriginRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
 
 /** Every kind of record that a log holds. */
@@ -52,6 +52,7 @@ export type AgentRecord =
   | RevertedRecord
   | RollbackEndRecord
   | OriginRecord
+  | CustodyRecord
   | PrunedRecord
   | SnapshotRecord;
 

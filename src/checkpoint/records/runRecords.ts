@@ -88,3 +88,27 @@ export interface OriginRecord {
   /** The first lane that the fork may begin. An earlier fork under the same id, which was deleted, began with another. */
   readonly nextLane: number;
 }
+
+/** Whether the agent may run here. The newest one counts; without one it may. */
+export interface CustodyRecord {
+  readonly kind: "custody";
+  /**
+   * `here`: it may. `moving`: it was exported to be moved. `moved`: it runs elsewhere now. `copied`: it was imported, and the
+   * original may run, too.
+   */
+  readonly state: "here" | "moving" | "moved" | "copied";
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Which move it is about. Absent: none. */
+  readonly move?: string;
+  /** Moved: where it runs now. */
+  readonly to?: MovedTo;
+}
+
+/** Where an agent was moved to. */
+export interface MovedTo {
+  /** Its id there. */
+  readonly agentId: string;
+  /** The folder of the storage there. Absent: it has none. */
+  readonly folder?: string;
+}

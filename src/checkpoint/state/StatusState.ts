@@ -2,7 +2,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
-import type { RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
+import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 
 /** The current status of an agent, and since when. Every change creates a new object. */
@@ -32,6 +32,8 @@ export interface StatusState {
   readonly attempts: number;
   /** The calls whose failures the run rejected with, and that have not ended since: they are made again. Absent: none. */
   readonly failedCalls?: readonly string[] | undefined;
+  /** Whether the agent may run here. Absent: it may. */
+  readonly custody?: CustodyRecord;
   /** The newest checkpoint of the main line. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
   /** When a nested line made its newest checkpoint, in milliseconds since 1970. Absent: none has made one. */
@@ -66,7 +68,7 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
     case "outcome":
       return further(endedAnew(state, record.call));
     default:
-      return state;
+      return withCustody(state, record);
   }
 }
 
@@ -110,6 +112,14 @@ export function statusInSnapshot({
     requests: current?.record?.requests,
   });
   return Object.keys(rest).length > 0 ? rest : undefined;
+}
+
+/** A fork may run, whatever became of the agent that it is one of. */
+function withCustody(state: StatusState, record: AgentRecord): StatusState {
+  if (record.kind === "custody") return { ...state, custody: record };
+  if (record.kind !== "origin" || !state.custody) return state;
+  const { custody: _custody, ...others } = state;
+  return others;
 }
 
 function begun(state: StatusState, run: RunRecord): StatusState {

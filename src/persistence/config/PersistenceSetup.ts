@@ -11,7 +11,7 @@ import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn, warnOnce } from "../../internal/warn.ts";
-import { Journal } from "../../journal/Journal.ts";
+import { Journal, type JournalOptions } from "../../journal/Journal.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -196,13 +196,15 @@ export class PersistenceSetup {
     defaultIdentities.set(this.storageKey, first);
   }
 
-  async openJournal(agentId: string): Promise<Journal> {
+  /** @throws AgentMovedError, AgentCopiedError, AgentBusyError */
+  async openJournal(agentId: string, custody?: JournalOptions["custody"]): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
     // An agent that only others call needs none of its own.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
-    const journal = await Journal.open({ storage, agentId, clock, maxCheckpointBytes, ...(listener && { listener }) });
+    const options = { storage, agentId, clock, maxCheckpointBytes, custody };
+    const journal = await Journal.open({ ...options, ...(listener && { listener }) });
     if (this.#emit) emitOpened(journal, this.#emit);
     return journal;
   }

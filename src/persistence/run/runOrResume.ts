@@ -58,7 +58,7 @@ export function runOrResume(
 ): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   return joinOrRun(setup.storageKey, request, async (announce) => {
-    const journal = await setup.openJournal(request.agentId);
+    const journal = await setup.openJournal(request.agentId, request.options.takeOver ? "take_over" : undefined);
     try {
       const call = { setup, recorders, journal, request, next, announce };
       assertStatus(call);

@@ -1,0 +1,13 @@
+import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+
+/** The agent was imported as a copy under the id of the original, which may run, too. Nothing was changed. */
+export class AgentCopiedError extends AgentPersistenceError {
+  override readonly code = "agent_copied";
+
+  constructor(readonly agentId: string) {
+    super(
+      `Agent ${JSON.stringify(agentId)} is a copy, and its original may still run: both would act under one id. ` +
+        `Pass takeOver: true to run() or resume() if the original does not run any more.`,
+    );
+  }
+}

@@ -1,0 +1,26 @@
+import { AgentCopiedError } from "../errors/agent/AgentCopiedError.ts";
+import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
+import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { Clock } from "../internal/Clock.ts";
+
+/** What an agent is opened for that may not run here. */
+export type CustodyUse = "take_over" | "move";
+
+/** What is asked of a journal. */
+interface Opened {
+  readonly agentId: string;
+  readonly clock: Clock;
+  readonly statusState: StatusState;
+  store(records: readonly AgentRecord[]): Promise<void>;
+}
+
+/** Takes a copy over where that is asked for. @throws AgentMovedError, AgentCopiedError when the agent may not run here. */
+export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
+  const { agentId, clock, statusState } = journal;
+  const { state = "here", to } = statusState.custody ?? {};
+  if (state === "moved" || (state === "moving" && asked !== "move")) throw new AgentMovedError(agentId, state, to);
+  if (state !== "copied") return;
+  if (asked !== "take_over") throw new AgentCopiedError(agentId);
+  await journal.store([{ kind: "custody", state: "here", at: clock.now() }]);
+}

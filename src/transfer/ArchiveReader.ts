@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { formatVersion } from "../checkpoint/format/formatVersion.ts";
+import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { concatenated } from "../internal/bytes.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import {
+  type ArchiveEnd,
+  ArchiveHash,
+  type ArchiveHeader,
+  type ArchivePart,
+  headOfPart,
+  largestPartBytes,
+  longestHeadBytes,
+} from "./archiveFormat.ts";
+import { gunzipped } from "./gzipStream.ts";
+
+const gzipMark = [0x1f, 0x8b];
+const partHead = /^(?:line ([1-9][0-9]{0,9})|blob ([0-9]{1,10}) (blob:\/\/[0-9a-f]{64}-[1-9][0-9]{0,14}(?:\.gz)?))$/;
+const count = z.int().nonnegative();
+const headerSchema = z.strictObject({
+  archive: z.literal(1),
+  format: z.int().positive(),
+  library: z.literal("agent-persistence"),
+  agentId: z.string(),
+  position: z.int().positive(),
+  generation: z.int().positive(),
+  move: z.string().min(1).max(100).optional(),
+});
+const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
+
+/** Reads an archive part by part. It holds one part at a time, and believes no length that it does not find. */
+export class ArchiveReader {
+  readonly #hash: ArchiveHash;
+  readonly #bytes: ByteReader;
+
+  private constructor(bytes: ByteReader, sha256: Sha256) {
+    this.#bytes = bytes;
+    this.#hash = new ArchiveHash(sha256);
+  }
+
+  /** Finds out whether the archive is compressed. The caller ends the stream. @throws InvalidArchiveError */
+  static async open(
+    stream: AsyncIterator<Uint8Array>,
+    sha256: Sha256,
+  ): Promise<{ readonly header: ArchiveHeader; readonly reader: ArchiveReader }> {
+    const plain = new ByteReader(stream);
+    const start = await plain.peek(gzipMark.length);
+    const isCompressed = gzipMark.every((byte, at) => start[at] === byte);
+    const reader = new ArchiveReader(isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain, sha256);
+    return { header: await reader.#header(), reader };
+  }
+
+  /** The parts, oldest first. It ends only once the end was found, and fits them. @throws InvalidArchiveError */
+  async *parts(): AsyncGenerator<ArchivePart, void, undefined> {
+    const found = { lines: 0, blobs: 0 };
+    for (;;) {
+      const head = await this.#bytes.text();
+      const [, lineBytes, blobBytes, reference] = partHead.exec(head) ?? [];
+      if (lineBytes === undefined && blobBytes === undefined) return this.#assertEnd(head, found);
+      const bytes = await this.#bytes.bytes(Number(lineBytes ?? blobBytes));
+      const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
+      if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not end where it says");
+      this.#hash.add(headOfPart(part), bytes);
+      found[part.kind === "line" ? "lines" : "blobs"]++;
+      yield part;
+    }
+  }
+
+  async #header(): Promise<ArchiveHeader> {
+    const text = await this.#bytes.text();
+    const header = headerSchema.safeParse(parsed(text)).data;
+    if (!header) throw new InvalidArchiveError("it does not begin as an archive of an agent");
+    if (header.format > formatVersion)
+      throw new InvalidArchiveError(`its format is ${header.format}, and this version reads up to ${formatVersion}`);
+    this.#hash.add(`${text}\n`);
+    const { move, ...others } = header;
+    return move === undefined ? others : { ...others, move };
+  }
+
+  async #assertEnd(head: string, found: Omit<ArchiveEnd, "sha256">): Promise<void> {
+    const end = endSchema.safeParse(parsed(head)).data;
+    if (!end) throw new InvalidArchiveError("a part is not readable");
+    if (end.lines !== found.lines || end.blobs !== found.blobs) throw new InvalidArchiveError("parts are missing");
+    if (end.sha256 !== this.#hash.value) throw new InvalidArchiveError("it was changed after it was made");
+    if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("something follows its end");
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const lineBreak = 10;
+const decoder = new TextDecoder();
+
+/** Bytes that come in pieces of any size, asked for as they are needed. */
+class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(source: AsyncIterator<Uint8Array>) {
+    this.#source = source;
+  }
+
+  /** The next bytes, which stay; fewer at the end. */
+  async peek(length: number): Promise<Uint8Array> {
+    let isMore = true;
+    while (isMore && this.#length < length) isMore = await this.#more();
+    return this.#joined().subarray(0, length);
+  }
+
+  /** A line of text, without its line break. */
+  async text(): Promise<string> {
+    for (;;) {
+      const bytes = this.#joined();
+      const at = bytes.indexOf(lineBreak);
+      if (at > longestHeadBytes || (at < 0 && bytes.length > longestHeadBytes))
+        throw new InvalidArchiveError("a line of it is too long");
+      if (at >= 0) return decoder.decode(this.#take(at + 1).subarray(0, at));
+      if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
+    }
+  }
+
+  async bytes(length: number): Promise<Uint8Array> {
+    if (length > largestPartBytes) throw new InvalidArchiveError(`a part says that it has ${length} bytes`);
+    while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
+    return this.#take(length);
+  }
+
+  /** All that is left. */
+  async *rest(): AsyncGenerator<Uint8Array, void, undefined> {
+    do {
+      const chunks = this.#chunks;
+      [this.#chunks, this.#length] = [[], 0];
+      yield* chunks;
+    } while (await this.#more());
+  }
+
+  #take(length: number): Uint8Array {
+    const bytes = this.#joined();
+    const left = bytes.subarray(length);
+    [this.#chunks, this.#length] = [left.length > 0 ? [left] : [], left.length];
+    return bytes.subarray(0, length);
+  }
+
+  #joined(): Uint8Array {
+    const [first = new Uint8Array()] = this.#chunks;
+    if (this.#chunks.length <= 1) return first;
+    const whole = concatenated(this.#chunks);
+    this.#chunks = [whole];
+    return whole;
+  }
+
+  async #more(): Promise<boolean> {
+    const { value, done } = await this.#source.next();
+    if (done === true) return false;
+    if (!(value instanceof Uint8Array)) throw new InvalidArchiveError("it does not come as bytes");
+    this.#chunks.push(value);
+    this.#length += value.length;
+    return true;
+  }
+}

@@ -1,0 +1,92 @@
+import { unreachedLine } from "../checkpoint/data/openLines.ts";
+import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
+import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
+import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
+import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
+import { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { blobsNamedIn } from "./blobsNamedIn.ts";
+
+/**
+ * The log in an archive, as its lines come: they must be readable and fit together. It keeps those that the head needs, which
+ * are the newest snapshot and what follows it.
+ */
+export class ImportedLog {
+  readonly #sha256: Sha256;
+  readonly #blobs = new Set<string>();
+  #entries: Entry[] = [];
+  #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
+  #wasPruned = false;
+  #checkpoints: number[] = [];
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  /** A blob has come, which the next line has to name. @throws InvalidArchiveError when it came before. */
+  addBlob(reference: string): void {
+    if (this.#blobs.has(reference)) throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+    this.#blobs.add(reference);
+  }
+
+  /** @throws InvalidArchiveError */
+  addLine(line: Uint8Array): void {
+    const decoded = decodeEntry(line, this.#sha256);
+    if (!decoded.ok) throw new InvalidArchiveError(`a line is not readable (${decoded.defect})`);
+    const entry = { ...decoded.entry, records: wholeRecords(decoded.entry.records) };
+    const unnamed = blobsNamedIn(line);
+    for (const reference of this.#blobs)
+      if (!unnamed.has(reference)) throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+    this.#blobs.clear();
+    this.#assertSound(entry);
+    if (decoded.snapshot && !this.#wasPruned) this.#entries = [];
+    this.#entries.push(entry);
+  }
+
+  /** How the agent stands, and how many checkpoints it has. @throws InvalidArchiveError when it cannot go on from there. */
+  end(): { readonly status: StatusState; readonly checkpoints: number } {
+    if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
+    const index = new LogProjection();
+    try {
+      for (const entry of liveEntries(this.#entries)) index.add(entry);
+      const lane = unreachedLine(index);
+      if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
+      if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")
+        throw new InvalidArchiveError("its lines lead nowhere");
+    } catch (cause) {
+      if (cause instanceof InvalidArchiveError) throw cause;
+      throw new InvalidArchiveError("its records do not fit together", { cause });
+    }
+    if (!index.run) throw new InvalidArchiveError("it has no run");
+    return { status: index.statusState, checkpoints: this.#checkpoints.length };
+  }
+
+  #assertSound(entry: Entry): void {
+    const pruning = pruningIn([entry]);
+    const unknown = unknownKind(entry);
+    if (unknown !== undefined)
+      throw new InvalidArchiveError(`append ${entry.position} has a record of the unknown kind "${unknown}"`);
+    // What a pruning left out would be counted twice.
+    const defect = validateRecord(entry, this.#wasPruned || pruning ? undefined : this.#next);
+    if (defect !== undefined) throw new InvalidArchiveError(defect);
+    const records = entry.records as readonly AgentRecord[];
+    this.#next = records.reduce(numbersAfter, this.#next);
+    if (pruning) {
+      this.#wasPruned = true;
+      const kept = pruning.restated.flatMap(({ position, records: restated }) =>
+        restated.filter(isCheckpoint).map(() => position),
+      );
+      this.#checkpoints = [...kept, ...this.#checkpoints.filter((position) => position > pruning.upTo)];
+    }
+    this.#checkpoints.push(...records.filter(isCheckpoint).map(() => entry.position));
+  }
+}
+
+function isCheckpoint({ kind }: AgentRecord): boolean {
+  return kind === "checkpoint";
+}

@@ -1,0 +1,73 @@
+import { concatenated } from "../internal/bytes.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+
+/** The first line of an archive. */
+export interface ArchiveHeader {
+  /** The version of the archive's own format. */
+  readonly archive: 1;
+  /** The format of the lines. */
+  readonly format: number;
+  readonly library: "agent-persistence";
+  readonly agentId: string;
+  /** The position of the last line. */
+  readonly position: number;
+  /** The generation of the last line. */
+  readonly generation: number;
+  /** Of an agent that is moved: which move. Absent: the archive is a copy. */
+  readonly move?: string;
+}
+
+/** The last line of an archive. */
+export interface ArchiveEnd {
+  readonly lines: number;
+  readonly blobs: number;
+  /** The hash of all before it, base64url: each part's hash is hashed with that of all parts before. */
+  readonly sha256: string;
+}
+
+/** A part of an archive: text on a line of its own, and bytes after it. */
+export type ArchivePart =
+  | { readonly kind: "line"; readonly bytes: Uint8Array }
+  | { readonly kind: "blob"; readonly bytes: Uint8Array; readonly reference: string };
+
+/** No archive has a larger part, in bytes. */
+export const largestPartBytes = 1024 * 1024 * 1024;
+/** No line of text between the parts is longer. */
+export const longestHeadBytes = 16 * 1024;
+
+const encoder = new TextEncoder();
+const lineBreak = encoder.encode("\n");
+
+/** The text before the bytes of a part. */
+export function headOfPart(part: ArchivePart): string {
+  return part.kind === "line" ? `line ${part.bytes.length}\n` : `blob ${part.bytes.length} ${part.reference}\n`;
+}
+
+/** A part as it is written. */
+export function encodePart(part: ArchivePart): Uint8Array {
+  return concatenated([encoder.encode(headOfPart(part)), part.bytes, lineBreak]);
+}
+
+/** The text of the first or the last line. */
+export function encodeFacts(facts: ArchiveHeader | ArchiveEnd): Uint8Array {
+  return encoder.encode(`${JSON.stringify(facts)}\n`);
+}
+
+/** The hash of an archive as far as it was written or read. */
+export class ArchiveHash {
+  readonly #sha256: Sha256;
+  #hash = "";
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  get value(): string {
+    return this.#hash;
+  }
+
+  add(head: string | Uint8Array, bytes: Uint8Array = new Uint8Array()): void {
+    const of = (data: string | Uint8Array) => this.#sha256.base64url(data);
+    this.#hash = of(`${this.#hash} ${of(head)} ${of(bytes)}`);
+  }
+}

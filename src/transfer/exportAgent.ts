@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { formatVersion } from "../checkpoint/format/formatVersion.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { systemClock } from "../internal/Clock.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import { randomId } from "../internal/randomId.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import { Journal } from "../journal/Journal.ts";
+import type { LogStorage } from "../storage/LogStorage.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+import { readHead } from "../storage/readHead.ts";
+import {
+  ArchiveHash,
+  type ArchiveHeader,
+  type ArchivePart,
+  encodeFacts,
+  encodePart,
+  headOfPart,
+} from "./archiveFormat.ts";
+import { blobsNamedIn } from "./blobsNamedIn.ts";
+import { gzipped } from "./gzipStream.ts";
+import { logOf, type TransferStorage } from "./logOf.ts";
+
+/** What to export. */
+export interface ExportOptions {
+  /**
+   * Moves the agent: before the first byte it is durably `moving`, and runs here no more until {@link finishMove} or
+   * `cancelMove`. Exporting it again gives the same bytes. Default false: a copy, also while the agent runs.
+   */
+  readonly move?: boolean | undefined;
+  /** Compresses the archive. `importAgent` finds out by itself. Default false. */
+  readonly gzip?: boolean | undefined;
+}
+
+const optionsSchema = strictOptions({ move: z.boolean().optional(), gzip: z.boolean().optional() });
+
+/**
+ * An agent as bytes, for `importAgent`: its log as it is stored, and its blobs. It is read while it is asked for, and needs
+ * none of the agent's code.
+ *
+ * @throws InvalidInputError for an agent that has no records; AgentMovedError for one that was moved, or is moving and is not
+ * exported with `move`; AgentBusyError when it is to be moved while it runs; NotSupportedError for a storage whose log cannot
+ * give its lines; CorruptLogError, CorruptBlobError.
+ */
+export async function* exportAgent(
+  storage: PersistenceStorageProvider,
+  agentId: string,
+  options: ExportOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  assertAgentId(agentId);
+  checkSchema(optionsSchema, options, "options of exportAgent()");
+  const source = logOf(storage, "lines", "exportAgent()");
+  const move = options.move ? await beginMove(source, agentId) : await assertHere(source, agentId);
+  const parts = archiveOf(source, agentId, move);
+  yield* options.gzip ? gzipped(parts) : parts;
+}
+
+async function* archiveOf(
+  storage: TransferStorage<"lines">,
+  agentId: string,
+  move: string | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { log } = storage;
+  const { position, generation } = await lastOf(log, agentId);
+  const facts = {
+    archive: 1,
+    format: formatVersion,
+    library: "agent-persistence",
+    agentId,
+    position,
+    generation,
+  } as const;
+  const header = encodeFacts(withoutUndefined({ ...facts, move }) as ArchiveHeader);
+  const hash = new ArchiveHash(await storage.sha256());
+  const sent = new Set<string>();
+  let lines = 0;
+  const encoded = (part: ArchivePart): Uint8Array => {
+    hash.add(headOfPart(part), part.bytes);
+    return encodePart(part);
+  };
+  hash.add(header);
+  yield header;
+  for await (const bytes of log.lines(agentId, { upTo: position })) {
+    for (const reference of blobsNamedIn(bytes)) {
+      const blob = sent.has(reference) ? undefined : await log.blobs.get(agentId, reference);
+      if (!blob) continue;
+      sent.add(reference);
+      yield encoded({ kind: "blob", reference, bytes: blob });
+    }
+    lines++;
+    yield encoded({ kind: "line", bytes });
+  }
+  yield encodeFacts({ lines, blobs: sent.size, sha256: hash.value });
+}
+
+/** The last append that says more than whether the agent may run here. @throws InvalidInputError when there is none. */
+export async function lastOf(log: RecordLog, agentId: string): Promise<Entry> {
+  let last: Entry | undefined;
+  for await (const entry of log.read(agentId, { sinceSnapshot: true }))
+    if (entry.records.some(isAboutMore)) last = entry;
+  if (last) return last;
+  const expected = `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`;
+  throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
+}
+
+function isAboutMore({ kind }: { readonly kind: string }): boolean {
+  return kind !== "custody";
+}
+
+async function assertHere({ log }: LogStorage, agentId: string): Promise<undefined> {
+  using head = await readHead(log, agentId);
+  const { state = "here", to } = head.log.index.statusState.custody ?? {};
+  if (state === "moving" || state === "moved") throw new AgentMovedError(agentId, state, to);
+}
+
+/** Durable when it resolves to the id of the move. Goes on with a move that has begun. */
+async function beginMove(storage: TransferStorage<"lines">, agentId: string): Promise<string> {
+  await lastOf(storage.log, agentId);
+  await using journal = await openForMove(storage, agentId);
+  const { custody } = journal.statusState;
+  if (custody?.state === "moving" && custody.move !== undefined) return custody.move;
+  const move = randomId();
+  await journal.store([{ kind: "custody", state: "moving", at: journal.clock.now(), move }]);
+  return move;
+}
+
+/** Owns an agent that may be moving. @throws AgentMovedError, AgentCopiedError, AgentBusyError */
+export function openForMove(storage: LogStorage, agentId: string): Promise<Journal> {
+  return Journal.open({ storage, agentId, clock: systemClock, maxCheckpointBytes: Infinity, custody: "move" });
+}

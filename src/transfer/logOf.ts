@@ -1,0 +1,29 @@
+import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import type { RecordLog } from "../storage/RecordLog.ts";
+
+/** A storage with a log that has some optional methods. */
+export type TransferStorage<Method extends "lines" | "receive"> = LogStorage & {
+  readonly log: RecordLog & Required<Pick<RecordLog, Method>>;
+};
+
+/** @throws NotSupportedError when the storage has no log, or the log lacks the method. */
+export function logOf<Method extends "lines" | "receive">(
+  storage: PersistenceStorageProvider,
+  method: Method,
+  operation: string,
+): TransferStorage<Method> {
+  checkSchema(providerSchema, storage, `storage of ${operation}`);
+  if (!offersLog(storage) || !has(storage, method))
+    throw new NotSupportedError(operation, `a log with the method ${method}()`);
+  return storage;
+}
+
+function has<Method extends "lines" | "receive">(
+  storage: LogStorage,
+  method: Method,
+): storage is TransferStorage<Method> {
+  return typeof storage.log[method] === "function";
+}

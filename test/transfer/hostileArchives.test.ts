@@ -1,0 +1,84 @@
+import { exportAgent, importAgent } from "agent-persistence";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { collect } from "../storage/file/support/fixture.ts";
+import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
+
+async function archive(): Promise<Buffer> {
+  const source = await storages["memory"]!();
+  await waitingPayer(source);
+  return bytesOf(exportAgent(source, "order-7"));
+}
+
+describe.each(["memory", "files"])("an archive that is imported into %s", (name) => {
+  it("counts only as a whole: cut anywhere, changed anywhere or continued, nothing of it is there", async () => {
+    const bytes = await archive();
+    const target = await storages[name]!();
+    const refused = async (given: Uint8Array, what: string) => {
+      const error = await importAgent(target, inPieces(given, 1000)).catch((cause: unknown) => cause);
+      expect({ what, error }).toMatchObject({ what, error: { code: "invalid_archive" } });
+      expect([what, await collect(target.log.list())]).toEqual([what, []]);
+    };
+    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 12))
+      await refused(bytes.subarray(0, at), `cut at ${at}`);
+    await refused(bytes.subarray(0, -1), "cut at the end");
+    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / 20)) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      await refused(changed, `changed at ${at}`);
+    }
+    await refused(Buffer.concat([bytes, Buffer.from("\n")]), "continued");
+    await refused(gzipSync(bytes).subarray(0, -20), "compressed and cut");
+    const compressed = gzipSync(bytes);
+    compressed[compressed.length >> 1] = (compressed[compressed.length >> 1] ?? 0) ^ 255;
+    await refused(compressed, "compressed and changed");
+    await importAgent(target, inPieces(bytes, 1000));
+    expect(await collect(target.log.list())).toHaveLength(1);
+  });
+});
+
+describe("an archive", () => {
+  const header = (fields: object) =>
+    `${JSON.stringify({ archive: 1, format: 2, library: "agent-persistence", agentId: "a", position: 1, generation: 1, ...fields })}\n`;
+  const hostile: readonly (readonly [string, string | Uint8Array])[] = [
+    ["is empty", ""],
+    ["is text", "hello\n"],
+    ["has no line break", "x".repeat(100_000)],
+    ["is of a later version", header({ archive: 2 })],
+    ["has lines of a later version", header({ format: 99 })],
+    ["has an id that is none", header({ agentId: "" })],
+    ["has a generation that no log has", `${header({ generation: 2 ** 45 })}{"lines":0,"blobs":0,"sha256":""}\n`],
+    ["has no lines", `${header({})}{"lines":0,"blobs":0,"sha256":""}\n`],
+    ["says that a line has more bytes than it may", `${header({})}line 9999999999\n`],
+    ["says that a line has more bytes than it has", `${header({})}line 1000000000\nx`],
+    ["has a part that is none", `${header({})}file 3 ../x\nabc\n`],
+    ["has a blob that is another", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
+    ["is a bomb", gzipSync(Buffer.alloc(50_000_000))],
+  ];
+  it.each(hostile)("that %s is refused", async (_what, content) => {
+    const target = await storages["memory"]!();
+    const bytes = typeof content === "string" ? Buffer.from(content) : content;
+    await expect(importAgent(target, inPieces(bytes, 64 * 1024))).rejects.toMatchObject({ code: "invalid_archive" });
+    expect(await collect(target.log.list())).toEqual([]);
+  });
+
+  it("is read as it is asked for, and no further than it is needed", async () => {
+    const bytes = await archive();
+    const target = await storages["memory"]!();
+    let given = 0;
+    let ended = false;
+    async function* slow() {
+      try {
+        for await (const piece of inPieces(Buffer.concat([bytes.subarray(0, 400), Buffer.alloc(100_000)]), 100)) {
+          given += piece.length;
+          yield piece;
+        }
+      } finally {
+        ended = true;
+      }
+    }
+    await expect(importAgent(target, slow())).rejects.toMatchObject({ code: "invalid_archive" });
+    expect(given).toBeLessThan(50_000);
+    expect(ended).toBe(true);
+  });
+});

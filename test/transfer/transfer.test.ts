@@ -1,0 +1,166 @@
+import {
+  cancelMove,
+  exportAgent,
+  finishMove,
+  importAgent,
+  InMemoryPersistenceStorageProvider,
+  type MoveReceipt,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { collect } from "../storage/file/support/fixture.ts";
+import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
+
+const pairs = [
+  ["memory", "files"],
+  ["files", "memory"],
+  ["files", "files"],
+] as const;
+
+describe.each(pairs)("an agent from %s in %s", (from, to) => {
+  const make = async () => [await storages[from]!(), await storages[to]!()] as const;
+
+  it("is there as it was, with its checkpoints, messages and requests", async () => {
+    const [source, target] = await make();
+    const { durable } = await waitingPayer(source);
+    const report = await importAgent(target, exportAgent(source, "order-7", { move: true }));
+    const there = payer(target).feature.agent("order-7");
+    expect(await there.getCheckpoints()).toEqual(await durable.getCheckpoints());
+    expect(await there.getMessages()).toEqual(await durable.getMessages());
+    expect(await there.getRequests()).toEqual(await durable.getRequests());
+    expect(report).toMatchObject({ agentId: "order-7", checkpoints: (await there.getCheckpoints()).length });
+  });
+
+  it("that is moved goes on there and repeats no call, and says here where it is", async () => {
+    const [source, target] = await make();
+    const here = await waitingPayer(source);
+    const archive = exportAgent(source, "order-7", { move: true });
+    const { receipt } = await importAgent(target, archive);
+    await expect(here.agent.resume({ agentId: "order-7" })).rejects.toMatchObject({
+      code: "agent_moved",
+      state: "moving",
+    });
+    const there = payer(target);
+    expect(await collect(there.feature.unfinished())).toMatchObject([{ agentId: "order-7", status: "waiting" }]);
+    expect(await finish(there)).toMatchObject({ status: "completed", output: "ann, 800" });
+    expect([here.paid, there.paid]).toEqual([["ann"], ["ann"]]);
+    await finishMove(source, "order-7", JSON.parse(JSON.stringify(receipt)) as MoveReceipt);
+    await finishMove(source, "order-7", receipt);
+    const [request] = await here.durable.getRequests();
+    const moved = { code: "agent_moved", state: "moved", to: { agentId: "order-7" } };
+    await expect(here.agent.resume({ agentId: "order-7" })).rejects.toMatchObject(moved);
+    await expect(here.agent.run("ann", { agentId: "order-7" })).rejects.toMatchObject(moved);
+    await expect(here.durable.answer(request?.requestId ?? "", true)).rejects.toMatchObject(moved);
+    await expect(cancelMove(source, "order-7")).rejects.toMatchObject(moved);
+    await expect(bytesOf(exportAgent(source, "order-7"))).rejects.toMatchObject(moved);
+    expect(await collect(here.feature.unfinished())).toEqual([]);
+    expect(await collect(source.log.list({ status: "moved" }))).toHaveLength(1);
+    await here.feature.deleteAgent("order-7");
+    expect(await collect(source.log.list())).toEqual([]);
+  });
+
+  it("that is copied runs only once it is taken over, and is left out of lists until then", async () => {
+    const [source, target] = await make();
+    const here = await waitingPayer(source);
+    await importAgent(target, exportAgent(source, "order-7"));
+    const there = payer(target);
+    await expect(there.agent.resume({ agentId: "order-7" })).rejects.toMatchObject({ code: "agent_copied" });
+    const [request] = await there.feature.agent("order-7").getRequests();
+    await expect(there.feature.answer(request?.requestId ?? "", true)).rejects.toMatchObject({
+      code: "request_not_found",
+    });
+    expect(await collect(there.feature.unfinished())).toEqual([]);
+    expect(await collect(there.feature.listRequests())).toEqual([]);
+    expect(await collect(target.log.list({ status: "copied" }))).toHaveLength(1);
+    expect(await there.agent.resume({ agentId: "order-7", takeOver: true })).toMatchObject({ status: "waiting" });
+    expect(await collect(there.feature.unfinished())).toMatchObject([{ agentId: "order-7", status: "waiting" }]);
+    expect(await finish(there)).toMatchObject({ output: "ann, 800" });
+    expect(await finish(here)).toMatchObject({ output: "ann, 800" });
+  });
+
+  it("gives the same bytes when it is exported, imported and exported, compressed or not", async () => {
+    const [source, target] = await make();
+    await waitingPayer(source);
+    const bytes = await bytesOf(exportAgent(source, "order-7"));
+    const compressed = await bytesOf(exportAgent(source, "order-7", { gzip: true }));
+    expect(compressed.length).toBeLessThan(bytes.length / 2);
+    await importAgent(target, inPieces(compressed, 7));
+    expect(await bytesOf(exportAgent(target, "order-7"))).toEqual(bytes);
+    await expect(importAgent(target, inPieces(bytes, 100))).rejects.toMatchObject({ code: "agent_exists" });
+    await expect(importAgent(source, inPieces(bytes, 100))).rejects.toMatchObject({ code: "agent_exists" });
+  });
+
+  it("whose move is called off runs here again", async () => {
+    const [source] = await make();
+    const here = await waitingPayer(source);
+    const first = await bytesOf(exportAgent(source, "order-7", { move: true }));
+    expect(await bytesOf(exportAgent(source, "order-7", { move: true }))).toEqual(first);
+    expect(await collect(here.feature.unfinished())).toEqual([]);
+    await cancelMove(source, "order-7");
+    await cancelMove(source, "order-7");
+    expect(await finish(here)).toMatchObject({ output: "ann, 800" });
+  });
+});
+
+describe("a move", () => {
+  it("begins before the first byte", async () => {
+    const source = await storages["memory"]!();
+    const { agent } = await waitingPayer(source);
+    const archive = exportAgent(source, "order-7", { move: true });
+    await archive.next();
+    await expect(agent.resume({ agentId: "order-7" })).rejects.toMatchObject({ code: "agent_moved" });
+  });
+
+  it("is refused while the agent runs", async () => {
+    const source = await storages["memory"]!();
+    await waitingPayer(source);
+    const owned = await source.log.open("order-7", { host: "", processId: 1, nonce: "other" });
+    await expect(bytesOf(exportAgent(source, "order-7", { move: true }))).rejects.toMatchObject({ code: "agent_busy" });
+    expect((await bytesOf(exportAgent(source, "order-7"))).length).toBeGreaterThan(0);
+    await owned.release();
+  });
+
+  it("takes no receipt but its own", async () => {
+    const source = await storages["memory"]!();
+    await waitingPayer(source);
+    const copy = await importAgent(await storages["memory"]!(), exportAgent(source, "order-7"));
+    const moved = await importAgent(await storages["memory"]!(), exportAgent(source, "order-7", { move: true }));
+    const { receipt } = moved;
+    const wrong: readonly MoveReceipt[] = [
+      copy.receipt,
+      { ...receipt, move: "another" },
+      { ...receipt, to: { agentId: "another" } },
+      { ...receipt, from: "another" },
+      { ...receipt, digest: "" },
+    ];
+    for (const given of wrong)
+      await expect(finishMove(source, "order-7", given)).rejects.toMatchObject({ code: "invalid_input" });
+    await cancelMove(source, "order-7");
+    await expect(finishMove(source, "order-7", receipt)).rejects.toMatchObject({ code: "invalid_input" });
+    const again = await importAgent(await storages["memory"]!(), exportAgent(source, "order-7", { move: true }));
+    await expect(finishMove(source, "order-7", receipt)).rejects.toMatchObject({ code: "invalid_input" });
+    await finishMove(source, "order-7", again.receipt);
+  });
+
+  it("is refused for an agent that is not there, that is not moving, or that is a copy", async () => {
+    const [source, target] = [await storages["memory"]!(), await storages["memory"]!()];
+    await expect(bytesOf(exportAgent(source, "none"))).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(bytesOf(exportAgent(source, "none", { move: true }))).rejects.toMatchObject({ code: "invalid_input" });
+    await waitingPayer(source);
+    await expect(cancelMove(source, "order-7")).rejects.toMatchObject({ code: "invalid_input" });
+    await importAgent(target, exportAgent(source, "order-7"));
+    await expect(bytesOf(exportAgent(target, "order-7", { move: true }))).rejects.toMatchObject({
+      code: "agent_copied",
+    });
+  });
+
+  it("needs a storage with a log", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const three = {
+      getCheckpoints: storage.getCheckpoints.bind(storage),
+      saveCheckpoint: storage.saveCheckpoint.bind(storage),
+      getLatestCheckpoint: storage.getLatestCheckpoint.bind(storage),
+    };
+    await expect(bytesOf(exportAgent(three, "a"))).rejects.toMatchObject({ code: "not_supported" });
+    await expect(importAgent(three, inPieces(new Uint8Array(), 1))).rejects.toMatchObject({ code: "not_supported" });
+  });
+});
