@@ -4,7 +4,11 @@ import type { Visit } from "../records/Visit.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
 import { type AgentState, nextVisitOf } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
+
+/** Where a call is made: by a model, by code, or for a message that is executed; which of the visit; which of its message. */
+type Place = readonly [visit: Visit, kind: "m" | "c" | "x", ordinal: number, index: number];
 
 /** More calls by code than a visit has until it waits. */
 const mostOrdinals = 1_000;
@@ -19,6 +23,8 @@ export interface IdSource {
   /** The line's state at the moment. */
   readonly state: AgentState;
   readonly reader: ValueReader;
+  /** The visit of the new lane that repeats a visit. */
+  readonly visitOf: (visit: Visit) => Visit;
   /** Whether a call of the line is made anew. */
   readonly isMadeAnew: (call: string) => boolean;
 }
@@ -48,61 +54,78 @@ export class CallIds {
 
   /** The id of a request on the new lane. */
   ofRequest({ request, visit, question, id, ordinal, within }: RequestRecord): string {
-    const { line, sha256 } = this.#from;
+    const { line, sha256, visitOf } = this.#from;
     if (question === undefined) return requestIdAt(line, `of ${request}`, sha256);
     const place = id === undefined ? { question, ordinal } : { question, id };
     const call = id === undefined ? [within === undefined ? "" : this.of(within, visit)] : [];
-    return requestIdAt(line, JSON.stringify([...visit, place, ...call]), sha256);
+    return requestIdAt(line, JSON.stringify([...visitOf(visit), place, ...call]), sha256);
+  }
+
+  /** The input of a call that a model asked for; `undefined` where no message asks for it. */
+  inputOf(call: string): unknown {
+    const { state, reader } = this.#from;
+    const slots = [...[...state.answers.values()].map(({ message }) => message), ...this.#messages];
+    for (const slot of slots.toReversed()) {
+      const message = reader.read(slot);
+      const part = partsOf(message)[indexIn(message, call)];
+      if (part?.type === "tool-call") return part.input;
+    }
+    return undefined;
+  }
+
+  get #messages(): readonly StoredValue[] {
+    const { history, checkpoint } = this.#from.state;
+    return [...history.map(({ message }) => message), checkpoint?.record.input];
   }
 
   #newId(call: string, visit: Visit): string {
-    const { line, sha256, state } = this.#from;
+    const { line, sha256, state, visitOf } = this.#from;
     const { intent, outcome } = state.calls.get(call) ?? {};
     const facts = intent ?? outcome;
     const within = facts?.within;
     const at = facts?.visit ?? visit;
-    const place = facts?.ordinal === undefined ? undefined : [...at, "c", facts.ordinal, 0];
-    const found = place ?? this.#inAnswer(call) ?? this.#byCode(call, at, within) ?? this.#inMessage(call, at);
+    const own: Place | undefined = facts?.ordinal === undefined ? undefined : [at, "c", facts.ordinal, 0];
+    const [made, ...place] = own ?? this.#inAnswer(call) ?? this.#byCode(call, at, within) ?? this.#inMessage(call, at);
     const around = within === undefined ? [] : [this.of(within, at)];
-    return toolCallIdAt(line, JSON.stringify([...found, ...around]), sha256);
+    return toolCallIdAt(line, JSON.stringify([...visitOf(made), ...place, ...around]), sha256);
   }
 
   /** The place of a call for which an answer asks that the visit gets again. */
-  #inAnswer(call: string): readonly unknown[] | undefined {
+  #inAnswer(call: string): Place | undefined {
     const [base] = nextVisitOf(this.#from.state);
     for (const { visit, ordinal, message } of this.#from.state.answers.values()) {
       const index = visit[0] === base ? indexIn(this.#from.reader.read(message), call) : -1;
-      if (index >= 0) return [...visit, "m", ordinal, index];
+      if (index >= 0) return [visit, "m", ordinal, index];
     }
     return undefined;
   }
 
   /** The place of a call by code without a record: such as one that waits for an approval. */
-  #byCode(call: string, visit: Visit, within: string | undefined): readonly unknown[] | undefined {
+  #byCode(call: string, visit: Visit, within: string | undefined): Place | undefined {
     const { before, sha256 } = this.#from;
     for (let ordinal = 0; ordinal < mostOrdinals; ordinal++) {
-      const place = [...visit, "c", ordinal, 0];
-      const text = JSON.stringify([...place, ...(within === undefined ? [] : [within])]);
-      if (before.some((line) => toolCallIdAt(line, text, sha256) === call)) return place;
+      const text = JSON.stringify([...visit, "c", ordinal, 0, ...(within === undefined ? [] : [within])]);
+      if (before.some((line) => toolCallIdAt(line, text, sha256) === call)) return [visit, "c", ordinal, 0];
     }
     return undefined;
   }
 
   /** The place of a call for which a message asks that a node executes: the calls of its first one. */
-  #inMessage(call: string, visit: Visit): readonly unknown[] {
-    const { state, reader } = this.#from;
-    const slots = [...state.history.map(({ message }) => message), state.checkpoint?.record.input];
-    for (const slot of slots.toReversed()) {
-      const index = indexIn(reader.read(slot), call);
-      if (index >= 0) return [...visit, "x", 0, index];
+  #inMessage(call: string, visit: Visit): Place {
+    for (const slot of this.#messages.toReversed()) {
+      const index = indexIn(this.#from.reader.read(slot), call);
+      if (index >= 0) return [visit, "x", 0, index];
     }
-    return [...visit, "x", 0, 0];
+    return [visit, "x", 0, 0];
   }
 }
 
 /** The place of a call in the content of a message; -1: the message does not ask for it. */
 function indexIn(value: unknown, call: string): number {
+  return partsOf(value).findIndex((part) => part.type === "tool-call" && part.toolCallId === call);
+}
+
+function partsOf(value: unknown): readonly ContentPart[] {
   const { content } = Object(value) as Partial<Message>;
-  if (!Array.isArray(content)) return -1;
-  return (content as readonly ContentPart[]).findIndex((part) => part.type === "tool-call" && part.toolCallId === call);
+  return Array.isArray(content) ? (content as readonly ContentPart[]) : [];
 }

@@ -5,11 +5,13 @@ import { isOver } from "../records/callRecords.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
-import { type AgentState, visitAt } from "../state/AgentState.ts";
+import type { Visit } from "../records/Visit.ts";
+import { type AgentState, firstVisitOf, visitAt } from "../state/AgentState.ts";
 import { foldUpTo } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { encodeValue } from "../values/valueCodec.ts";
 import { CallIds } from "./CallIds.ts";
 import type { LineAt, Moment } from "./momentAt.ts";
 import { recordsSince } from "./recordsSince.ts";
@@ -81,6 +83,7 @@ export function newLines(index: LogProjection, { lines }: Moment, options: NewLi
 }
 
 interface Begun extends NewLine {
+  readonly visitOf: (visit: Visit) => Visit;
   readonly ids: CallIds;
   readonly isChanged: boolean;
 }
@@ -103,18 +106,19 @@ class Beginning implements NewLines {
   add(line: LineAt): void {
     const { place: before } = this.#index.lanes.get(line.lane)?.record ?? {};
     const place = before && this.#placeOf(before);
-    // It ran for a call that has ended, or the line around it has changed.
-    if (before && !place) return;
+    // It ran for a call that has ended, the line around it has changed, or its first checkpoint was pruned: it begins afresh.
+    if (before && (!place || !line.point)) return;
     const state = foldUpTo(this.#index, line.lane, line.point, line.upTo);
     if (!state) throw new UnreadableValueError(`what leads to lane ${line.lane} is not in the log`);
     const lane = this.nextLane++;
     const change = this.#options.change?.(line, lane, state);
-    const ids = this.#idsOf(line, lane, state);
+    const visitOf = visitsOf(line, lane);
+    const ids = this.#idsOf(line, { lane, state, visitOf });
     this.records.push(this.#laneRecord(line, lane, place));
     if (change) this.records.push(...change.records);
-    else this.#addSince(line, { lane, state, ids });
+    else this.#addSince(line, { lane, state, ids, visitOf });
     const version = line.point && this.#addCheckpoint(line.point.record, visitAt(line.point), lane, change);
-    this.lines.set(line.lane, { lane, version, state, ids, isChanged: change !== undefined });
+    this.lines.set(line.lane, { lane, version, state, ids, visitOf, isChanged: change !== undefined });
   }
 
   /** `undefined`: the line does not go on. */
@@ -124,21 +128,23 @@ class Beginning implements NewLines {
     const { lane: parent, version: fork = 0, state, ids } = around;
     if ("fork" in place) return { parent, fork, branch: place.branch };
     const call = state.calls.get(place.call);
-    if (!call || (isOver(call.outcome) && !this.#isTriedAgain(place.call))) return undefined;
+    // If it has failed, it may be tried again: then it goes on from there.
+    if (!call || (isOver(call.outcome) && !call.outcome.error)) return undefined;
     const id = ids.of(place.call, call.visit);
     this.#nameAgent(around, place.call, id);
     return { parent, call: id };
   }
 
   /** Beside its call, the log names the agent that a line runs for it. */
-  #nameAgent({ lane, state }: NewLine, call: string, id: string): void {
+  #nameAgent({ lane, state, visitOf, ids }: Begun, call: string, id: string): void {
     const { intent, outcome } = state.calls.get(call) ?? {};
     if (!intent) return;
-    const { visit } = intent;
-    const waits = id !== call || outcome?.suspended;
-    this.records.push({ ...intent, lane, call: id });
-    if (waits && intent.effect !== "none")
-      this.records.push({ kind: "outcome", lane, visit, call: id, suspended: true });
+    const at = { lane, visit: visitOf(intent.visit), call: id };
+    const input =
+      "input" in intent || id === call ? {} : { input: encodeValue(ids.inputOf(call), "the input of a call") };
+    this.records.push({ ...intent, ...input, ...at });
+    if (id !== call && intent.effect !== "none") this.records.push({ kind: "outcome", ...at, suspended: true });
+    else if (id === call && outcome) this.records.push({ ...outcome, ...at });
   }
 
   #laneRecord({ lane: before, point }: LineAt, lane: number, place: LanePlace | undefined): LaneRecord {
@@ -148,7 +154,7 @@ class Beginning implements NewLines {
     return { ...begun, lane, ...within };
   }
 
-  #addSince(line: LineAt, begun: Pick<Begun, "lane" | "state" | "ids">): void {
+  #addSince(line: LineAt, begun: Omit<Begun, "isChanged" | "version">): void {
     const isFork = this.#options.move === "fork";
     const isTriedAgain = (call: string) => this.#isTriedAgain(call);
     const since = recordsSince(this.#index, line, { ...begun, isFork, isTriedAgain });
@@ -186,7 +192,7 @@ class Beginning implements NewLines {
     return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
   }
 
-  #idsOf(line: LineAt, lane: number, state: AgentState): CallIds {
+  #idsOf(line: LineAt, { lane, state, visitOf }: Pick<Begun, "lane" | "state" | "visitOf">): CallIds {
     const { agentId, runId, agentIds, sha256, reader, move } = this.#options;
     const isMadeAnew = (call: string): boolean => {
       const known = state.calls.get(call);
@@ -199,7 +205,7 @@ class Beginning implements NewLines {
       lanes.map((each) => ({ agentId: id, runId: this.#index.lanes.get(each)?.runId ?? runId, lane: each })),
     );
     const from = { agentId, runId, lane };
-    return new CallIds({ sha256, line: from, before, state, reader: reader(state), isMadeAnew });
+    return new CallIds({ sha256, line: from, before, state, visitOf, reader: reader(state), isMadeAnew });
   }
 
   /** The lanes that lead to a line, the newest first. */
@@ -212,6 +218,11 @@ class Beginning implements NewLines {
     }
     return lanes;
   }
+}
+
+/** Visits keep their numbers, except that the first one of a lane without a checkpoint is counted from the lane. */
+function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
+  return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }
 
 /** A fork of what had ended has ended, too. */

@@ -6,7 +6,6 @@ import { answerKey, type Visit } from "../records/Visit.ts";
 import {
   type AgentState,
   emptyState,
-  firstVisitOf,
   nextVisitOf,
   type RecordedCall,
   type RecordedRequest,
@@ -22,6 +21,8 @@ interface NewLane {
   /** The state at the moment. */
   readonly state: AgentState;
   readonly ids: CallIds;
+  /** The visit of the new lane that repeats a visit. */
+  readonly visitOf: (visit: Visit) => Visit;
   readonly isFork: boolean;
   readonly isTriedAgain: (call: string) => boolean;
 }
@@ -95,14 +96,14 @@ class Restating implements Since {
 
   /** The failure that ended the run is not given back. */
   #tryAgain({ call, visit }: RecordedCall): void {
-    this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#visitOf(visit), call, retry: true });
+    this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
   #addRequest({ record, reply }: RecordedRequest): void {
     const before = this.#known.requests.get(record.request);
     const moved = this.#moved(record);
     const { approval } = record;
-    const request = this.#to.ids.ofRequest({ ...record, visit: moved.visit });
+    const request = this.#to.ids.ofRequest(record);
     const asked = {
       ...moved,
       request,
@@ -120,12 +121,7 @@ class Restating implements Since {
 
   #placeOf({ visit, within }: { readonly visit: Visit; readonly within?: string }) {
     const own = within === undefined ? {} : { within: this.#to.ids.of(within, visit) };
-    return { lane: this.#to.lane, visit: this.#visitOf(visit), ...own };
-  }
-
-  /** The first visit of a lane without a checkpoint is counted from its number. */
-  #visitOf(visit: Visit): Visit {
-    return this.#line.point ? visit : [firstVisitOf(this.#to.lane)[0], visit[1]];
+    return { lane: this.#to.lane, visit: this.#to.visitOf(visit), ...own };
   }
 
   #onLane(record: AgentRecord): AgentRecord {

@@ -46,6 +46,19 @@ export async function liveLines(lines: RandomLines, device: Device): Promise<Lin
   return lives.world;
 }
 
+/** Lives through the processes of a run, which may then be anywhere. */
+export async function livePartly(lines: RandomLines, device: Device): Promise<LinesWorld> {
+  const lives = new Lives(lines, device, new LinesWorld(lines));
+  for (const process of lines.processes) await lives.process(process);
+  return lives.world;
+}
+
+/** Goes on with an agent until its run is over, without a disturbance. */
+export async function goOn(world: LinesWorld, device: Device, agentId: string): Promise<void> {
+  const calm: RandomLines = { ...world.lines, moves: 0, processes: [] };
+  await new Lives(calm, device, world, agentId).finish();
+}
+
 /** The same without a disturbance: every answer is given when all wait. */
 export async function undisturbed(lines: RandomLines, opened: () => Storage): Promise<LinesWorld> {
   const calm: RandomLines = { ...lines, moves: 0, processes: [], answers: ["later"] };
@@ -62,7 +75,12 @@ class Lives {
   /** Answers that come with the next resume. */
   #withResume = new Map<string, PendingRequest>();
 
-  constructor(lines: RandomLines, device: Device, world: LinesWorld) {
+  constructor(
+    lines: RandomLines,
+    device: Device,
+    world: LinesWorld,
+    readonly agentId = "a",
+  ) {
     this.#lines = lines;
     this.#device = device;
     this.world = world;
@@ -110,7 +128,7 @@ class Lives {
   }
 
   async #settle(): Promise<void> {
-    const outside = persistence(this.#agent(this.#device.opened())).agent("a");
+    const outside = persistence(this.#agent(this.#device.opened())).agent(this.agentId);
     for (const call of await outside.getToolCallsInDoubt())
       if (call.settled === undefined) await outside.settleToolCall(call.toolCallId, this.world.settle(call));
   }
@@ -120,10 +138,11 @@ class Lives {
   }
 
   async #run(storage: Storage): Promise<RunResult<string>> {
-    this.world.beginProcess(await foundIn(this.#device.opened()));
+    this.world.beginProcess(await foundIn(this.#device.opened(), this.agentId));
     const live = new LiveAnswers(this.#agent(storage, { clock: eagerClock() }), {
       nextAnswer: () => this.#nextAnswer(),
       answer: (agent, request) => this.#answer(agent, request),
+      agentId: this.agentId,
     });
     const agent = this.#agent(storage, { onEvent: (event) => live.see(event) });
     this.world.onStep = () => live.step();
@@ -133,7 +152,9 @@ class Lives {
       );
       const accepted = [...this.#withResume.values()];
       this.#withResume.clear();
-      const result = await (accepted.length > 0 ? agent.resume({ answers }) : agent.run("go", { runId: "r" }));
+      const result = await (accepted.length > 0
+        ? agent.resume({ agentId: this.agentId, answers })
+        : agent.run("go", { agentId: this.agentId, runId: "r" }));
       for (const { requestId } of accepted) this.world.accepted.push(requestId);
       await live.end();
       if (result.status === "waiting") await this.#answerAll(result.requests.filter((each) => !this.#isTaken(each)));
@@ -167,7 +188,7 @@ class Lives {
 
   async #answer(agent: Agent, request: PendingRequest): Promise<void> {
     const { requestId, prompt, kind } = request;
-    const outside = persistence(agent).agent("a");
+    const outside = persistence(agent).agent(this.agentId);
     const fate = fateOf(prompt);
     if (fate === "expired") return this.world.letExpire();
     if (fate === "rejected") await outside.reject(requestId, "no");
@@ -176,7 +197,7 @@ class Lives {
   }
 
   async #goBack(to: number): Promise<void> {
-    const outside = persistence(this.#agent(this.#device.opened())).agent("a");
+    const outside = persistence(this.#agent(this.#device.opened())).agent(this.agentId);
     const checkpoints = await outside.getCheckpoints();
     const target = checkpoints[to % Math.max(1, checkpoints.length)]?.checkpointId ?? "none";
     this.#withResume.clear();
@@ -192,6 +213,7 @@ const replyTo = (prompt: string, kind: PendingRequest["kind"]): unknown =>
   kind === "approval" ? { approved: true } : answerTo(prompt);
 
 interface Answering {
+  readonly agentId: string;
   readonly nextAnswer: () => number | "later" | "resume";
   readonly answer: (agent: Agent, request: PendingRequest) => Promise<void>;
 }
@@ -230,7 +252,7 @@ class LiveAnswers {
 
   async #plan(): Promise<void> {
     for await (const request of persistence(this.#agent).listRequests()) {
-      if (this.#seen.has(request.requestId)) continue;
+      if (this.#seen.has(request.requestId) || request.agentId !== this.#lives.agentId) continue;
       this.#seen.add(request.requestId);
       const steps = this.#lives.nextAnswer();
       if (typeof steps === "number") this.#due.push({ request, at: this.#steps + steps });
@@ -258,10 +280,10 @@ function eagerClock(): Clock {
   };
 }
 
-async function foundIn(storage: Storage): Promise<Found> {
+async function foundIn(storage: Storage, agentId: string): Promise<Found> {
   const lanes = new Map<number, StoredLane>();
   const ended = new Set<string>();
-  for (const record of await recordsOf(storage)) {
+  for (const record of await recordsOf(storage, agentId)) {
     if (record.kind === "outcome" && "output" in record)
       ended.add((record as unknown as { readonly call: string }).call);
     if (record.kind !== "checkpoint") continue;
