@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { AIAgent, Persistence, strategy, tool } from "agent-persistence";
+import { AIAgent, type Message, Persistence, strategy, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
@@ -58,9 +58,20 @@ export function desk(directory: string): AIAgent<string, string> {
           { toolName: "research", input: { topic: "the order" } },
         ],
       },
-      { toolCalls: [{ toolName: "refund", input: { order: "order 7", euros: 25 } }] },
-      "The customer has the money back.",
+      (messages) => ({ toolCalls: [{ toolName: "refund", input: { order: orderIn(messages), euros: 25 } }] }),
+      (messages) => (isRefused(messages) ? "The money stays here." : "The customer has the money back."),
     ]),
   });
   return chief.install(Persistence, { storage: new FilePersistenceStorageProvider({ directory }) });
+}
+
+/** The order that the chief was asked to refund. */
+function orderIn(messages: readonly Message[]): string {
+  const asked = messages.find(({ role }) => role === "user")?.content;
+  return (typeof asked === "string" ? /order \d+/.exec(asked)?.[0] : undefined) ?? "no order";
+}
+
+function isRefused(messages: readonly Message[]): boolean {
+  const content = messages.at(-1)?.content ?? "";
+  return typeof content !== "string" && content.some((part) => part.type === "tool-result" && part.isError === true);
 }

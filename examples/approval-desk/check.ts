@@ -29,6 +29,10 @@ try {
   assert.equal(step("answer", question, "true"), "answered");
   assert.equal(step("resume"), "waiting");
   const approval = openRequest("order-7: Refund 25 euros for order 7?");
+  const other = step("fork", "order-7-other");
+  assert.notEqual(other, approval);
+  assert.equal(step("answer", other, '{"approved":false}'), "answered");
+  assert.equal(step("resume", "order-7-other"), "The money stays here.");
   assert.equal(step("answer", approval, '{"approved":true}'), "answered");
   assert.match(step("answer", approval, '{"approved":true}'), /^refused: request_/);
   assert.equal(step("resume"), "The customer has the money back.");
@@ -37,7 +41,15 @@ try {
     "looked up the order",
     "refunded 25 euros for order 7",
   ]);
-  console.log("   two researchers at once, one answer, one approval, one refund");
+  assert.equal(step("edit"), "refund order 8");
+  const tree = step("tree").split("\n");
+  assert.equal(tree[0], 'callModel "beginning"');
+  assert.equal(tree.at(-1), "  callModel (edit by ann@example.com) *");
+  assert.ok(tree.some((line) => line.trim() === "research ask"));
+  assert.match(step("tree", "order-7-other"), /callTools \(fork\)/);
+  assert.equal(step("resume"), "waiting");
+  openRequest("order-7 > research: Do you know the customer?");
+  console.log("   two researchers at once, one answer, one approval, one refund; a fork, an edit, and the tree");
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }
