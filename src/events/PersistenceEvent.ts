@@ -56,6 +56,8 @@ interface LineEvents {
     /** One text for each difference, such as `node "check" is new`. */
     readonly differences: readonly string[];
   };
+  /** A line has gone through migrations, from the version of the strategy that it had to that of the code. */
+  readonly run_migrated: { readonly from: number; readonly to: number };
   /** A request for input or for an approval is durable, and waits for an answer. Not emitted when it is asked again. */
   readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
   /**

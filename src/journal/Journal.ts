@@ -1,7 +1,7 @@
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
-import { entryBytes } from "../checkpoint/state/entryBytes.ts";
+import { entryBytes } from "../checkpoint/format/entryBytes.ts";
 import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";

@@ -2,6 +2,7 @@ import { linePath } from "../checkpoint/data/linePath.ts";
 import { emptyState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
 import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { CodeVersions } from "../checkpoint/data/CodeVersions.ts";
 import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { RequestedCalls } from "../checkpoint/data/RequestedCalls.ts";
@@ -14,6 +15,8 @@ export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly owner: string | undefined;
   /** The names of the tools by which agents called each other down to the one that made the call. */
   readonly agentPath: readonly string[];
+  /** The version of the strategy that recorded the name of its tool. */
+  readonly version: number;
   /** Decoded when asked for. @throws when it cannot be read. */
   readonly input: () => unknown;
   /** Decoded when asked for; `undefined` when there is none. @throws when it cannot be read. */
@@ -31,6 +34,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
     paths.set(lane, path);
     return path;
   };
+  const versions = new CodeVersions(index);
   return callsOf(index)
     .toSorted((a, b) => a.order - b.order)
     .map((call) => ({
@@ -38,6 +42,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
       ...callFacts(call),
       owner: index.owners.get(call.call),
       agentPath: pathOf(call.lane),
+      version: versions.at(call.named.lane, call.named.order),
       input: () => requested.inputOf(call),
       output: () => reader.read(call.outcome?.output),
     }));

@@ -289,10 +289,11 @@ export class DurableAgent {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
     const journal = { agentId: this.agentId, sha256: await this.#setup.storage.sha256() };
     return [
-      ...callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, call)),
-      ...inversesInDoubt(log).map((call) =>
-        inverseInDoubt(call, this.#setup.at(call.agentPath)?.registry.inverseOf(call.tool), journal),
-      ),
+      ...callsInDoubt(log).map((call) => toolCallInDoubt(this.agentId, this.#setup.nowNamed(call))),
+      ...inversesInDoubt(log).map((made) => {
+        const call = this.#setup.nowNamed(made);
+        return inverseInDoubt(call, this.#setup.at(call.agentPath)?.registry.inverseOf(call.tool), journal);
+      }),
     ];
   }
 

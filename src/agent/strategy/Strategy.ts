@@ -21,8 +21,8 @@ export interface Strategy<in Input = never, out Output = unknown> {
 /** The version of a strategy. */
 export interface StrategyVersion {
   /**
-   * Raise it with a change that stored runs have to follow: code of a lower version does not continue them any more. A whole
-   * number from 0 on. Default: 0.
+   * Raise it with a change that stored runs have to follow, and say in `migrations` of `PersistenceConfig` how they do. Code of
+   * a lower version does not continue them any more. A whole number from 0 on. Default: 0.
    */
   readonly version?: number | undefined;
 }

@@ -63,7 +63,7 @@ const structure = {
   fingerprint: text,
   code: optional(text),
   version: optional(count),
-  renames: optional(like({ nodes: mapOf(text), tools: mapOf(text) })),
+  renames: optional(listOf(like({ nodes: mapOf(text), tools: mapOf(text) }))),
 };
 const checkpoint = {
   lane: count,

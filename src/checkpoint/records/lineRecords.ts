@@ -105,8 +105,8 @@ export interface StructureRecord {
   /** The version of the strategy. Absent: 0. */
   readonly version?: number;
   readonly structure?: StoredValue;
-  /** What a migration renamed: what the line has recorded so far is read under the new names. Absent: nothing. */
-  readonly renames?: Renames;
+  /** What migrations renamed, one after the other: what the line has recorded so far is read under the new names. Absent: nothing. */
+  readonly renames?: readonly Renames[];
 }
 
 /** New names by the old ones: of nodes by path, of tools. */

@@ -3,7 +3,13 @@ import type { StoredMessage } from "../messages/storedHistory.ts";
 import type { NoteRecord } from "../records/NoteRecord.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "../records/lineRecords.ts";
+import type {
+  DecisionRecord,
+  Renames,
+  RequirementsRecord,
+  SettingsRecord,
+  StructureRecord,
+} from "../records/lineRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
@@ -25,6 +31,14 @@ export interface RecordedRequest {
   readonly reply?: ReplyRecord;
   /** Orders the reply among all records of the log. */
   readonly repliedAt?: number;
+  /** A migration has renamed the tool of the call that it approves. */
+  readonly renamed?: true;
+}
+
+/** An answer, as its lane records it. */
+export interface RecordedAnswer extends AnswerRecord {
+  /** The tools that migrations have renamed since, one after the other. Absent: none. */
+  readonly renames?: readonly Renames["tools"][];
 }
 
 /** The state of an agent at a point of its log, on the lane that leads there. Values are in their stored form. */
@@ -41,7 +55,7 @@ export interface AgentState {
   readonly structure: StructureRecord | undefined;
   readonly decisions: readonly DecisionRecord[];
   /** The answers that its messages refer to, and those that a replay gives to a node again; by {@link answerKey}. */
-  readonly answers: ReadonlyMap<string, AnswerRecord>;
+  readonly answers: ReadonlyMap<string, RecordedAnswer>;
   /** The requests of its nodes, by id. */
   readonly requests: ReadonlyMap<string, RecordedRequest>;
   /** The tool calls of its nodes, by id, reverted ones included. */

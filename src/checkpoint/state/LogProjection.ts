@@ -2,7 +2,7 @@ import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
 import type { Entry } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import { entryBytes } from "./entryBytes.ts";
+import { entryBytes } from "../format/entryBytes.ts";
 import type { AgentState } from "./AgentState.ts";
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isMerged } from "../records/isMerged.ts";

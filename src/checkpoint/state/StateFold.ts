@@ -3,6 +3,7 @@ import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
+import { renamedState } from "./renamedState.ts";
 import { emptyState, type AgentState, type RecordedCall } from "./AgentState.ts";
 
 type Mutable<Value> =
@@ -67,7 +68,10 @@ const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
     void ("value" in record ? storage.set(record.key, record.value) : storage.delete(record.key)),
   settings: (state, settings) => void (state.settings = settings),
   requirements: (state, requirements) => void (state.requirements = requirements),
-  structure: (state, structure) => void (state.structure = structure),
+  structure(state, structure) {
+    state.structure = structure;
+    if (structure.renames) Object.assign(state, renamedState(state, structure.renames));
+  },
   decision: ({ decisions }, decision) => void decisions.push(decision),
   note: ({ notes }, note) => void notes.push(note),
   answer: addAnswer,

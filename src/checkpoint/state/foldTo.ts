@@ -151,12 +151,22 @@ function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: 
   }
 }
 
-/** Every tool call of a log, with its lane. */
-export function callsOf(index: LogProjection): readonly (RecordedCall & { readonly lane: number })[] {
-  const calls = new Map<string, RecordedCall & { readonly lane: number }>();
+/** A tool call with its lane, and where the record is that names its tool. */
+export interface PlacedCall extends RecordedCall {
+  readonly lane: number;
+  readonly named: { readonly lane: number; readonly order: number };
+}
+
+/** Every tool call of a log. */
+export function callsOf(index: LogProjection): readonly PlacedCall[] {
+  const calls = new Map<string, PlacedCall>();
   for (const [lane, records] of index.laneRecords)
-    for (const { record, order } of records)
-      if (isOfCall(record)) calls.set(record.call, { ...withRecord(calls.get(record.call), record, order), lane });
+    for (const { record, order } of records) {
+      if (!isOfCall(record)) continue;
+      const known = calls.get(record.call);
+      const named = known && record.tool === undefined ? known.named : { lane, order };
+      calls.set(record.call, { ...withRecord(known, record, order), lane, named });
+    }
   return [...calls.values()];
 }
 

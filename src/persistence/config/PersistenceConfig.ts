@@ -17,6 +17,7 @@ import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.t
 import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { isAfterNode } from "../triggers/triggers.ts";
+import { type Migration, migrationSchema } from "../versions/Migration.ts";
 import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
@@ -104,6 +105,12 @@ export interface PersistenceConfig {
   readonly retention?: RetentionPolicy | undefined;
   /** When to prune all agents of the storage, besides. Started with the installation. Default: never. */
   readonly retentionSchedule?: PruningSchedule | undefined;
+  /**
+   * How stored runs get from one version of the strategy to the next. A resume goes through the shortest chain that leads from
+   * the version of the run to that of the strategy, in one append before anything runs. Default: none, and a run continues
+   * only if all that it can still reach is unchanged.
+   */
+  readonly migrations?: readonly Migration[] | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -122,6 +129,7 @@ const takenNames = [
   "rollback",
   "execution_point",
   "branch",
+  "migration",
 ];
 
 const trigger = z
@@ -173,5 +181,6 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
   environment: environment.optional(),
   retention: retentionPolicySchema.optional(),
   retentionSchedule: objectWithMethods<PruningSchedule>("start").optional(),
+  migrations: z.array(migrationSchema).optional(),
   clock: clockSchema.optional(),
 });

@@ -12,6 +12,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn, warnOnce } from "../../internal/warn.ts";
 import { Journal, type JournalOptions } from "../../journal/Journal.ts";
+import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -151,7 +152,7 @@ export class PersistenceSetup {
     this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
-    this.migrations = new Migrations([], this.graph, (name) => this.toolNamed(name) !== undefined);
+    this.migrations = new Migrations(config.migrations ?? [], this.graph, (name) => this.toolNamed(name) !== undefined);
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
     this.tell = tellerOf(this.#emit, caller);
     this.lastAgentId = pipeline.agentId;
@@ -228,6 +229,17 @@ export class PersistenceSetup {
       const called = this.at(path.slice(0, depth + 1));
       if (called) called.#emit?.(event);
     }
+  }
+
+  /** A recorded call of this agent or of one that it calls, under the name that its tool has now. */
+  nowNamed(call: LoggedCall): LoggedCall {
+    const tool = this.at(call.agentPath)?.migrations.toolNow(call.tool, call.version) ?? call.tool;
+    return tool === call.tool ? call : { ...call, tool };
+  }
+
+  /** Whether a recorded call of this agent or of one that it calls has an inverse now. */
+  hasInverse(call: LoggedCall): boolean {
+    return this.at(call.agentPath)?.registry.has(this.nowNamed(call).tool) === true;
   }
 
   /** The tool of a recorded call, as the code defines it now; `undefined` if the agent has no tool of that name any more. */

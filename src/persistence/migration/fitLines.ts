@@ -3,32 +3,45 @@ import { eventLine } from "../../events/eventEmitter.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
+import { migrationRecords } from "./migrationRecords.ts";
+import { planMigration } from "./planMigration.ts";
 
 /**
- * Makes stored lines fit the code as it is now: where that can continue them although it has changed, its structure is recorded.
+ * Makes stored lines fit the code as it is now, in one append: where that can continue them although it has changed, its
+ * structure is recorded; where migrations lead to it, they are made.
  *
- * @param nested the states of the lines that go on besides, by lane.
- * @returns whether the log has changed.
- * @throws StrategyChangedError, UnknownNodeError, UnknownToolError; nothing has changed then.
+ * @returns the state to continue from.
+ * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and as `planMigration`; nothing has changed then.
  */
 export async function fitLines(
   { setup, journal }: { readonly setup: PersistenceSetup; readonly journal: Journal },
   stored: StoredState,
-  nested: ReadonlyMap<number, AgentState>,
-): Promise<boolean> {
-  const lines = await fittingLines(setup, journal, stored, nested);
-  const changed = lines.filter(({ verdict }) => verdict.kind === "compatible");
-  if (changed.length === 0) return false;
-  await journal.store(changed.flatMap((line) => changedStructure(line.setup, line.state, line.state.lane, journal)));
-  for (const line of changed) tellAdapted(line, journal.agentId);
-  return true;
+): Promise<StoredState> {
+  const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
+  if (lines.every(({ verdict }) => verdict.kind === "same")) return stored;
+  const migrations = await planMigration(lines, stored.log);
+  const { uploads } = journal.writer;
+  try {
+    await journal.store([
+      ...lines.flatMap((line) => adapted(line, line.state.lane, journal)),
+      ...migrations.flatMap((migration) => migrationRecords(migration, journal)),
+    ]);
+  } catch (error) {
+    journal.writer.withdrawUploads(uploads);
+    throw error;
+  }
+  for (const line of lines) tell(line, journal.agentId);
+  await journal.readHead();
+  const { head } = journal;
+  return head?.state ? { log: head.log, state: head.state } : stored;
 }
 
-/** The lines, if the code can continue all of them. @throws as {@link fitLines} */
+/** The lines, if the code can continue all of them, or migrations lead to it. @throws as {@link fitLines} */
 export async function fittingLines(
   setup: PersistenceSetup,
   journal: Journal,
@@ -42,6 +55,11 @@ export async function fittingLines(
   return lines;
 }
 
+/** Whether some lines migrate, and can. @throws as `planMigration` */
+export async function migrates(lines: readonly FittedLine[], log: AgentLog): Promise<boolean> {
+  return (await planMigration(lines, log)).length > 0;
+}
+
 /** The beginning of a lane on which a line continues, with the structure of the code that it was found to fit. */
 export function adaptedLane(
   records: readonly AgentRecord[],
@@ -49,16 +67,18 @@ export function adaptedLane(
   lines: readonly FittedLine[],
   journal: Journal,
 ): readonly AgentRecord[] {
-  for (const line of lines) tellAdapted(line, journal.agentId);
-  const structure = lines.flatMap(({ setup, state, verdict }) =>
-    verdict.kind === "compatible" ? changedStructure(setup, state, lane, journal) : [],
-  );
+  for (const line of lines) tell(line, journal.agentId);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
-  return records.toSpliced(-1, 0, ...structure);
+  return records.toSpliced(-1, 0, ...lines.flatMap((line) => adapted(line, lane, journal)));
 }
 
-function tellAdapted({ setup, state, verdict, ...path }: FittedLine, agentId: string): void {
-  if (verdict.kind !== "compatible") return;
-  const { differences } = verdict;
-  setup.tell({ kind: "strategy_adapted", agentId, runId: state.runId, ...eventLine(path), differences });
+function adapted({ setup, state, verdict }: FittedLine, lane: number, journal: Journal): readonly AgentRecord[] {
+  return verdict.kind === "compatible" ? changedStructure(setup, state, lane, journal) : [];
+}
+
+function tell({ setup, state, verdict, code, ...path }: FittedLine, agentId: string): void {
+  const at = { agentId, runId: state.runId, ...eventLine(path) };
+  const { version: from = 0 } = state.structure ?? {};
+  if (verdict.kind === "compatible") setup.tell({ kind: "strategy_adapted", ...at, differences: verdict.differences });
+  if (verdict.kind === "migrates") setup.tell({ kind: "run_migrated", ...at, from, to: code.structure.version });
 }

@@ -9,6 +9,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import type { StoredStructure } from "../versions/codeDifferences.ts";
+import type { Code } from "../versions/CodeStructure.ts";
 import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";
 
@@ -17,6 +18,7 @@ export interface FittedLine extends LinePath {
   readonly state: AgentState;
   readonly setup: PersistenceSetup;
   readonly verdict: CodeVerdict;
+  readonly code: Code;
   /** As it is stored. `undefined`: the storage does not keep it. */
   readonly structure: StoredStructure | undefined;
 }
@@ -49,18 +51,18 @@ async function judge(
   setup: PersistenceSetup,
   state: AgentState,
   lines: OpenLines,
-): Promise<Pick<FittedLine, "verdict" | "structure">> {
+): Promise<Pick<FittedLine, "verdict" | "structure" | "code">> {
   const stored = state.structure;
   const keepsVersions = setup.log.capabilities.keeps !== "checkpoints";
-  const now = setup.code(lines.sha256);
-  if (!stored || isSameCode(stored, now, keepsVersions)) {
+  const code = setup.code(lines.sha256);
+  if (!stored || isSameCode(stored, code, keepsVersions)) {
     assertKnown(setup, state);
-    return { verdict: { kind: "same" }, structure: undefined };
+    return { verdict: { kind: "same" }, structure: undefined, code };
   }
   const structure = await structureIn(stored, lines, state);
-  const verdict = judgeCode(stored, structure, now, setup.migrations, pointOf(lines.log, state));
+  const verdict = judgeCode(stored, structure, code, setup.migrations, pointOf(lines.log, state));
   if (verdict.kind === "compatible") assertKnown(setup, state);
-  return { verdict, structure };
+  return { verdict, structure, code };
 }
 
 /** What is recorded by name must be there, also where the structure does not tell. */

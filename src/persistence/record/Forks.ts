@@ -1,4 +1,5 @@
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import type { RecorderStart } from "./RecorderStart.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** The branches of the parallel node that a line visits. */
@@ -8,9 +9,9 @@ export class Forks {
   /** By the key of a branch, the lanes that it was on. */
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /** The node begins. */
-  begin(version: number | undefined): void {
-    this.version = version;
+  /** The node begins at a checkpoint. @param from where the line was restored: its visit may have begun with an earlier one */
+  begin(version: number | undefined, { head, visitBegan }: Pick<RecorderStart<unknown>, "head" | "visitBegan">): void {
+    this.version = (version === head?.version ? visitBegan : undefined) ?? version;
     this.#lanes.clear();
   }
 

@@ -147,7 +147,7 @@ export class RunRecorder {
   /** A parallel node is about to run: its branches begin at a checkpoint that names it. */
   beginFork(run: AgentRun, node: string, input: unknown): void {
     if (!this.#namesNext) this.#saveNext(run, { node, input, boundary: true, trigger: "fork" });
-    this.forks.begin(this.head?.version);
+    this.forks.begin(this.head?.version, this.#from);
   }
 
   /** The branches of a parallel node have ended, and its merge runs next. */

@@ -1,5 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { questionDigest } from "../../agent/context/askedQuestion.ts";
+import { approvalDigest, questionDigest } from "../../agent/context/askedQuestion.ts";
 import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
@@ -51,7 +51,7 @@ export class RecordedAnswers {
     for (const request of again) {
       const { record } = request;
       const { visit, id, within, problems, at } = record;
-      const question = record.question ?? questionOf(record, reader, sha256);
+      const question = questionAsked(request, reader, sha256);
       const isCounted = record.question === undefined && id === undefined;
       const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
@@ -142,6 +142,13 @@ function replyOf(
 function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exclude<ApprovalVerdict, boolean> {
   const expires = expiresAt === undefined ? undefined : new Date(expiresAt);
   return withoutUndefined({ prompt: String(reader.read(prompt)), expiresAt: expires });
+}
+
+/** What the node asks now where it asked this before. */
+function questionAsked({ record, renamed }: RecordedRequest, reader: ValueReader, sha256: Sha256): string {
+  const { approval, question } = record;
+  if (renamed && approval) return approvalDigest(approval.tool, reader.read(approval.input), sha256);
+  return question ?? questionOf(record, reader, sha256);
 }
 
 /** The question of a record that an earlier version wrote. */

@@ -2,13 +2,14 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { renamedTools } from "../../checkpoint/messages/renamedTools.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
-import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { AnswerRecord, FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */
@@ -39,7 +40,9 @@ export class Replay {
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
     for (const [key, record] of state.answers) {
-      const { visit, asked, failed = [] } = record;
+      const { visit, failed = [] } = record;
+      // Of what was asked before tools had other names, only the place is compared.
+      const asked = record.renames ? undefined : record.asked;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
     const failed = new Set(index.statusState.failedCalls);
@@ -126,8 +129,12 @@ export class Replay {
   }
 }
 
-function answerOf({ message, usage, finish: finishReason }: AnswerRecord, reader: ValueReader): PromptAnswer {
-  return withoutUndefined({ message: reader.message(message) as AssistantMessage, usage, finishReason });
+function answerOf(
+  { message: slot, usage, finish: finishReason, renames = [] }: RecordedAnswer,
+  reader: ValueReader,
+): PromptAnswer {
+  const message = renamedTools(reader.message(slot) as AssistantMessage, renames);
+  return withoutUndefined({ message, usage, finishReason });
 }
 
 /** A call that waits has agents and answers of its own, although it is made as if for the first time. */

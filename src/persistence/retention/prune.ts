@@ -82,7 +82,8 @@ function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions =
   return {
     policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
     now: now ?? setup.time.now(),
-    hasInverse: (tool) => setup.registry.has(tool) || setup.participantTools.has(tool),
+    hasInverse: (tool) =>
+      setup.migrations.toolNames(tool).some((name) => setup.registry.has(name) || setup.participantTools.has(name)),
   };
 }
 

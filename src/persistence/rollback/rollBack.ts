@@ -1,6 +1,10 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import { changedStructure } from "../record/strategyRecord.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
@@ -47,7 +51,8 @@ export async function rollBack(
   const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
   reopenRuns(journal, log.index, target);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
-  const begun = records.toSpliced(-1, 0, ...storageRecords(changes, lane, journal.writer));
+  const code = leaves ? movedCode(setup, log, state, { lane, journal }) : [];
+  const begun = records.toSpliced(-1, 0, ...code, ...storageRecords(changes, lane, journal.writer));
   const before = doneBefore(log, target);
   const report = runMoved({
     checkpointId: target.id,
@@ -67,6 +72,20 @@ export async function rollBack(
   return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
 }
 
+/** The structure of the code that moves a line from outside, which continues it then; none where migrations lead to it. */
+function movedCode(
+  setup: PersistenceSetup,
+  { index }: AgentLog,
+  state: AgentState,
+  { lane, journal }: { readonly lane: number; readonly journal: Journal },
+): readonly AgentRecord[] {
+  const own = setup.at(linePath(index, state.lane).agentPath);
+  const node = state.checkpoint?.record.node ?? "";
+  const migrates = (own?.migrations.chainFrom(state.structure?.version ?? 0)?.length ?? 0) > 0;
+  if (!own || migrates || !own.graph.nodePaths.includes(node)) return [];
+  return changedStructure(own, state, lane, journal);
+}
+
 /** The plan and the log that it was made from, once the calls in doubt are resolved. */
 async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
   const { journal, log } = rollback;
@@ -82,7 +101,7 @@ function planOf({ setup, target }: Rollback, { index, blobs }: AgentLog): Rollba
   const { participantTools } = setup;
   return planRollback(
     index,
-    loggedCalls(index, blobs),
+    loggedCalls(index, blobs).map((call) => setup.nowNamed(call)),
     target,
     ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true,
     (tool) => participantTools.has(tool),

@@ -1,6 +1,5 @@
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
@@ -16,7 +15,6 @@ import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/endRecords.ts";
@@ -28,7 +26,7 @@ import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
-import { adaptedLane, fitLines, fittingLines } from "../migration/fitLines.ts";
+import { adaptedLane, fitLines, fittingLines, migrates } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
@@ -43,6 +41,7 @@ import { decideResume, decideRun, type RunDecision, type RunFacts } from "./deci
 import type { DurableCall, Next } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
 import { recordFailure } from "./recordFailure.ts";
+import { newSettings } from "./newSettings.ts";
 import { recordedResult } from "./recordedResult.ts";
 import { waitingResult } from "./waitingResult.ts";
 
@@ -215,8 +214,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  await fitLines(call, stored, journal.head?.lines ?? new Map());
-  return restoredRun(setup, journal, stored, { lane, run, opening, by: "resume" });
+  return restoredRun(setup, journal, await fitLines(call, stored), { lane, run, opening, by: "resume" });
 }
 
 /** The first start of a task that was queued. */
@@ -255,7 +253,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const moment = linesBeside(log, target);
   const recorder = moment ? await branchOfLines(call, log, target, moment) : await branchOfMain(call, log, target);
   if (!recorder) return start(call, await resumed(call, storedState(journal)));
-  const effects = branchEffects(log, target, ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true);
+  const effects = branchEffects(log, target, (call) => setup.hasInverse(call));
   const result = await start(call, recorder);
   const differs = effects.remaining.length > 0 || effects.missing.length > 0;
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;
@@ -273,9 +271,14 @@ async function branchOfLines(
   const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
   const [main, nested] = statesOf(begun);
   if (main) await fittingLines(call.setup, journal, { log, state: main }, nested);
-  await journal.store([...(reopens ? [run] : startRecords(journal)), ...begun.records]);
-  await journal.readHead();
-  return resumed(call, storedState(journal));
+  return resumedAfter(call, [...(reopens ? [run] : startRecords(journal)), ...begun.records]);
+}
+
+/** Stores the beginning of the lanes from which the run continues. */
+async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]): Promise<RunRecorder> {
+  await call.journal.store(opening);
+  await call.journal.readHead();
+  return resumed(call, storedState(call.journal));
 }
 
 /** `undefined`: the checkpoint is the head of an unfinished run. A branch is a resume there: it keeps what the next node did already. */
@@ -292,6 +295,7 @@ async function branchOfMain(
   const { run, reopens } = branchRun(journal, log, target);
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
   const opening = [...(reopens ? [] : startRecords(journal)), ...adaptedLane(records, lane, fitted, journal)];
+  if (await migrates(fitted, log)) return resumedAfter(call, opening);
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
@@ -330,10 +334,4 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
   const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
-}
-
-/** What a resume changes of the model's settings; `undefined`: nothing. */
-function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
-  const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
-  return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
 }

@@ -7,6 +7,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchResult.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -104,6 +105,7 @@ export function restoredRun(
     structure: structureRecord(setup, lane, journal),
     opening,
     head: head && { version: head.version, id: head.id },
+    visitBegan: head === checkpoint ? visitBegan(index, state, from) : undefined,
     recording: new Replay(state, reader, index, from),
     replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
@@ -111,6 +113,11 @@ export function restoredRun(
     parent,
     ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
   });
+}
+
+/** The checkpoint with which the visit of a line began, where a migration has made another one in it on the same lane. */
+function visitBegan(index: LogProjection, { lane }: AgentState, [base]: Visit): number | undefined {
+  return index.checkpoints.get(base)?.record.lane === lane ? base : undefined;
 }
 
 function restoredStart(journal: Journal, { log, state }: StoredState, { lane, run }: Restored): RunStart {

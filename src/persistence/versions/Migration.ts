@@ -17,8 +17,8 @@ export interface Migration {
   /** The new names of tools by the old ones. Default: no tool has another name. */
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /**
-   * Changes a line of the run: it gets the line with the new names, and returns it as it is to continue. Called once for each
-   * line that can go on, with copies. When it throws, nothing has changed, and the run rejects with what it threw. Default: the
+   * Changes a line of the run: it gets the line with the new names, and returns it as it is to continue. Called for each line
+   * that can go on, with copies, and again where a migration was tried or interrupted. When it throws, nothing has changed, and the run rejects with what it threw. Default: the
    * line stays.
    */
   readonly migrate?: ((line: MigratedLine) => MigratedLine | PromiseLike<MigratedLine>) | undefined;

@@ -1,6 +1,7 @@
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { renamed } from "../../checkpoint/values/renamed.ts";
 import type { Migration } from "./Migration.ts";
 
 /** The migrations of an agent, and the chains that they make. */
@@ -88,18 +89,4 @@ function hasNode(graph: StrategyGraph, path: string): boolean {
     if (error instanceof UnknownNodeError) return false;
     throw error;
   }
-}
-
-/** A name after several renames, one after the other. */
-export function renamed(name: string, renames: readonly Readonly<Record<string, string>>[]): string {
-  return renames.reduce((now, names) => (Object.hasOwn(names, now) ? (names[now] ?? now) : now), name);
-}
-
-/** The path of a node after a rename of it, or of a subgraph around it: the innermost one counts. */
-export function renamedPath(path: string, names: Readonly<Record<string, string>>): string {
-  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
-    const around = path.slice(0, end);
-    if (Object.hasOwn(names, around)) return `${names[around]}${path.slice(end)}`;
-  }
-  return path;
 }

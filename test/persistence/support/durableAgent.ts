@@ -5,6 +5,7 @@ import {
   type CheckpointTrigger,
   type Clock,
   type InverseRetry,
+  type Migration,
   type ListenerErrorHandler,
   type PersistenceListener,
   type OnToolCallInDoubt,
@@ -40,6 +41,7 @@ export interface DurableOptions {
   readonly retention?: RetentionPolicy;
   readonly retentionSchedule?: PruningSchedule;
   readonly participants?: readonly RollbackParticipant[];
+  readonly migrations?: readonly Migration[];
 }
 
 /** An agent "a" as one process builds it. */
@@ -78,6 +80,7 @@ export function durableAgent(
     ...(options.retention && { retention: options.retention }),
     ...(options.retentionSchedule && { retentionSchedule: options.retentionSchedule }),
     ...(options.participants && { participants: options.participants }),
+    ...(options.migrations && { migrations: options.migrations }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),
     ...(options.triggers && { triggers: options.triggers }),

@@ -8,7 +8,7 @@ import {
   type AnyTool,
   tool,
 } from "agent-persistence";
-import type { PersistenceEvent, PersistenceStorageProvider, RollbackToolRegistry } from "agent-persistence";
+import type { Migration, PersistenceEvent, PersistenceStorageProvider, RollbackToolRegistry } from "agent-persistence";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { z } from "zod";
 import { Stopped } from "../../support/durableAgent.ts";
@@ -139,6 +139,7 @@ export interface Place {
 
 export interface PlaceOptions {
   readonly onEvent?: (event: PersistenceEvent) => void;
+  readonly migrations?: readonly Migration[];
   readonly rollbackToolRegistry?: RollbackToolRegistry;
 }
 

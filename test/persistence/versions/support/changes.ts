@@ -27,7 +27,7 @@ function node(name: string, change: Partial<NodeSpec>, of: Spec = base): Spec {
   return { ...of, nodes: of.nodes.map((each) => (each.name === name ? { ...each, ...change } : each)) };
 }
 
-function renamed(from: string, to: string, of: Spec = base): Spec {
+export function renamedNode(from: string, to: string, of: Spec = base): Spec {
   const now = (name: string) => (name === from ? to : name);
   const branches = (given: NodeSpec["branches"]): NodeSpec["branches"] => {
     if (!given) return undefined;
@@ -133,14 +133,18 @@ export const changes: readonly Change[] = [
     verdicts: never,
   },
   // Nodes.
-  { what: "a node renamed", after: renamed("two", "second"), verdicts: ["incompatible", "incompatible", "compatible"] },
+  {
+    what: "a node renamed",
+    after: renamedNode("two", "second"),
+    verdicts: ["incompatible", "incompatible", "compatible"],
+  },
   {
     what: "the first node renamed",
-    after: renamed("one", "first"),
+    after: renamedNode("one", "first"),
     at: "two",
     verdicts: ["incompatible", "compatible", "compatible"],
   },
-  { what: "the last node renamed", after: renamed("three", "last"), verdicts: always },
+  { what: "the last node renamed", after: renamedNode("three", "last"), verdicts: always },
   {
     what: "a node removed",
     after: {
@@ -215,16 +219,16 @@ export const changes: readonly Change[] = [
     verdicts: ahead,
   },
   // Subgraphs.
-  { what: "a subgraph renamed", after: renamed("deep", "inner"), at: "a", verdicts: ahead },
+  { what: "a subgraph renamed", after: renamedNode("deep", "inner"), at: "a", verdicts: ahead },
   {
     what: "a node of a subgraph renamed, behind the line in it",
-    after: inside((deep) => renamed("a", "c", deep)),
+    after: inside((deep) => renamedNode("a", "c", deep)),
     at: "b",
     verdicts: behind,
   },
   {
     what: "a node of a subgraph renamed, before the line in it",
-    after: inside((deep) => renamed("b", "c", deep)),
+    after: inside((deep) => renamedNode("b", "c", deep)),
     at: "a",
     verdicts: ahead,
   },
@@ -244,7 +248,7 @@ export const changes: readonly Change[] = [
   // Parallel nodes.
   {
     what: "the node of a branch",
-    after: { ...node("fan", { branches: { left: "x", right: "z" } }, renamed("y", "z")) },
+    after: { ...node("fan", { branches: { left: "x", right: "z" } }, renamedNode("y", "z")) },
     at: "x",
     verdicts: ahead,
   },
@@ -279,14 +283,14 @@ export const changes: readonly Change[] = [
     at: "x",
     verdicts: ahead,
   },
-  { what: "the node of each item", after: renamed("item", "thing"), at: "item", verdicts: ahead },
+  { what: "the node of each item", after: renamedNode("item", "thing"), at: "item", verdicts: ahead },
   {
     what: "keys for the branches of items",
     after: node("list", { branches: { each: "item", keyed: true } }),
     at: "item",
     verdicts: ahead,
   },
-  { what: "a parallel node renamed", after: renamed("fan", "both"), at: "x", verdicts: ahead },
+  { what: "a parallel node renamed", after: renamedNode("fan", "both"), at: "x", verdicts: ahead },
   // Tools: any node may call any of them.
   { what: "a tool removed", before: tools(lookUp, pay), after: tools(lookUp), verdicts: always },
   {

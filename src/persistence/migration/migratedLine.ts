@@ -1,0 +1,159 @@
+import { advance } from "../../agent/run/advance.ts";
+import { assertMessage } from "../../agent/model/assertMessage.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { toolsByNames } from "../../agent/tool/Tool.ts";
+import { renamedTools } from "../../checkpoint/messages/renamedTools.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { Renames } from "../../checkpoint/records/lineRecords.ts";
+import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString, plainObject } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { renamed, renamedPath } from "../../checkpoint/values/renamed.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { StoredStructure } from "../versions/codeDifferences.ts";
+import type { MigratedLine, Migration } from "../versions/Migration.ts";
+import type { FittedLine } from "./lineVerdicts.ts";
+import { z } from "zod";
+
+/** What becomes of a line. Nothing is stored yet. */
+export interface LinePlan {
+  readonly line: FittedLine;
+  /** The messages as they are stored, with their numbers. */
+  readonly history: readonly { readonly number: number; readonly message: Message }[];
+  readonly storage: Readonly<Record<string, unknown>>;
+  readonly next: MigratedLine;
+  readonly renames: readonly Renames[];
+  /** Whether the visit that was interrupted goes on, with its answers, calls and requests. */
+  readonly keepsVisit: boolean;
+}
+
+const lineSchema = strictOptions({
+  nodeId: nonEmptyString,
+  lastInput: z.unknown().optional(),
+  messageHistory: z.array(z.unknown()),
+  storage: plainObject,
+  tools: z.array(z.string()),
+  branch: z.string().optional(),
+});
+
+/**
+ * Takes a line through migrations, with copies of its values, and checks what becomes of it.
+ *
+ * @param root the node that the line visits with all that is in it; "": it is no branch.
+ * @throws whatever a migration throws; InvalidInputError, UnknownNodeError, UnknownToolError for what the code now does not accept
+ */
+export async function migratedLine(
+  line: FittedLine,
+  chain: readonly Migration[],
+  root: string,
+  log: AgentLog,
+): Promise<LinePlan> {
+  const { graph } = line.setup;
+  const { stored, history, isPoint } = storedLine(line, log);
+  const { nodeId } = stored;
+  const renames = chain.map(({ nodes = {}, tools = {} }) => ({ nodes, tools }));
+  let next = stored;
+  for (const migration of chain) next = await through(migration, next);
+  const nodes = renames.map((each) => each.nodes);
+  const sameNode = renamedPath(nodeId, nodes);
+  if (next.nodeId === "start") next = begun(graph, next);
+  await assertRuns(line, next, { root, checksInput: isPoint });
+  const isSame = nodeId === "start" || (next.nodeId === sameNode && hasSameSchemas(line, nodeId, sameNode));
+  return { line, history, storage: stored.storage, next, renames, keepsVisit: isSame };
+}
+
+/** A line as it is stored, and whether its node runs next with its input. */
+function storedLine({ state, branch }: FittedLine, log: AgentLog) {
+  const reader = log.reader(state);
+  const { node: nodeId = "start", input = state.run?.input, unresolved, joined } = state.checkpoint?.record ?? {};
+  const history = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const stored: MigratedLine = {
+    nodeId,
+    lastInput: reader.read(input),
+    messageHistory: history.map(({ message }) => message),
+    storage: Object.fromEntries([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    tools: state.settings?.tools ?? [],
+    ...(branch !== undefined && { branch }),
+  };
+  return { stored, history, isPoint: unresolved === undefined && joined === undefined };
+}
+
+async function through(migration: Migration, line: MigratedLine): Promise<MigratedLine> {
+  const { nodes = {}, tools = {}, migrate } = migration;
+  const messages = new Map<unknown, Message>(
+    line.messageHistory.map((message) => [message, renamedTools(message, [tools])]),
+  );
+  const renamedLine: MigratedLine = {
+    ...line,
+    nodeId: renamedPath(line.nodeId, [nodes]),
+    lastInput: messages.get(line.lastInput) ?? renamedTools(line.lastInput, [tools]),
+    messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
+    storage: { ...line.storage },
+    tools: line.tools.map((name) => renamed(name, [tools])),
+  };
+  if (!migrate) return renamedLine;
+  const returned = await migrate(renamedLine);
+  checkSchema(lineSchema, returned, `line that the migration from ${migration.from} to ${migration.to} returned`);
+  return frozenCopyOf(returned, line.branch);
+}
+
+/** Messages and inputs that stay are the same objects as before. */
+function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedLine {
+  const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, frozenCopy(message)]));
+  return withoutUndefined({
+    nodeId: line.nodeId,
+    lastInput: messages.get(line.lastInput) ?? frozenCopy(line.lastInput),
+    messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
+    storage: frozenCopy(line.storage),
+    tools: [...line.tools],
+    branch,
+  }) as MigratedLine;
+}
+
+/** A line that no node of has begun begins with the first node that the strategy has now. */
+function begun(graph: StrategyGraph, line: MigratedLine): MigratedLine {
+  const { nodeId, input } = advance(
+    graph,
+    "start",
+    checkSchema(graph.root.input, line.lastInput, `input of strategy "${graph.name}"`),
+  );
+  return { ...line, nodeId, lastInput: input };
+}
+
+async function assertRuns(
+  { setup: { graph, tools } }: FittedLine,
+  { nodeId, lastInput, messageHistory, tools: offered }: MigratedLine,
+  { root, checksInput }: { readonly root: string; readonly checksInput: boolean },
+): Promise<void> {
+  if (nodeId === "finish") return;
+  graph.node(nodeId);
+  if (graph.lineOf(nodeId) !== root)
+    throw new UnknownNodeError(
+      nodeId,
+      graph.nodePaths.filter((path) => graph.lineOf(path) === root),
+    );
+  if (checksInput) await checkSchemaAsync(graph.inputSchemaOf(nodeId), lastInput, `input of node "${nodeId}"`);
+  for (const message of messageHistory) assertMessage(message, "message of a migrated line");
+  toolsByNames(tools, offered);
+}
+
+function hasSameSchemas({ code, structure }: FittedLine, before: string, now: string): boolean {
+  const stored = structure && schemasAt(structure, before);
+  if (stored?.input === undefined) return true;
+  const { input, output } = schemasAt(code.structure, now) ?? {};
+  return stored.input === input && stored.output === output;
+}
+
+function schemasAt(
+  structure: StoredStructure,
+  path: string,
+): { readonly input?: string; readonly output?: string } | undefined {
+  const names = path.split("/");
+  const name = names.pop();
+  let graph: StoredStructure | undefined = structure;
+  for (const each of names) graph = graph?.nodes.find((node) => node.name === each)?.graph;
+  return graph?.nodes.find((node) => node.name === name);
+}

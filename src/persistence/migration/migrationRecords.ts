@@ -1,0 +1,62 @@
+import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { checkpointAt } from "../../journal/checkpointAt.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { assertCheckpointFits } from "../record/checkpointRecord.ts";
+import { structureRecord, structureReference } from "../record/strategyRecord.ts";
+import type { LineMigration } from "./planMigration.ts";
+
+/**
+ * What a migrated line records, on the lane that it is on: the structure of the code, what changed in its state, and a
+ * checkpoint. The visit that was interrupted goes on, unless its node has other schemas now.
+ *
+ * @throws CheckpointTooLargeError, NotSerializableError
+ */
+export function migrationRecords(migration: LineMigration, journal: Journal): readonly AgentRecord[] {
+  const { line, next, renames } = migration;
+  const { lane } = line.state;
+  const { writer } = journal;
+  const uploads = writer.uploads;
+  const history = new MessageHistory(migration.history, journal.numbers);
+  const isChanged = next.messageHistory.some((message, at) => message !== migration.history[at]?.message);
+  if (isChanged || next.messageHistory.length !== migration.history.length) history.rewrite(() => next.messageHistory);
+  const records = [
+    { ...structureReference(structureRecord(line.setup, lane, journal), journal), renames },
+    ...historyRecords(history.takeChanges(), lane, writer),
+    ...storageRecords(changedKeys(migration), lane, writer),
+    ...settingsRecords(migration),
+  ];
+  if (next.nodeId === "finish") return records;
+  const subject = `the input of node ${JSON.stringify(next.nodeId)}`;
+  const input = writer.input(next.lastInput, subject, lane, (message) => history.numberOf(message));
+  assertCheckpointFits(journal, { node: next.nodeId, input: next.lastInput }, input, records, uploads);
+  return [...records, checkpointAt(journal, lane, { ...checkpointFields(migration), node: next.nodeId, input })];
+}
+
+function checkpointFields({ line: { state }, keepsVisit, standing }: LineMigration) {
+  const { inputType, unresolved, iteration = 0, progress, summary, joined } = state.checkpoint?.record ?? {};
+  const left = standing.length > 0 ? standing : undefined;
+  const kept = keepsVisit ? { unresolved, joined, visit: nextVisitOf(state) } : {};
+  return { inputType, ...kept, iteration, progress, summary, move: "migration" as const, standing: left };
+}
+
+function changedKeys({ storage, next }: LineMigration): ReadonlyMap<string, { readonly value: unknown } | undefined> {
+  const gone = Object.keys(storage).filter((key) => !Object.hasOwn(next.storage, key));
+  const set = Object.entries(next.storage).filter(
+    ([key, value]) => !Object.hasOwn(storage, key) || (value !== storage[key] && !isSameValue(value, storage[key])),
+  );
+  return new Map([
+    ...gone.map((key) => [key, undefined] as const),
+    ...set.map(([key, value]) => [key, { value }] as const),
+  ]);
+}
+
+function settingsRecords({ line: { state }, next }: LineMigration): readonly AgentRecord[] {
+  const { settings, lane } = state;
+  if (!settings || isSameValue(settings.tools, next.tools)) return [];
+  return [withoutUndefined({ ...settings, lane, tools: next.tools })];
+}

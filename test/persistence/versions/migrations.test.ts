@@ -1,0 +1,225 @@
+import {
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  strategy,
+  type MigratedLine,
+  type Migration,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Stopped } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { base, built, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
+import { renamedNode } from "./support/changes.ts";
+
+const after: Spec = { ...renamedNode("two", "second"), version: 1 };
+
+describe.each(logStorages)("$name:", (storage) => {
+  describe.each(places)("in $name, a node is renamed at which a run stopped", (place) => {
+    const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
+    async function stopped(at = "two") {
+      const opened = await storage.open();
+      const stop: Stop = { at };
+      await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+      stop.at = undefined;
+      const agent = (spec: Spec, options?: PlaceOptions) => place.agent(spec, stop, opened(), options);
+      return { agent, stop };
+    }
+
+    it("without a migration, the resume is refused and nothing has changed", async () => {
+      const { agent } = await stopped();
+      await expect(agent(after).resume()).rejects.toMatchObject({ code: "strategy_changed" });
+      await expect(agent(base).resume()).resolves.toMatchObject({ status: "completed" });
+    });
+
+    it("with one, the run goes on at the new name, and old code is refused from then on", async () => {
+      const { agent, stop } = await stopped();
+      stop.at = "second";
+      const options = { migrations };
+      await expect(agent(after, options).resume()).rejects.toThrow("stopped");
+      const told: string[] = [];
+      await expect(agent(base).resume()).rejects.toMatchObject({ code: "strategy_changed" });
+      stop.at = undefined;
+      const result = await agent(after, { ...options, onEvent: ({ kind }) => void told.push(kind) }).resume();
+      expect(result).toMatchObject({ status: "completed" });
+      expect(told).not.toContain("run_migrated");
+    });
+
+    it.each(["one", "a", "x", "item", "three"])("a run that stopped at %s goes on, too", async (at) => {
+      const { agent } = await stopped(at);
+      const whole = place.agent(
+        at === "one" ? after : base,
+        { at: undefined },
+        new InMemoryPersistenceStorageProvider(),
+      );
+      const { status, output } = (await whole.run("in")) as { status: string; output: string };
+      await expect(agent(after, { migrations }).resume()).resolves.toMatchObject({ status, output });
+    });
+  });
+
+  it("the shortest chain is taken, and each of its migrations gets the line as the one before left it", async () => {
+    const opened = await storage.open();
+    const stop: Stop = { at: "two" };
+    const [place] = places;
+    if (!place) throw new Error();
+    await expect(place.agent(base, stop, opened()).run("in")).rejects.toBeInstanceOf(Stopped);
+    const seen: unknown[] = [];
+    const step = (from: number, to: number, more: Partial<Migration> = {}): Migration => ({
+      from,
+      to,
+      migrate: (line) => {
+        seen.push([from, to, line.nodeId, line.lastInput]);
+        return { ...line, lastInput: `${String(line.lastInput)}.`, storage: { ...line.storage, [`v${to}`]: to } };
+      },
+      ...more,
+    });
+    const spec: Spec = { ...renamedNode("two", "second"), version: 3 };
+    const chain = [step(0, 1), step(1, 2), step(2, 3), step(0, 2, { nodes: { two: "zwei" } }), step(2, 3)].slice(0, 4);
+    chain[2] = step(2, 3, { nodes: { zwei: "second" } });
+    stop.at = undefined;
+    const agent = place.agent(spec, stop, opened(), { migrations: chain });
+    await expect(agent.resume()).resolves.toMatchObject({ status: "completed" });
+    expect(seen).toEqual(
+      [
+        [0, 2, "zwei", "ino"],
+        [2, 3, "second", "ino."],
+      ].map(([from, to, node, input]) => [from, to, from === 0 ? "zwei" : node, input]),
+    );
+    const checkpoints = await persistence(agent).agent().getCheckpoints();
+    const migrated = checkpoints.filter(({ trigger, move }) => (move ?? trigger) === "migration");
+    expect(migrated).toMatchObject([{ nodeId: "second", lastInput: "ino..", storage: { v2: 2, v3: 3 } }]);
+    expect(checkpoints.at(-1)?.storage).toEqual({ v2: 2, v3: 3 });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no way");
+      },
+      "no way",
+    ],
+    ["names no node", (line: object) => ({ ...line, nodeId: "nowhere" }), "nowhere"],
+    ["gives an input that the node refuses", (line: object) => ({ ...line, lastInput: 5 }), "second"],
+    ["gives a value that cannot be stored", (line: object) => ({ ...line, storage: { a: () => 1 } }), "storage"],
+    ["returns nothing", () => undefined, "returned"],
+    ["offers an unknown tool", (line: object) => ({ ...line, tools: ["gone"] }), "gone"],
+  ])("a migration that %s changes nothing", async (_what, migrate, reason) => {
+    const opened = await storage.open();
+    const stop: Stop = { at: "two" };
+    const [place] = places;
+    if (!place) throw new Error();
+    await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+    stop.at = undefined;
+    const before = await persistence(place.agent(base, stop, opened()))
+      .agent("a")
+      .getCheckpoints();
+    const spec = {
+      ...after,
+      nodes: after.nodes.map((node) => (node.name === "second" ? { ...node, input: z.string() } : node)),
+    };
+    const wrong = {
+      migrations: [{ from: 0, to: 1, nodes: { two: "second" }, migrate: migrate as NonNullable<Migration["migrate"]> }],
+    };
+    await expect(place.agent(spec, stop, opened(), wrong).resume()).rejects.toThrow(reason);
+    expect(
+      await persistence(place.agent(base, stop, opened()))
+        .agent("a")
+        .getCheckpoints(),
+    ).toEqual(before);
+    await expect(place.agent(base, stop, opened()).resume()).resolves.toMatchObject({ status: "completed" });
+  });
+
+  it("a rollback to before a migration migrates again from there", async () => {
+    const opened = await storage.open();
+    const stop: Stop = { at: "two" };
+    const [place] = places;
+    if (!place) throw new Error();
+    await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+    const first = await persistence(place.agent(base, stop, opened()))
+      .agent("a")
+      .getLatestCheckpoint();
+    let migrated = 0;
+    const options = {
+      migrations: [{ from: 0, to: 1, nodes: { two: "second" }, migrate: (line: MigratedLine) => (migrated++, line) }],
+    };
+    stop.at = "three";
+    const agent = () => place.agent(after, stop, opened(), options);
+    await expect(agent().resume()).rejects.toThrow("stopped");
+    expect(migrated).toBe(1);
+    stop.at = undefined;
+    await persistence(agent())
+      .agent()
+      .rollbackToCheckpoint(first?.checkpointId ?? "");
+    await expect(agent().resume()).resolves.toMatchObject({ status: "completed" });
+    expect(migrated).toBe(2);
+    // A branch from there, too.
+    await expect(agent().resume({ agentId: "a", checkpointId: first?.checkpointId ?? "" })).resolves.toMatchObject({
+      status: "completed",
+    });
+    expect(migrated).toBeGreaterThan(2);
+  });
+
+  it.each(["a rollback", "setExecutionPoint"])("%s by new code leads past strategy_changed", async (move) => {
+    const opened = await storage.open();
+    const stop: Stop = { at: "three" };
+    const [place] = places;
+    if (!place) throw new Error();
+    await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+    stop.at = undefined;
+    const agent = place.agent({ ...base, tools: [] }, stop, opened());
+    const outside = persistence(agent).agent("a");
+    await expect(agent.resume()).rejects.toMatchObject({ code: "strategy_changed" });
+    const earlier = (await outside.getCheckpoints()).find(({ nodeId }) => nodeId === "two");
+    if (move === "a rollback") await outside.rollbackToCheckpoint(earlier?.checkpointId ?? "");
+    else await outside.setExecutionPoint({ nodeId: "two", input: "in" });
+    // The tools that the model was offered are gone.
+    await expect(agent.resume()).rejects.toMatchObject({ code: "unknown_tool" });
+    await expect(place.agent(base, stop, opened()).resume()).resolves.toMatchObject({ status: "completed" });
+  });
+});
+
+describe("migrations that cannot lead anywhere are refused where they are configured", () => {
+  const graph = () => built("s", { ...base, version: 3 }, { at: undefined });
+  const [place] = places;
+  it.each([
+    [
+      "a gap",
+      [
+        { from: 0, to: 1 },
+        { from: 2, to: 3 },
+      ],
+      "no migration begins at 1",
+    ],
+    ["a step back", [{ from: 1, to: 0 }], "a version after 1"],
+    ["a circle of one", [{ from: 1, to: 1 }], "a version after 1"],
+    ["a version that the strategy has not reached", [{ from: 3, to: 4 }], "at most 3"],
+    [
+      "two ways between the same versions",
+      [
+        { from: 2, to: 3 },
+        { from: 2, to: 3 },
+      ],
+      "found several",
+    ],
+    ["a node that the strategy does not have", [{ from: 2, to: 3, nodes: { a: "nowhere" } }], "the name of a node"],
+    ["a tool that the agent does not have", [{ from: 2, to: 3, tools: { pay: "payOut" } }], "the name of a tool"],
+    ["a version that is none", [{ from: 0.5, to: 3 }], "a whole number"],
+    ["a misspelled option", [{ from: 2, to: 3, node: {} }], "node"],
+  ])("%s", (_what, wrong, expected) => {
+    const install = () =>
+      place?.agent({ ...base, version: 3 }, { at: undefined }, new InMemoryPersistenceStorageProvider(), {
+        migrations: wrong,
+      });
+    expect(install).toThrow(expected);
+    expect(install).toThrow(expect.objectContaining({ code: "invalid_input" }) as Error);
+    expect(graph().version).toBe(3);
+  });
+
+  it.each([-1, 0.5, Infinity, "1", null])("the version %j of a strategy is refused", (version) => {
+    const wrong = { version } as never;
+    expect(() => strategy<string, string>("s", wrong, (graph) => graph.edge(graph.start, graph.finish))).toThrow(
+      "a whole number",
+    );
+  });
+});

@@ -1,0 +1,201 @@
+import {
+  persistence,
+  RollbackToolRegistry,
+  strategy,
+  tool,
+  type AnyTool,
+  callModel,
+  callTools,
+  hasToolCalls,
+  textOf,
+} from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
+import { logStorages } from "../support/storages.ts";
+import { World } from "../support/World.ts";
+
+const migrations = [{ from: 0, to: 1, nodes: { work: "task" }, tools: { pay: "payOut" } }];
+
+function payTool(
+  world: World,
+  name: string,
+  needsApproval = false,
+  onCall: () => void = () => {},
+): AnyTool & { readonly name: string } {
+  return tool({
+    name,
+    description: "Pays.",
+    inputSchema: z.object({ item: z.string() }),
+    needsApproval,
+    execute: ({ item }, options) => {
+      const made = world.add(item, options, name);
+      onCall();
+      return made;
+    },
+  });
+}
+
+function looping(version: number) {
+  return strategy<string, string>("loop", { version }, (graph) => {
+    const model = graph.node("model", callModel);
+    const tools = graph.node("tools", callTools);
+    graph.edge(graph.start, model);
+    graph.edge(model, tools, { when: hasToolCalls });
+    graph.edge(model, graph.finish, { map: textOf });
+    graph.edge(tools, model);
+  });
+}
+
+describe.each(logStorages)("$name: a tool is renamed", (storage) => {
+  it("while its call, which node code made, awaits an approval: the answer counts, and the call keeps its id", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const graph = (version: number, node: string, pay: AnyTool) =>
+      strategy<string, string>("s", { version }, (g) => {
+        const work = g.node(node, async (text: string, { tools }) => {
+          await tools.call(pay as never, { item: text } as never);
+          return text;
+        });
+        g.edge(g.start, work);
+        g.edge(work, g.finish);
+      });
+    const old = payTool(world, "pay", true);
+    const before = durableAgent(graph(0, "work", old), opened(), { tools: [old] });
+    expect(await before.run("rent")).toMatchObject({ status: "waiting" });
+    const now = payTool(world, "payOut", true);
+    const after = () => durableAgent(graph(1, "task", now), opened(), { tools: [now], migrations });
+    const [request] = await persistence(after()).agent("a").getRequests();
+    await persistence(after())
+      .agent("a")
+      .answer(request?.requestId ?? "", { approved: true });
+    expect(await after().resume()).toMatchObject({ status: "completed", output: "rent" });
+    expect(world.done).toEqual(["payOut rent"]);
+    expect(request).toMatchObject({ kind: "approval", toolCallId: world.executed[0] });
+  });
+
+  it("while its call, which a model asked for, awaits an approval: the model sees the new name", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const old = payTool(world, "pay", true);
+    const asking = {
+      role: "assistant",
+      content: [{ type: "tool-call", toolCallId: "c1", toolName: "pay", input: { item: "rent" } }],
+    };
+    const seen: unknown[] = [];
+    const model = {
+      execute: async ({
+        messages,
+        tools,
+      }: {
+        messages: readonly { role: string }[];
+        tools: readonly { name: string }[];
+      }) => {
+        seen.push([tools.map(({ name }) => name), messages]);
+        return {
+          message: messages.some(({ role }) => role === "tool") ? { role: "assistant", content: "paid" } : asking,
+        };
+      },
+    } as never;
+    const before = durableAgent(looping(0), opened(), { tools: [old], model });
+    expect(await before.run("pay the rent")).toMatchObject({ status: "waiting" });
+    const now = payTool(world, "payOut", true);
+    const after = () =>
+      durableAgent(looping(1), opened(), {
+        tools: [now],
+        model,
+        migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }],
+      });
+    // It changes nothing that the request shows the old name until the run has been migrated.
+    const [request] = await persistence(after()).agent("a").getRequests();
+    await persistence(after())
+      .agent("a")
+      .answer(request?.requestId ?? "", { approved: true });
+    expect(await after().resume()).toMatchObject({ status: "completed", output: "paid" });
+    expect(world.done).toEqual(["payOut rent"]);
+    expect(JSON.stringify(seen.at(-1))).not.toContain('"pay"');
+    expect(JSON.stringify(seen.at(-1))).toContain('"payOut"');
+  });
+
+  it.each([0, 1])(
+    "while its call is to be rolled back: its inverse is found under the new name (run migrated: %i)",
+    async (resumed) => {
+      const opened = await storage.open();
+      const world = new World();
+      const fault = new Fault();
+      const graph = (version: number, pay: AnyTool) =>
+        strategy<string, string>("s", { version }, (g) => {
+          const work = g.node("work", async (text: string, { tools }) => {
+            await tools.call(pay as never, { item: text } as never);
+            return text;
+          });
+          const end = g.node("end", (text: string) => (fault.strike(), text));
+          g.edge(g.start, work);
+          g.edge(work, end);
+          g.edge(end, g.finish);
+        });
+      const old = payTool(world, "pay");
+      await expect(durableAgent(graph(0, old), opened(), { tools: [old] }).run("rent")).rejects.toThrow("stopped");
+      const now = payTool(world, "payOut");
+      const registry = new RollbackToolRegistry().registerRollback(now as never, (input: unknown, { toolCallId }) =>
+        world.remove(toolCallId, (input as { readonly item: string }).item),
+      );
+      const after = () =>
+        durableAgent(graph(1, now), opened(), {
+          tools: [now],
+          registry,
+          migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }],
+        });
+      if (resumed) await expect(after().resume()).rejects.toThrow("stopped");
+      const outside = persistence(after()).agent("a");
+      const [first] = await outside.getCheckpoints();
+      const report = await outside.rollbackToCheckpoint(first?.checkpointId ?? "");
+      expect(report.reverted).toMatchObject([{ toolName: "payOut" }]);
+      expect(world.items).toEqual([]);
+      fault.repair();
+      expect(await after().resume()).toMatchObject({ status: "completed" });
+      expect(world.items).toEqual(["rent"]);
+    },
+  );
+
+  it("while its call is in doubt, and while its inverse is: both are named as they are now", async () => {
+    const opened = await storage.open();
+    const world = new World();
+    const stop = new AbortController();
+    const graph = (version: number, pay: AnyTool) =>
+      strategy<string, string>("s", { version }, (g) => {
+        const work = g.node("work", async (text: string, { tools }) => {
+          await tools.call(pay as never, { item: text } as never);
+          return text;
+        });
+        g.edge(g.start, work);
+        g.edge(work, g.finish);
+      });
+    const hanging = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ item: z.string() }),
+      execute: (_input, { abortSignal }) =>
+        new Promise<never>((_resolve, reject) => {
+          abortSignal.addEventListener("abort", () => reject(new Error("aborted")));
+          stop.abort();
+        }),
+    });
+    const before = durableAgent(graph(0, hanging), opened(), { tools: [hanging] });
+    await expect(before.run("rent", { signal: stop.signal })).rejects.toMatchObject({ name: "AbortError" });
+    const now = payTool(world, "payOut");
+    const after = () =>
+      durableAgent(graph(1, now), opened(), {
+        tools: [now],
+        migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }],
+      });
+    const [doubt] = await persistence(after()).agent("a").getToolCallsInDoubt();
+    expect(doubt).toMatchObject({ toolName: "payOut", input: { item: "rent" } });
+    await expect(after().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+    await persistence(after())
+      .agent("a")
+      .settleToolCall(doubt?.toolCallId ?? "", "retry");
+    expect(await after().resume()).toMatchObject({ status: "completed" });
+    expect(world.executed).toEqual([doubt?.toolCallId]);
+  });
+});
