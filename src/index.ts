@@ -166,5 +166,5 @@ export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPer
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
 export { exportAgent, type ExportOptions } from "./transfer/exportAgent.ts";
 export { cancelMove, finishMove } from "./transfer/finishMove.ts";
-export { importAgent, type ImportReport } from "./transfer/importAgent.ts";
+export { importAgent, type ImportOptions, type ImportReport } from "./transfer/importAgent.ts";
 export type { MoveReceipt } from "./transfer/MoveReceipt.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/format/formatVersion.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { concatenated } from "../internal/bytes.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import {
@@ -24,6 +25,7 @@ const headerSchema = z.strictObject({
   agentId: z.string(),
   position: z.int().positive(),
   generation: z.int().positive(),
+  checkpoint: count.optional(),
   move: z.string().min(1).max(100).optional(),
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
@@ -73,8 +75,7 @@ export class ArchiveReader {
     if (header.format > formatVersion)
       throw new InvalidArchiveError(`its format is ${header.format}, and this version reads up to ${formatVersion}`);
     this.#hash.add(`${text}\n`);
-    const { move, ...others } = header;
-    return move === undefined ? others : { ...others, move };
+    return withoutUndefined(header) as ArchiveHeader;
   }
 
   async #assertEnd(head: string, found: Omit<ArchiveEnd, "sha256">): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { unreachedLine } from "../checkpoint/data/openLines.ts";
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
@@ -7,10 +8,18 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import type { StatusState } from "../checkpoint/state/StatusState.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
+
+/** A log that has come as a whole. */
+export interface ImportedEnd {
+  readonly index: LogProjection;
+  /** The last line. */
+  readonly end: ChainLink;
+  /** How many checkpoints it has. */
+  readonly checkpoints: number;
+}
 
 /**
  * The log in an archive, as its lines come: they must be readable and fit together. It keeps those that the head needs, which
@@ -18,14 +27,17 @@ import { blobsNamedIn } from "./blobsNamedIn.ts";
  */
 export class ImportedLog {
   readonly #sha256: Sha256;
+  readonly #keepsAll: boolean;
   readonly #blobs = new Set<string>();
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #wasPruned = false;
   #checkpoints: number[] = [];
 
-  constructor(sha256: Sha256) {
+  /** @param options.keepsAll true for a log that is forked, which may begin anywhere. */
+  constructor(sha256: Sha256, { keepsAll = false }: { readonly keepsAll?: boolean } = {}) {
     this.#sha256 = sha256;
+    this.#keepsAll = keepsAll;
   }
 
   /** A blob has come, which the next line has to name. @throws InvalidArchiveError when it came before. */
@@ -44,26 +56,17 @@ export class ImportedLog {
       if (!unnamed.has(reference)) throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
     this.#blobs.clear();
     this.#assertSound(entry);
-    if (decoded.snapshot && !this.#wasPruned) this.#entries = [];
+    if (decoded.snapshot && !this.#wasPruned && !this.#keepsAll) this.#entries = [];
     this.#entries.push(entry);
   }
 
   /** How the agent stands, and how many checkpoints it has. @throws InvalidArchiveError when it cannot go on from there. */
-  end(): { readonly status: StatusState; readonly checkpoints: number } {
+  end(): ImportedEnd {
     if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
-    const index = new LogProjection();
-    try {
-      for (const entry of liveEntries(this.#entries)) index.add(entry);
-      const lane = unreachedLine(index);
-      if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
-      if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")
-        throw new InvalidArchiveError("its lines lead nowhere");
-    } catch (cause) {
-      if (cause instanceof InvalidArchiveError) throw cause;
-      throw new InvalidArchiveError("its records do not fit together", { cause });
-    }
+    const index = indexed(this.#entries);
     if (!index.run) throw new InvalidArchiveError("it has no run");
-    return { status: index.statusState, checkpoints: this.#checkpoints.length };
+    const { position = 0, checksum = "" } = this.#entries.at(-1) ?? {};
+    return { index, end: { position, checksum }, checkpoints: this.#checkpoints.length };
   }
 
   #assertSound(entry: Entry): void {
@@ -89,4 +92,24 @@ export class ImportedLog {
 
 function isCheckpoint({ kind }: AgentRecord): boolean {
   return kind === "checkpoint";
+}
+
+/** @throws InvalidArchiveError when nobody can go on from there. */
+function indexed(entries: readonly Entry[]): LogProjection {
+  const index = new LogProjection();
+  try {
+    for (const entry of liveEntries(entries)) index.add(entry);
+    assertReached(index);
+    return index;
+  } catch (cause) {
+    if (cause instanceof InvalidArchiveError) throw cause;
+    throw new InvalidArchiveError("its records do not fit together", { cause });
+  }
+}
+
+function assertReached(index: LogProjection): void {
+  const lane = unreachedLine(index);
+  if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
+  if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")
+    throw new InvalidArchiveError("its lines lead nowhere");
 }

@@ -13,6 +13,8 @@ export interface ArchiveHeader {
   readonly position: number;
   /** The generation of the last line. */
   readonly generation: number;
+  /** The version of the checkpoint that the agent begins at. Absent: it goes on where it is. */
+  readonly checkpoint?: number;
   /** Of an agent that is moved: which move. Absent: the archive is a copy. */
   readonly move?: string;
 }

@@ -5,6 +5,9 @@ import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
+import { nonEmptyString } from "../internal/options/optionSchemas.ts";
+import { readEntries } from "../storage/readEntries.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { randomId } from "../internal/randomId.ts";
@@ -33,11 +36,23 @@ export interface ExportOptions {
    * `cancelMove`. Exporting it again gives the same bytes. Default false: a copy, also while the agent runs.
    */
   readonly move?: boolean | undefined;
+  /**
+   * The checkpoint, by its id or its name, that a fork or a copy begins at: nothing later is exported than what a pruning
+   * has restated. Not together with `move`. Default: the head.
+   */
+  readonly fromCheckpoint?: string | undefined;
   /** Compresses the archive. `importAgent` finds out by itself. Default false. */
   readonly gzip?: boolean | undefined;
 }
 
-const optionsSchema = strictOptions({ move: z.boolean().optional(), gzip: z.boolean().optional() });
+const optionsSchema = strictOptions({
+  move: z.boolean().optional(),
+  fromCheckpoint: nonEmptyString.optional(),
+  gzip: z.boolean().optional(),
+}).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
+  path: ["fromCheckpoint"],
+  error: "a move takes the whole agent, so expected none beside move: true",
+});
 
 /**
  * An agent as bytes, for `importAgent`: its log as it is stored, and its blobs. It is read while it is asked for, and needs
@@ -45,7 +60,7 @@ const optionsSchema = strictOptions({ move: z.boolean().optional(), gzip: z.bool
  *
  * @throws InvalidInputError for an agent that has no records; AgentMovedError for one that was moved, or is moving and is not
  * exported with `move`; AgentBusyError when it is to be moved while it runs; NotSupportedError for a storage whose log cannot
- * give its lines; CorruptLogError, CorruptBlobError.
+ * give its lines; CheckpointNotFoundError, CorruptLogError, CorruptBlobError.
  */
 export async function* exportAgent(
   storage: PersistenceStorageProvider,
@@ -56,17 +71,19 @@ export async function* exportAgent(
   checkSchema(optionsSchema, options, "options of exportAgent()");
   const source = logOf(storage, "lines", "exportAgent()");
   const move = options.move ? await beginMove(source, agentId) : await assertHere(source, agentId);
-  const parts = archiveOf(source, agentId, move);
+  const { fromCheckpoint } = options;
+  const start = fromCheckpoint === undefined ? undefined : await prefixTo(source.log, agentId, fromCheckpoint);
+  const parts = archiveOf(source, agentId, { move, start });
   yield* options.gzip ? gzipped(parts) : parts;
 }
 
 async function* archiveOf(
   storage: TransferStorage<"lines">,
   agentId: string,
-  move: string | undefined,
+  { move, start }: { readonly move: string | undefined; readonly start: Prefix | undefined },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { log } = storage;
-  const { position, generation } = await lastOf(log, agentId);
+  const { position, generation } = await lastOf(log, agentId, start?.upTo);
   const facts = {
     archive: 1,
     format: formatVersion,
@@ -75,7 +92,7 @@ async function* archiveOf(
     position,
     generation,
   } as const;
-  const header = encodeFacts(withoutUndefined({ ...facts, move }) as ArchiveHeader);
+  const header = encodeFacts(withoutUndefined({ ...facts, checkpoint: start?.version, move }) as ArchiveHeader);
   const hash = new ArchiveHash(await storage.sha256());
   const sent = new Set<string>();
   let lines = 0;
@@ -98,10 +115,26 @@ async function* archiveOf(
   yield encodeFacts({ lines, blobs: sent.size, sha256: hash.value });
 }
 
+/** A part of a log from its start. */
+interface Prefix {
+  readonly upTo: number;
+  /** Of the checkpoint. */
+  readonly version: number;
+}
+
+/** What comes before a pruning is restated there, and nowhere else. @throws CheckpointNotFoundError */
+async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): Promise<Prefix> {
+  const { index } = await readEntries(log, agentId, {});
+  const point = index.byId(checkpointId);
+  const ids = [...index.checkpoints.values()].map(({ id }) => id);
+  if (!point) throw new CheckpointNotFoundError(agentId, checkpointId, ids);
+  return { upTo: Math.max(point.position, index.prunedAt), version: point.version };
+}
+
 /** The last append that says more than whether the agent may run here. @throws InvalidInputError when there is none. */
-export async function lastOf(log: RecordLog, agentId: string): Promise<Entry> {
+export async function lastOf(log: RecordLog, agentId: string, upTo = Number.MAX_SAFE_INTEGER): Promise<Entry> {
   let last: Entry | undefined;
-  for await (const entry of log.read(agentId, { sinceSnapshot: true }))
+  for await (const entry of log.read(agentId, { sinceSnapshot: true, upTo }))
     if (entry.records.some(isAboutMore)) last = entry;
   if (last) return last;
   const expected = `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`;

@@ -1,7 +1,12 @@
+import { z } from "zod";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import { systemClock } from "../internal/Clock.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { Pace } from "../internal/Pace.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
@@ -11,7 +16,8 @@ import { processOwner } from "../storage/processOwner.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import type { ArchiveHeader, ArchivePart } from "./archiveFormat.ts";
-import { ImportedLog } from "./ImportedLog.ts";
+import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
+import { type ImportedEnd, ImportedLog } from "./ImportedLog.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./MoveReceipt.ts";
 
@@ -24,41 +30,66 @@ export interface ImportReport {
   readonly receipt: MoveReceipt;
 }
 
+/** Where to import to. */
+export interface ImportOptions {
+  /**
+   * Another id: the agent is a fork, which has the history and none of the effects, and may run at once. Default: the id of
+   * the agent that was exported.
+   */
+  readonly agentId?: string | undefined;
+}
+
+const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
+
 /**
- * Makes an agent of an archive that `exportAgent` gave, under the same id. It needs none of the agent's code, and reads the
- * archive while it comes. All of it is checked before anything counts: until then there is no such agent here.
+ * Makes an agent of an archive that `exportAgent` gave. It needs none of the agent's code, and reads the archive while it
+ * comes. All of it is checked before anything counts: until then there is no such agent here.
  *
- * An agent that was exported with `move` can run here at once. Any other is a copy: it runs only once `takeOver: true` is
- * given to `run` or `resume`, since two agents of one id would act.
+ * Under the same id, an agent that was exported with `move` can run here at once. Any other is a copy: it runs only once
+ * `takeOver: true` is given to `run` or `resume`, since two agents of one id would act. Under another id it is a fork.
  *
  * @param stream the archive, in pieces of any size.
- * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError, NotSupportedError for a storage whose log
- * takes no lines; what the stream throws. Nothing was imported then.
+ * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError; InvalidInputError when an agent that is
+ * moved is given another id; NotSupportedError for a storage whose log takes no lines; what the stream throws. Nothing was
+ * imported then.
  */
 export async function importAgent(
   storage: PersistenceStorageProvider,
   stream: AsyncIterable<Uint8Array>,
+  options: ImportOptions = {},
 ): Promise<ImportReport> {
+  checkSchema(optionsSchema, options, "options of importAgent()");
+  if (options.agentId !== undefined) assertAgentId(options.agentId);
   const target = logOf(storage, "receive", "importAgent()");
   const bytes = stream[Symbol.asyncIterator]();
   try {
-    return await importFrom(target, bytes);
+    return await importFrom(target, bytes, options.agentId);
   } finally {
     await bytes.return?.();
   }
 }
 
-async function importFrom(target: TransferStorage<"receive">, bytes: AsyncIterator<Uint8Array>): Promise<ImportReport> {
+async function importFrom(
+  target: TransferStorage<"receive">,
+  bytes: AsyncIterator<Uint8Array>,
+  givenId: string | undefined,
+): Promise<ImportReport> {
   const sha256 = await target.sha256();
   const { header, reader } = await ArchiveReader.open(bytes, sha256);
   assertIdOf(header);
-  const { agentId, generation } = header;
-  const imported = new ImportedLog(sha256);
+  const { generation } = header;
+  const agentId = givenId ?? header.agentId;
+  const isFork = agentId !== header.agentId;
+  if (isFork && header.move !== undefined) throw movedUnderAnotherId(header.agentId);
+  const imported = new ImportedLog(sha256, { keepsAll: isFork || header.checkpoint !== undefined });
   let checkpoints = 0;
-  const last = (end: { readonly generation: number; readonly position: number }): LogAppend => {
-    const { append, count } = lastAppend(imported, header, end);
-    checkpoints = count;
-    return append;
+  const last = async (at: Place): Promise<LogAppend> => {
+    const found = endOf(imported, header, at);
+    ({ checkpoints } = found);
+    if (!isFork) return custodyAppend(found, header, at);
+    const source = { agentId: header.agentId, ...found };
+    const place = { forkId: agentId, at: systemClock.now(), sha256, log: target.log, blobsOf: agentId };
+    return forkAppend(await recordsOfFork(source, place), source, agentId, at);
   };
   const lines = linesIn(reader.parts(), target, agentId, imported);
   try {
@@ -94,23 +125,48 @@ async function* linesIn(
   }
 }
 
-function lastAppend(
+/** Where the lines end, and the generation that follows them. */
+interface Place {
+  readonly generation: number;
+  readonly position: number;
+}
+
+/** @throws InvalidArchiveError */
+function endOf(
   imported: ImportedLog,
-  { agentId, move, position: stated }: ArchiveHeader,
-  { generation, position }: { readonly generation: number; readonly position: number },
-): { readonly append: LogAppend; readonly count: number } {
-  const { status, checkpoints } = imported.end();
+  { position: stated, checkpoint }: ArchiveHeader,
+  { position }: Place,
+): ImportedEnd & { readonly target: CheckpointPoint | undefined } {
+  const found = imported.end();
   if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position}, and not at ${stated}`);
+  if (checkpoint === undefined) return { ...found, target: undefined };
+  const target = found.index.checkpoints.get(checkpoint);
+  if (!target) throw new InvalidArchiveError("it lacks the checkpoint that it begins at");
+  return { ...found, target };
+}
+
+/** @throws InvalidArchiveError for a checkpoint in the middle of what was copied, where only a fork can begin. */
+function custodyAppend(
+  { index, target }: Pick<ForkedLog, "index" | "target">,
+  { agentId, move }: ArchiveHeader,
+  { generation, position }: Place,
+): LogAppend {
+  if (target && target.position !== position)
+    throw new InvalidArchiveError(
+      "it was pruned after its checkpoint, so it can only be imported under another agentId",
+    );
   const at = systemClock.now();
   const custody =
     move === undefined
       ? ({ kind: "custody", state: "copied", at } as const)
       : ({ kind: "custody", state: "here", at, move } as const);
-  const summary = agentSummary(agentId, { ...status, custody });
-  return {
-    append: { id: `${generation}-1`, records: [custody], ...(summary && { summary }) },
-    count: checkpoints,
-  };
+  const summary = agentSummary(agentId, { ...index.statusState, custody });
+  return { id: `${generation}-${position + 1}`, records: [custody], ...(summary && { summary }) };
+}
+
+function movedUnderAnotherId(agentId: string): InvalidInputError {
+  const expected = `expected ${JSON.stringify(agentId)}, the id of the agent that is moved; export it without move for a fork`;
+  return new InvalidInputError("options of importAgent()", [{ path: "agentId", expected }]);
 }
 
 function assertIdOf({ agentId }: ArchiveHeader): void {

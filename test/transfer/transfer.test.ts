@@ -89,6 +89,37 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(importAgent(source, inPieces(bytes, 100))).rejects.toMatchObject({ code: "agent_exists" });
   });
 
+  it("is a fork under another id, from the head or from a checkpoint, and its effects stay with the original", async () => {
+    const [source, target] = await make();
+    const here = await waitingPayer(source);
+    const there = payer(target);
+    const fork = await importAgent(target, exportAgent(source, "order-7", { gzip: true }), { agentId: "order-7-copy" });
+    expect(fork.agentId).toBe("order-7-copy");
+    const [asked] = await here.durable.getRequests();
+    const [request] = await there.feature.agent("order-7-copy").getRequests();
+    expect(request?.requestId).not.toBe(asked?.requestId);
+    expect(await finish(there, "order-7-copy")).toMatchObject({ output: "ann, 800" });
+    const forked = there.feature.agent("order-7-copy");
+    const [first] = await forked.getCheckpoints();
+    const report = await forked.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(report.skipped).toMatchObject([{ owner: "order-7" }]);
+    await finish(here);
+    const { checkpointId = "" } = (await here.durable.getCheckpoints()).find(({ nodeId }) => nodeId === "ask") ?? {};
+    await here.durable.nameCheckpoint(checkpointId, "before asking");
+    const from = exportAgent(source, "order-7", { fromCheckpoint: checkpointId });
+    await importAgent(target, from, { agentId: "order-7-again" });
+    expect(await there.agent.resume({ agentId: "order-7-again" })).toMatchObject({ status: "waiting" });
+    expect(await finish(there, "order-7-again")).toMatchObject({ output: "ann, 800" });
+    expect(there.paid).toEqual(["ann", "ann"]);
+    await importAgent(target, exportAgent(source, "order-7", { fromCheckpoint: "before asking" }));
+    expect(await there.agent.resume({ agentId: "order-7", takeOver: true })).toMatchObject({ status: "waiting" });
+    await expect(bytesOf(exportAgent(source, "order-7", { fromCheckpoint: "none" }))).rejects.toMatchObject({
+      code: "checkpoint_not_found",
+    });
+    const moving = exportAgent(source, "order-7", { move: true });
+    await expect(importAgent(target, moving, { agentId: "order-8" })).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
   it("whose move is called off runs here again", async () => {
     const [source] = await make();
     const here = await waitingPayer(source);

@@ -1,25 +1,17 @@
-import { forkRecords } from "../../checkpoint/moment/forkRecords.ts";
 import { momentAt } from "../../checkpoint/moment/momentAt.ts";
-import { leanRecords } from "../../checkpoint/format/leanRecords.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { stateReferences } from "../../checkpoint/state/stateReferences.ts";
-import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { NotSupportedError } from "../../errors/storage/NotSupportedError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
-import { randomId } from "../../internal/randomId.ts";
-import { agentSummary } from "../../journal/agentSummary.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { withBlobs } from "./copyBlobs.ts";
+import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
 import { processOwner } from "../../storage/processOwner.ts";
 import { readEntries } from "../../storage/readEntries.ts";
-import type { LogAppend, RecordLog } from "../../storage/RecordLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "./findCheckpoint.ts";
 
@@ -94,59 +86,13 @@ async function prunedAt(log: RecordLog, agentId: string): Promise<number> {
 }
 
 async function copy(setup: PersistenceSetup, source: Source, forkId: string): Promise<void> {
-  const { log } = setup;
-  const { agentId, index, end, generation } = source;
-  const records = await recordsOf(setup, source, forkId);
+  const { log, clock } = setup;
+  const { agentId, end, generation } = source;
+  const sha256 = await setup.storage.sha256();
+  const records = await recordsOfFork(source, { forkId, at: clock.now(), sha256, log, blobsOf: agentId });
   const stored = log.lines?.(agentId, { upTo: end.position }) ?? [];
   const lines = withBlobs(stored as AsyncIterable<Uint8Array>, { blobs: log.blobs, from: agentId, to: forkId });
-  const owned = await log.receive?.(forkId, processOwner(), { lines, generation }, (at) => {
-    const status = records.reduce((state, record) => statusAfter(state, record, at.generation), index.statusState);
-    const summary = agentSummary(forkId, status);
-    const append: LogAppend = { id: `${at.generation}-${at.position + 1}`, records: leanRecords(records) };
-    return summary ? { ...append, summary } : append;
-  });
+  const received = { lines, generation };
+  const owned = await log.receive?.(forkId, processOwner(), received, (at) => forkAppend(records, source, forkId, at));
   await owned?.release();
-}
-
-async function recordsOf(setup: PersistenceSetup, source: Source, forkId: string): Promise<readonly AgentRecord[]> {
-  const { index, target, agentId, end } = source;
-  const values = await valuesOf(setup.log, source);
-  return forkRecords(index, target, {
-    agentId: forkId,
-    from: agentId,
-    end,
-    nextLane: index.nextLane + randomNumber(),
-    newRunId: randomId(),
-    at: setup.clock.now(),
-    usage: index.run && index.usageOf(index.run.run),
-    sha256: await setup.storage.sha256(),
-    reader: (state) => values.reader(state),
-  });
-}
-
-/** 40 bits: an earlier fork of the same id, which was deleted, surely began with other lanes. */
-function randomNumber(): number {
-  return Number.parseInt(randomId().replaceAll("-", "").slice(0, 10), 16);
-}
-
-/** With the values that are read to find out where calls were made: those of lines that wait within a call. */
-async function valuesOf(log: RecordLog, { agentId, index, target }: Source): Promise<AgentLog> {
-  const { lines } = momentAt(index, target);
-  const states = lines.map(({ lane, point, upTo }) => {
-    const state = foldUpTo(index, lane, point, upTo);
-    if (!state) throw new UnreadableValueError(`what leads to lane ${lane} is not in the log`);
-    return state;
-  });
-  const isNested = lines.some(({ lane }) => "call" in (index.lanes.get(lane)?.record.place ?? {}));
-  if (!isNested && !states.some(hasCallsWithin)) return new AgentLog(agentId, index, new Map());
-  return AgentLog.ofIndex(log, agentId, index, new Map(states.flatMap((state) => [...stateReferences(state)])));
-}
-
-function hasCallsWithin({ answers, calls, requests }: AgentState): boolean {
-  const asked = [...requests.values()].map(({ record }) => record);
-  const made = [...calls.values()].flatMap(({ intent, outcome }) => intent ?? outcome ?? []);
-  return (
-    asked.some(({ approval }) => approval !== undefined) ||
-    [...answers.values(), ...made, ...asked].some(({ within }) => within !== undefined)
-  );
 }

@@ -1,0 +1,98 @@
+import { leanRecords } from "../checkpoint/format/leanRecords.ts";
+import { forkRecords } from "../checkpoint/moment/forkRecords.ts";
+import { momentAt } from "../checkpoint/moment/momentAt.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { AgentState } from "../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import { foldUpTo } from "../checkpoint/state/foldTo.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { stateReferences } from "../checkpoint/state/stateReferences.ts";
+import { statusAfter } from "../checkpoint/state/StatusState.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { randomId } from "../internal/randomId.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { agentSummary } from "../journal/agentSummary.ts";
+import { AgentLog } from "../storage/AgentLog.ts";
+import type { LogAppend, RecordLog } from "../storage/RecordLog.ts";
+
+/** A log that is copied, and the moment in it that a fork begins at. */
+export interface ForkedLog {
+  /** The agent that the log is of. */
+  readonly agentId: string;
+  readonly index: LogProjection;
+  /** `undefined`: the head. */
+  readonly target: CheckpointPoint | undefined;
+  /** The last append that is copied. */
+  readonly end: { readonly position: number; readonly checksum: string };
+}
+
+/** What makes a fork, and where. */
+export interface ForkPlace {
+  readonly forkId: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly sha256: Sha256;
+  /** Where the blobs of the copied lines are, and the agent that has them there. */
+  readonly log: RecordLog;
+  readonly blobsOf: string;
+}
+
+/** The records of the append after the copied lines. @throws UnreadableValueError */
+export async function recordsOfFork(
+  source: ForkedLog,
+  { forkId, at, sha256, log, blobsOf }: ForkPlace,
+): Promise<readonly AgentRecord[]> {
+  const { index, target, agentId, end } = source;
+  const values = await valuesOf(log, blobsOf, source);
+  return forkRecords(index, target, {
+    agentId: forkId,
+    from: agentId,
+    end,
+    nextLane: index.nextLane + randomNumber(),
+    newRunId: randomId(),
+    at,
+    usage: index.run && index.usageOf(index.run.run),
+    sha256,
+    reader: (state) => values.reader(state),
+  });
+}
+
+/** The append with these records, and the summary that goes with them. */
+export function forkAppend(
+  records: readonly AgentRecord[],
+  { index }: Pick<ForkedLog, "index">,
+  forkId: string,
+  at: { readonly generation: number; readonly position: number },
+): LogAppend {
+  const status = records.reduce((state, record) => statusAfter(state, record, at.generation), index.statusState);
+  const summary = agentSummary(forkId, status);
+  const append: LogAppend = { id: `${at.generation}-${at.position + 1}`, records: leanRecords(records) };
+  return summary ? { ...append, summary } : append;
+}
+
+/** 40 bits: an earlier fork of the same id, which was deleted, surely began with other lanes. */
+function randomNumber(): number {
+  return Number.parseInt(randomId().replaceAll("-", "").slice(0, 10), 16);
+}
+
+/** With the values that are read to find out where calls were made: those of lines that wait within a call. */
+async function valuesOf(log: RecordLog, agentId: string, { index, target }: ForkedLog): Promise<AgentLog> {
+  const { lines } = momentAt(index, target);
+  const states = lines.map(({ lane, point, upTo }) => {
+    const state = foldUpTo(index, lane, point, upTo);
+    if (!state) throw new UnreadableValueError(`what leads to lane ${lane} is not in the log`);
+    return state;
+  });
+  const isNested = lines.some(({ lane }) => "call" in (index.lanes.get(lane)?.record.place ?? {}));
+  if (!isNested && !states.some(hasCallsWithin)) return new AgentLog(agentId, index, new Map());
+  return AgentLog.ofIndex(log, agentId, index, new Map(states.flatMap((state) => [...stateReferences(state)])));
+}
+
+function hasCallsWithin({ answers, calls, requests }: AgentState): boolean {
+  const asked = [...requests.values()].map(({ record }) => record);
+  const made = [...calls.values()].flatMap(({ intent, outcome }) => intent ?? outcome ?? []);
+  return (
+    asked.some(({ approval }) => approval !== undefined) ||
+    [...answers.values(), ...made, ...asked].some(({ within }) => within !== undefined)
+  );
+}
