@@ -9,7 +9,7 @@ import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { expect, it, onTestFinished } from "vitest";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
 import { errand, openStorage, World } from "./agents.ts";
-import { fixtures, goOn, later, lateAgent, readBack, type Fixture } from "./reading.ts";
+import { agentIds, fixtures, goOn, later, lateAgent, readBack, type Fixture } from "./reading.ts";
 import { digest } from "./shown.ts";
 
 const logs = fileURLToPath(new URL("logs/", import.meta.url));
@@ -51,6 +51,26 @@ it.each(names)(
   "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
   async (name) => {
     expect(asBefore(await goOn(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).wentOn));
+  },
+);
+
+it.each(names)(
+  "%s: agents in logs of 0.1.0 are forked, from the head and from every checkpoint, and keep what they had",
+  async (name) => {
+    const directory = copyOf(name);
+    for (const agentId of await agentIds(name, directory)) {
+      const { durable } = lateAgent(name, { directory, agentId });
+      const [checkpoints, requests] = [await durable.getCheckpoints(), await durable.getRequests()];
+      const fork = await durable.fork(`${agentId} fork`);
+      const ids = checkpoints.map(({ checkpointId }) => checkpointId);
+      expect((await fork.getCheckpoints()).slice(0, ids.length).map(({ checkpointId }) => checkpointId)).toEqual(ids);
+      expect(await fork.getMessages()).toEqual(await durable.getMessages());
+      expect((await fork.getRequests()).map(({ prompt }) => prompt)).toEqual(requests.map(({ prompt }) => prompt));
+      expect(await fork.getToolCallsInDoubt()).toEqual([]);
+      for (const id of ids)
+        expect((await durable.fork(`${agentId} from ${id}`, { checkpointId: id })).agentId).toContain(id);
+      expect(await durable.getCheckpoints()).toEqual(checkpoints);
+    }
   },
 );
 
