@@ -1,0 +1,21 @@
+import { exportAgent, importAgent } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { expect, it } from "vitest";
+import { testDirectory, TestMachine } from "../storage/file/support/fixture.ts";
+import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
+
+it("of ten processes that import one agent at once, one does, and the agent is whole", async () => {
+  const source = await storages["memory"]!();
+  await waitingPayer(source);
+  const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));
+  const [directory, machine] = [await testDirectory(), new TestMachine()];
+  const open = () =>
+    new FilePersistenceStorageProvider({ directory, inlineThresholdBytes: 300, processIdentity: machine.start() });
+  const ends = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, index) => importAgent(open(), inPieces(archive, 100 * (index + 1)))),
+  );
+  const codes = ends.flatMap((end) => (end.status === "rejected" ? [(end.reason as { code?: unknown }).code] : []));
+  expect(codes).toHaveLength(9);
+  expect(["agent_busy", "agent_exists", "ownership_lost"]).toEqual(expect.arrayContaining([...new Set(codes)]));
+  expect(await finish(payer(open()))).toMatchObject({ output: "ann, 800" });
+});
