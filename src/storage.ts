@@ -40,6 +40,7 @@ export type {
   TableListed,
   TablePage,
   TablePruned,
+  TablePublication,
   TableRange,
   TableRenewal,
   TableRow,

@@ -9,6 +9,7 @@ import type {
   TableListed,
   TablePage,
   TablePruned,
+  TablePublication,
   TableRange,
   TableRenewal,
   TableRow,
@@ -17,6 +18,7 @@ import type {
   TableSummary,
 } from "../table/LogTable.ts";
 import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
+import { type Bytes, bytesOf, ensureAgent, SqliteBlobs } from "./SqliteBlobs.ts";
 import type { SqliteDatabase } from "./SqliteDatabase.ts";
 import { listSql, placeBytes, textBytes } from "./listSql.ts";
 import { highestPosition, positionBits } from "./sqliteSchema.ts";
@@ -32,11 +34,10 @@ const lastNumber = `SELECT number FROM agent_persistence_appends
 
 interface Agent {
   readonly key: number;
+  readonly owner: string;
+  readonly beat: string;
   readonly end: number;
 }
-
-/** Bytes as drivers give them. */
-type Bytes = Uint8Array | ArrayBuffer;
 
 /**
  * The rows of agents in an SQLite database. Every method is one statement or one transaction, so it happens at once for all
@@ -150,10 +151,37 @@ export class SqliteTable implements LogTable {
   drop(agentId: string, generation: number): Promise<boolean> {
     return this.#own(agentId, generation, (db, { key, end }) => {
       removeAppends(db, key, 0, highestPosition);
+      const staged = db.get<Pick<Agent, "key">>(keySql, stagedId(agentId));
+      if (staged) removeAppends(db, staged.key, 0, highestPosition);
       db.run("DELETE FROM agent_persistence_summaries WHERE agent = ?", key);
       db.run("DELETE FROM agent_persistence_blobs WHERE agent = ?", key);
       const sql = "UPDATE agent_persistence_agents SET start = ?, owner = NULL, stop = NULL WHERE key = ?";
       db.run(sql, end, key);
+    });
+  }
+
+  stage(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean> {
+    return this.#own(agentId, generation, (db) => {
+      const id = stagedId(agentId);
+      ensureAgent(db, id);
+      const key = keyOf(db, id);
+      if (first) removeAppends(db, key, 0, highestPosition);
+      for (const append of appends) insertInto(db, key, append);
+    });
+  }
+
+  /** The staged appends stay where they are: what they are staged under becomes the agent. */
+  publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
+    const { start, append } = published;
+    return this.#own(agentId, generation, (db, { key, owner, beat }) => {
+      const staged = keyOf(db, stagedId(agentId));
+      insertInto(db, staged, append);
+      db.run("UPDATE agent_persistence_blobs SET agent = ? WHERE agent = ?", staged, key);
+      db.run("DELETE FROM agent_persistence_agents WHERE key = ?", key);
+      const sql = `UPDATE agent_persistence_agents
+        SET id = ?, generation = ?, start = ?, owner = ?, beat = ? WHERE key = ?`;
+      db.run(sql, JSON.stringify(agentId), published.generation, start, owner, beat, staged);
+      if (append.summary) putSummary(db, agentId, append.summary);
     });
   }
 
@@ -173,7 +201,7 @@ export class SqliteTable implements LogTable {
   #own(agentId: string, generation: number, action: (db: SqliteConnection, agent: Agent) => void): Promise<boolean> {
     return this.#at((db) =>
       db.transaction(() => {
-        const sql = `SELECT a.key, coalesce((${lastNumber}) & ${highestPosition}, a.start) AS end
+        const sql = `SELECT a.key, a.owner, a.beat, coalesce((${lastNumber}) & ${highestPosition}, a.start) AS end
           FROM agent_persistence_agents AS a WHERE ${isOwned}`;
         const agent = db.get<Agent>(sql, JSON.stringify(agentId), generation);
         if (agent === undefined) return false;
@@ -187,47 +215,6 @@ export class SqliteTable implements LogTable {
     this.#connection.prepare();
     this.#connection.assertOwn();
     return action(this.#connection);
-  }
-}
-
-/** Blobs as rows of their own. */
-class SqliteBlobs implements TableBlobs {
-  readonly #at: <Result>(action: (db: SqliteConnection) => Result) => Promise<Result>;
-
-  constructor(at: <Result>(action: (db: SqliteConnection) => Result) => Promise<Result>) {
-    this.#at = at;
-  }
-
-  put(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
-    return this.#at((db) => {
-      const id = JSON.stringify(agentId);
-      const sql = `INSERT INTO agent_persistence_blobs (agent, reference, bytes)
-        SELECT key, ?, coalesce(?, x'') FROM agent_persistence_agents WHERE id = ?
-        ON CONFLICT (agent, reference) DO UPDATE SET bytes = excluded.bytes`;
-      if (db.run(sql, reference, bytes, id) > 0) return;
-      db.transaction(() => {
-        // Nobody has claimed the agent yet.
-        db.run("INSERT OR IGNORE INTO agent_persistence_agents (id, generation, beat) VALUES (?, ?, '')", id, 0);
-        db.run(sql, reference, bytes, id);
-      });
-    });
-  }
-
-  get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    return this.#at((db) => {
-      const sql = `SELECT b.bytes FROM agent_persistence_agents AS a
-        JOIN agent_persistence_blobs AS b ON b.agent = a.key WHERE a.id = ? AND b.reference = ?`;
-      const row = db.get<{ readonly bytes: Bytes }>(sql, JSON.stringify(agentId), reference);
-      return row && bytesOf(row.bytes);
-    });
-  }
-
-  delete(agentId: string, reference: string): Promise<void> {
-    return this.#at((db) => {
-      const sql = `DELETE FROM agent_persistence_blobs
-        WHERE agent = (SELECT key FROM agent_persistence_agents WHERE id = ?) AND reference = ?`;
-      db.run(sql, JSON.stringify(agentId), reference);
-    });
   }
 }
 
@@ -247,6 +234,22 @@ function insert(
 ): boolean {
   const mark = Number(snapshot) + 2 * Number(pruned);
   return db.run(insertSql, position, mark, line, JSON.stringify(agentId), generation, position - 1) > 0;
+}
+
+const keySql = "SELECT key FROM agent_persistence_agents WHERE id = ?";
+
+/** What the appends of another log are kept under until all are there: no agent has this id. */
+function stagedId(agentId: string): string {
+  return JSON.stringify([agentId]);
+}
+
+function keyOf(db: SqliteConnection, id: string): number {
+  return db.get<Pick<Agent, "key">>(keySql, id)?.key ?? 0;
+}
+
+function insertInto(db: SqliteConnection, key: number, { position, line, snapshot, pruned }: TableAppend): void {
+  const sql = `INSERT INTO agent_persistence_appends (number, mark, line) VALUES (? << ${positionBits} | ?, nullif(?, 0), ?)`;
+  db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), line);
 }
 
 function putSummary(
@@ -292,8 +295,4 @@ function headOf({ generation, owner, beat }: HeadRow): TableHead {
 
 function rowOf({ position, line }: AppendRow): TableRow[] {
   return position === null || line === null ? [] : [{ position, line: bytesOf(line) }];
-}
-
-function bytesOf(bytes: Bytes): Uint8Array {
-  return bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
 }

@@ -48,6 +48,18 @@ export interface LogTable {
    * resolves to false. The generation stays, and the position of the last append becomes the `start` of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
+  /**
+   * Keeps appends of another log for an agent that has none, where no other method finds them, if the owner is still the one
+   * of this generation; otherwise resolves to false. Absent: the log takes no lines of another.
+   *
+   * @param first true for the first of several calls: what was kept before is forgotten.
+   */
+  stage?(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean>;
+  /**
+   * Makes the staged appends the log of the agent, with one more append and its summary, under another generation of the same
+   * owner: all in one step, if the owner is still the one of this generation; otherwise resolves to false.
+   */
+  publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Agents with a summary, sorted by the UTF-8 bytes of their `order`, then by those of their id. */
   list(selection: TableSelection): Promise<readonly TableListed[]>;
 }
@@ -57,6 +69,8 @@ export interface TableBlobs {
   put(agentId: string, reference: string, bytes: Uint8Array): Promise<void>;
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   delete(agentId: string, reference: string): Promise<void>;
+  /** Gives a blob to another agent. False: there is none. */
+  copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
 }
 
 /** An owner as others last saw it. */
@@ -105,6 +119,16 @@ export interface TableAppend extends TableRow {
   readonly pruned: boolean;
   /** Takes the place of the summary before. Absent: that one stays. */
   readonly summary?: TableSummary | undefined;
+}
+
+/** What a log becomes that takes the appends of another. */
+export interface TablePublication {
+  /** The generation of the owner from now on. */
+  readonly generation: number;
+  /** As {@link TablePage.start}. */
+  readonly start: number;
+  /** The append after the staged ones. */
+  readonly append: TableAppend;
 }
 
 /** What a list finds an agent by, and what it shows. */

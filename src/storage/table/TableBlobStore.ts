@@ -20,7 +20,8 @@ export class TableBlobStore implements BlobStore {
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     assertAgentId(agentId);
-    const copy = bytes.slice();
+    // A slice of a Buffer of Node would be the same bytes.
+    const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, copy));
     return reference;
@@ -33,7 +34,14 @@ export class TableBlobStore implements BlobStore {
     const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
     if (bytes === undefined) return undefined;
     if ((await this.#sha256()).hex(bytes) !== parsed.hash) throw new CorruptBlobError(agentId, reference);
-    return bytes.slice();
+    return new Uint8Array(bytes);
+  }
+
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    assertAgentId(fromAgentId);
+    assertAgentId(toAgentId);
+    if (parseBlobReference(reference) === undefined) return false;
+    return this.#ask("copy of a blob", toAgentId, () => this.#blobs.copy(fromAgentId, reference, toAgentId));
   }
 
   async delete(agentId: string, reference: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
@@ -9,10 +9,10 @@ import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../ownership/encodeAppend.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
-import type { LogAppend, OwnedLog } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, StoredLines } from "../RecordLog.ts";
 import { askTable, isUncertain } from "./askTable.ts";
-import type { LogTable, TableAppend } from "./LogTable.ts";
-import { tableSummary } from "./summaryText.ts";
+import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
+import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
 import type { TableOwners } from "./TableOwners.ts";
 import { TableReader } from "./TableReader.ts";
 
@@ -43,7 +43,6 @@ const [shortestPauseMs, longestPauseMs] = [50, 5_000];
  */
 export class TableOwnedLog implements OwnedLog {
   readonly agentId: string;
-  readonly generation: number;
   readonly #backend: TableBackend;
   readonly #session: string;
   readonly #reader: TableReader;
@@ -56,10 +55,13 @@ export class TableOwnedLog implements OwnedLog {
   /** Where it will end when all that waits has been stored: if one fails, so does all after it. */
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
+  #generation: number;
+  /** The generation changes: what the table says of the one before means nothing. */
+  #moving = false;
 
   constructor(backend: TableBackend, { agentId, generation, session, end }: ClaimedLog, onEnd: () => void) {
     this.agentId = agentId;
-    this.generation = generation;
+    this.#generation = generation;
     this.#backend = backend;
     this.#session = session;
     this.#reader = new TableReader(backend.table, agentId, backend.sha256);
@@ -72,6 +74,10 @@ export class TableOwnedLog implements OwnedLog {
 
   get position(): number {
     return this.#end.position;
+  }
+
+  get generation(): number {
+    return this.#generation;
   }
 
   get lost(): AbortSignal {
@@ -88,16 +94,35 @@ export class TableOwnedLog implements OwnedLog {
     if (expectedPosition !== this.#expectedEnd.position)
       return this.#inTurn(() => this.#acknowledgeAgain(entry.id, expectedPosition));
     // Encoded before anything is waited for: afterwards the caller may change what it gave.
-    const { line, end, summary } = encodeAppend(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
-    const row: TableAppend = {
-      position: end.position,
-      line: line.subarray(0, -1),
-      snapshot: entry.snapshot === true,
-      pruned: prunedGapsOf(entry.records).length > 0,
-      ...(summary && { summary: tableSummary(summary, sha256) }),
-    };
-    this.#expectedEnd = end;
-    return this.#inTurn(() => this.#store(row, end));
+    const encoded = encodeAppend(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
+    const row = rowOf(entry, encoded, sha256);
+    this.#expectedEnd = encoded.end;
+    return this.#inTurn(() => this.#store(row, encoded.end));
+  }
+
+  /**
+   * Takes the appends of another log, and one more. Nothing of them is seen before all of it is. Not for a log that has been
+   * handed out.
+   */
+  async receive(received: StoredLines, last: LastAppend): Promise<void> {
+    const { table, sha256 } = this.#backend;
+    if (this.#end.checksum !== "") throw new AlreadyExistsError("agent_exists", this.agentId);
+    const { start, end } = await stageLines(received, this.agentId, sha256, (appends, first) =>
+      this.#owning("stage", () => table.stage?.(this.agentId, this.generation, appends, first)),
+    );
+    const generation = Math.max(this.generation, received.generation) + 1;
+    const given = await last({ generation, position: end.position });
+    const encoded = encodeAppend(this.agentId, given, generation, end, sha256);
+    const append = rowOf(given, encoded, sha256);
+    this.#moving = true;
+    try {
+      await this.#publish({ generation, start, append });
+      this.#generation = generation;
+    } finally {
+      this.#moving = false;
+    }
+    this.#end = encoded.end;
+    this.#expectedEnd = encoded.end;
   }
 
   prune(_positions: readonly number[]): Promise<void> {
@@ -189,9 +214,26 @@ export class TableOwnedLog implements OwnedLog {
 
   async #renew(number: number): Promise<void> {
     const { table, owners } = this.#backend;
-    const renewed = await this.#ask("renewal", () => table.renew(this.agentId, this.generation, owners.beat(number)));
-    if (renewed === undefined && this.#ended === undefined) this.#lose(undefined);
+    const { generation } = this;
+    const renewed = await this.#ask("renewal", () => table.renew(this.agentId, generation, owners.beat(number)));
+    const isOver = this.#ended !== undefined || this.#moving || generation !== this.generation;
+    if (renewed === undefined && !isOver) this.#lose(undefined);
     if (renewed?.stop !== undefined) this.requestStop(renewed.stop);
+  }
+
+  /** An unknown outcome is looked up: the agent either has all that it received, or nothing. */
+  async #publish(published: TablePublication): Promise<void> {
+    const { table } = this.#backend;
+    try {
+      await this.#owning("publish", () => table.publish?.(this.agentId, this.generation, published));
+    } catch (error) {
+      const found = await this.#reader.at(published.append.position).catch(() => undefined);
+      if (found === undefined || !isSame(found.line, published.append.line)) throw error;
+    }
+  }
+
+  async #owning(operation: string, call: () => Promise<boolean> | undefined): Promise<void> {
+    if (!(await this.#ask(operation, async () => (await call()) ?? false))) throw await this.#replaced();
   }
 
   /** A failure ends the ownership: what the table holds is then unknown. */

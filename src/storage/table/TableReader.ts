@@ -1,5 +1,5 @@
 import { EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
-import { decodeEntry, snapshotMark } from "../../checkpoint/format/entryCodec.ts";
+import { decodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
@@ -11,7 +11,6 @@ import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogT
 
 /** How often a read begins anew because the agent was dropped meanwhile. */
 const maxAttempts = 8;
-const snapshotStart = new TextEncoder().encode(snapshotMark);
 
 /** The rows of a log at one moment, and the appends beside them that name removed ones. */
 interface Collected {
@@ -44,6 +43,21 @@ export class TableReader {
       if (defect !== undefined) throw this.#corrupt(defect, before);
       if (!chain.isPruned(entry.position)) yield entry;
       before = row.position;
+    }
+  }
+
+  /** Lines as they are stored, each verified and linked to the one before, without those that are removed. */
+  async *lines(upTo: number | undefined): AsyncGenerator<Uint8Array> {
+    const range = { after: 0, upTo };
+    const collected = await this.#collect(range);
+    const chain = this.#chainOf(range, collected);
+    let before: number | undefined;
+    for (const { line, position } of collected.rows) {
+      const link = verifiedLinkOf(line, this.#sha256);
+      const defect = link?.position === position ? chain.accept(link) : `position ${position} is damaged (checksum)`;
+      if (defect !== undefined) throw this.#corrupt(defect, before);
+      if (!chain.isPruned(position)) yield new Uint8Array(line);
+      before = position;
     }
   }
 
@@ -122,7 +136,7 @@ export class TableReader {
   #chainOf({ after, sinceSnapshot }: TableRange, { start, rows, pruned }: Collected): EntryChain {
     const [first] = rows;
     const gaps = this.#gapsIn(pruned);
-    if (after <= start && !(sinceSnapshot && first && hasSnapshot(first)))
+    if (after <= start && !(sinceSnapshot && first && isSnapshotLine(first.line)))
       return new EntryChain(gaps, { position: start, checksum: "" });
     const from = (first?.position ?? 0) - 1;
     return new EntryChain(gaps.filter(({ last }) => last > from));
@@ -181,8 +195,4 @@ export class TableReader {
     const place = { file: this.#table.name, ...(lastPosition !== undefined && { lastPosition }) };
     return new CorruptLogError(this.#agentId, place, found);
   }
-}
-
-function hasSnapshot({ line }: TableRow): boolean {
-  return snapshotStart.every((byte, at) => line[at] === byte);
 }

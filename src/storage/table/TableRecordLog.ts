@@ -67,6 +67,8 @@ const tableSchema = objectWithMethods<LogTable>(
   ...(["rows", "pruned", "remove", "drop", "list"] as const),
 );
 
+type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
+
 /** How often an owner is judged again because another one came first. */
 const maxAttempts = 8;
 
@@ -78,6 +80,8 @@ const maxAttempts = 8;
 export class TableRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
+  /** Absent where the table does not stage. */
+  readonly receive?: NonNullable<RecordLog["receive"]>;
   readonly #table: LogTable;
   readonly #settings: Omit<TableBackend, "sha256">;
   readonly #sha256: () => Promise<Sha256>;
@@ -95,6 +99,7 @@ export class TableRecordLog implements RecordLog {
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
     const own = table.blobs && new TableBlobStore(table.blobs, table, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
+    if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
   }
 
   /** Those of the table. It lists by every option, whatever the table does. */
@@ -102,20 +107,12 @@ export class TableRecordLog implements RecordLog {
     return { listing: "exact", ...this.#table.capabilities, narrows: true };
   }
 
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    checkSchema(logArguments.owner, owner, "owner of a log");
-    this.#assertUsable(agentId);
-    const backend = { ...this.#settings, sha256: await this.#sha256() };
-    const claimed = await this.#claim(agentId, { ...owner });
-    const end = await this.#endOf(agentId, claimed, backend.sha256);
-    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, end }, () =>
-      this.#owned.delete(owned),
-    );
-    this.#owned.add(owned);
-    // Closed meanwhile: `close` did not know this owner yet.
-    if (this.#closed) await owned.release();
-    this.#assertOpen();
-    return owned;
+  open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    return this.#open(agentId, owner);
+  }
+
+  async *lines(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    yield* (await this.#reader(agentId)).lines(upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
@@ -164,6 +161,33 @@ export class TableRecordLog implements RecordLog {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#owned].map((owned) => owned.release()));
+  }
+
+  async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
+    const owned = await this.#open(agentId, owner);
+    try {
+      await owned.receive(received, last);
+      return owned;
+    } catch (error) {
+      await owned.release();
+      throw error;
+    }
+  }
+
+  async #open(agentId: string, owner: LogOwner): Promise<TableOwnedLog> {
+    checkSchema(logArguments.owner, owner, "owner of a log");
+    this.#assertUsable(agentId);
+    const backend = { ...this.#settings, sha256: await this.#sha256() };
+    const claimed = await this.#claim(agentId, { ...owner });
+    const end = await this.#endOf(agentId, claimed, backend.sha256);
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, end }, () =>
+      this.#owned.delete(owned),
+    );
+    this.#owned.add(owned);
+    // Closed meanwhile: `close` did not know this owner yet.
+    if (this.#closed) await owned.release();
+    this.#assertOpen();
+    return owned;
   }
 
   /** Takes the agent if it is free, and otherwise judges its owner. */

@@ -164,6 +164,42 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
+  it("has nothing of a copy that a crash cut short, and takes it the next time", async () => {
+    const file = await path();
+    const log = storageOn(libsql(file));
+    const owned = await log.open("a", processOwner());
+    for (let n = 1; n <= 250; n++) await appendText(owned, String(n));
+    const lines = await collect(log.lines?.("a") as AsyncIterable<Uint8Array>);
+    const last = () => ({ id: "last", records: [], summary: exampleSummary("b", "copied") });
+    // Its process is killed when 200 of the lines are in the database.
+    const cutShort = new Promise<void>((resolve) => {
+      async function* some() {
+        yield* lines.slice(0, 220);
+        resolve();
+        await new Promise(() => {});
+      }
+      void log.receive?.("b", { ...processOwner(), processId: 0 }, { lines: some(), generation: 1 }, last);
+    });
+    await cutShort;
+    const database = libsql(file);
+    const next = storageOn(database);
+    expect(await collect(next.read("b"))).toEqual([]);
+    expect(await collect(next.list())).toEqual([]);
+    expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 450 });
+    database.exec("UPDATE agent_persistence_agents SET owner = NULL WHERE id = '\"b\"'");
+    const reference = await next.blobs.put("a", 1, new Uint8Array([1]));
+    expect(await next.blobs.copy?.("a", reference, "b")).toBe(true);
+    const received = await next.receive?.("b", processOwner(), { lines, generation: 1 }, last);
+    expect(received?.position).toBe(251);
+    expect(await collect(next.read("b"))).toHaveLength(251);
+    expect(await collect(next.list())).toMatchObject([{ agentId: "b", position: 251 }]);
+    expect(await next.blobs.get("b", reference)).toEqual(new Uint8Array([1]));
+    if (received) expect(await appendText(received, "on")).toBe(252);
+    await received?.drop();
+    await next.close();
+    expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 250 });
+  });
+
   it("reads back 1,000 appends in pages, and lists 250 agents", async () => {
     const log = storageOn(libsql(":memory:"));
     const owned = await log.open("a", processOwner());

@@ -5,6 +5,7 @@ import type {
   TableHead,
   TableListed,
   TablePage,
+  TablePublication,
   TableRange,
   TableSelection,
   TableSighting,
@@ -18,6 +19,7 @@ interface Agent {
   stop: string | undefined;
   start: number;
   rows: TableAppend[];
+  staged: TableAppend[];
   summary: TableSummary | undefined;
   blobs: Map<string, Uint8Array>;
 }
@@ -40,6 +42,12 @@ export class MemoryTable implements LogTable {
     put: (agentId, reference, bytes) =>
       this.#write("put", () => void this.agent(agentId).blobs.set(reference, bytes.slice())),
     get: async (agentId, reference) => this.agents.get(agentId)?.blobs.get(reference),
+    copy: (agentId, reference, toAgentId) =>
+      this.#write("copy", () => {
+        const bytes = this.agents.get(agentId)?.blobs.get(reference);
+        if (bytes) this.agent(toAgentId).blobs.set(reference, bytes.slice());
+        return bytes !== undefined;
+      }),
     delete: (agentId, reference) => this.#write("delete", () => void this.agents.get(agentId)?.blobs.delete(reference)),
   };
 
@@ -47,7 +55,7 @@ export class MemoryTable implements LogTable {
     const known = this.agents.get(agentId);
     if (known) return known;
     const owner = { generation: 0, beat: "", owner: undefined, stop: undefined };
-    const made: Agent = { ...owner, start: 0, rows: [], summary: undefined, blobs: new Map() };
+    const made: Agent = { ...owner, start: 0, rows: [], staged: [], summary: undefined, blobs: new Map() };
     this.agents.set(agentId, made);
     return made;
   }
@@ -140,6 +148,23 @@ export class MemoryTable implements LogTable {
       const start = agent.rows.at(-1)?.position ?? agent.start;
       Object.assign(agent, { start, rows: [], summary: undefined, owner: undefined, blobs: new Map() });
       return true;
+    });
+  }
+
+  stage(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean> {
+    return this.#write("stage", () => {
+      const agent = this.#owned(agentId, generation);
+      if (agent) agent.staged = [...(first ? [] : agent.staged), ...appends];
+      return agent !== undefined;
+    });
+  }
+
+  publish(agentId: string, from: number, { generation, start, append }: TablePublication): Promise<boolean> {
+    return this.#write("publish", () => {
+      const agent = this.#owned(agentId, from);
+      const rows = [...(agent?.staged ?? []), append];
+      if (agent) Object.assign(agent, { generation, start, rows, summary: append.summary, staged: [] });
+      return agent !== undefined;
     });
   }
 
