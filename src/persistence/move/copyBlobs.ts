@@ -1,7 +1,8 @@
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { type BlobStore, blobsAtOnce } from "../../storage/BlobStore.ts";
 
-const decoder = new TextDecoder();
+/** References are ASCII: no text has to be put together for them. */
+const decoder = new TextDecoder("latin1");
 const references = /blob:\/\/[0-9a-f]{64}-[1-9][0-9]{0,14}(?:\.gz)?/g;
 
 /** Whose blobs are copied, and to whom. */
