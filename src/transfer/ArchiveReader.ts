@@ -9,7 +9,6 @@ import {
   ArchiveHash,
   type ArchiveHeader,
   type ArchivePart,
-  headOfPart,
   largestPartBytes,
   longestHeadBytes,
 } from "./archiveFormat.ts";
@@ -62,7 +61,7 @@ export class ArchiveReader {
       const bytes = await this.#bytes.bytes(Number(lineBytes ?? blobBytes));
       const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
       if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not end where it says");
-      this.#hash.add(headOfPart(part), bytes);
+      this.#hash.add(part);
       found[part.kind === "line" ? "lines" : "blobs"]++;
       yield part;
     }
@@ -74,7 +73,7 @@ export class ArchiveReader {
     if (!header) throw new InvalidArchiveError("it does not begin as an archive of an agent");
     if (header.format > formatVersion)
       throw new InvalidArchiveError(`its format is ${header.format}, and this version reads up to ${formatVersion}`);
-    this.#hash.add(`${text}\n`);
+    this.#hash.addText(`${text}\n`);
     return withoutUndefined(header) as ArchiveHeader;
   }
 

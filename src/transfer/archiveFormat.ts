@@ -68,8 +68,12 @@ export class ArchiveHash {
     return this.#hash;
   }
 
-  add(head: string | Uint8Array, bytes: Uint8Array = new Uint8Array()): void {
-    const of = (data: string | Uint8Array) => this.#sha256.base64url(data);
-    this.#hash = of(`${this.#hash} ${of(head)} ${of(bytes)}`);
+  addText(text: string | Uint8Array, hash = ""): void {
+    this.#hash = this.#sha256.base64url(`${this.#hash} ${this.#sha256.base64url(text)} ${hash}`);
+  }
+
+  /** The head of a blob has the SHA-256 of its bytes, which whoever stores or reads them checks. */
+  add(part: ArchivePart): void {
+    this.addText(headOfPart(part), part.kind === "line" ? this.#sha256.base64url(part.bytes) : "");
   }
 }

@@ -17,14 +17,7 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { readHead } from "../storage/readHead.ts";
-import {
-  ArchiveHash,
-  type ArchiveHeader,
-  type ArchivePart,
-  encodeFacts,
-  encodePart,
-  headOfPart,
-} from "./archiveFormat.ts";
+import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodeFacts, encodePart } from "./archiveFormat.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
 import { gzipped } from "./gzipStream.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
@@ -97,10 +90,10 @@ async function* archiveOf(
   const sent = new Set<string>();
   let lines = 0;
   const encoded = (part: ArchivePart): Uint8Array => {
-    hash.add(headOfPart(part), part.bytes);
+    hash.add(part);
     return encodePart(part);
   };
-  hash.add(header);
+  hash.addText(header);
   yield header;
   for await (const bytes of log.lines(agentId, { upTo: position })) {
     for (const reference of blobsNamedIn(bytes)) {
