@@ -133,6 +133,7 @@ export type {
   UnfinishedRun,
 } from "./persistence/PersistenceFeature.ts";
 export type { RunPersistence } from "./persistence/RunPersistence.ts";
+export type { MigrationCheck } from "./persistence/migration/checkMigrations.ts";
 export type { MigratedLine, Migration } from "./persistence/versions/Migration.ts";
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";

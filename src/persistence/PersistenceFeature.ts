@@ -12,6 +12,7 @@ import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup
 import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import type { EventBody } from "../events/PersistenceEvent.ts";
+import { checkMigrations, type MigrationCheck } from "./migration/checkMigrations.ts";
 import { makingRoom } from "./retention/makingRoom.ts";
 import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -57,11 +58,9 @@ export interface UnfinishedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const unfinishedSchema = strictOptions({
-  includeFailed: z.boolean().optional(),
-  only: functionSchema().optional(),
-  signal: abortSignalSchema.optional(),
-});
+const selectionShape = { only: functionSchema().optional(), signal: abortSignalSchema.optional() };
+const checkSchemaOptions = strictOptions(selectionShape);
+const unfinishedSchema = strictOptions({ includeFailed: z.boolean().optional(), ...selectionShape });
 
 /** What `install(Persistence)` adds to an agent definition. */
 export class PersistenceFeature {
@@ -142,6 +141,22 @@ export class PersistenceFeature {
       const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
       if (run) yield run;
     }
+  }
+
+  /**
+   * Says of each unfinished agent whether the code as it is now can continue it: try it before you deploy. It owns and writes
+   * nothing; migrations run on copies. A three-method provider cannot list its agents, so it yields nothing.
+   *
+   * @param options.only only agents for which it returns true. Default: all, even those of other definitions in the storage.
+   * `signal`: aborting it ends the listing with the signal's reason.
+   */
+  async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
+    checkSchema(checkSchemaOptions, options, "options of checkMigrations()");
+    const { only = () => true, signal } = options;
+    yield* checkMigrations(this.#setup, (summary) => {
+      signal?.throwIfAborted();
+      return only(shownOf(summary));
+    });
   }
 
   /**

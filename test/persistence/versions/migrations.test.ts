@@ -179,6 +179,47 @@ describe.each(logStorages)("$name:", (storage) => {
   });
 });
 
+describe.each(logStorages)("$name: checkMigrations", (storage) => {
+  it("gives a verdict for each unfinished agent, and owns and writes nothing", async () => {
+    const opened = await storage.open();
+    const [place] = places;
+    if (!place) throw new Error();
+    const stop: Stop = { at: "two" };
+    const agentOf = (spec: Spec, options?: PlaceOptions) => place.agent(spec, stop, opened(), options);
+    await expect(agentOf(base).run("in", { agentId: "at" })).rejects.toThrow("stopped");
+    stop.at = "three";
+    await expect(agentOf(base).run("in", { agentId: "after" })).rejects.toThrow("stopped");
+    stop.at = undefined;
+    await agentOf(base).run("in", { agentId: "done" });
+    const before = await Promise.all(
+      ["at", "after"].map((id) => persistence(agentOf(base)).agent(id).getCheckpoints()),
+    );
+    const migrations = [{ from: 0, to: 1, nodes: { two: "second" } }];
+    const throwing = [{ ...migrations[0], migrate: () => Promise.reject(new Error("no way")) }] as readonly Migration[];
+    const verdicts = async (spec: Spec, options?: PlaceOptions) => {
+      const found: Record<string, unknown> = {};
+      for await (const { agentId, verdict, differences } of persistence(agentOf(spec, options)).checkMigrations())
+        found[agentId] = [verdict, differences];
+      return found;
+    };
+    const same = ["same", []];
+    expect(await verdicts(base)).toEqual({ at: same, after: same });
+    const gone = expect.arrayContaining(['node "two" is gone', 'node "second" is new']) as unknown;
+    expect(await verdicts(renamedNode("two", "second"))).toEqual({
+      at: ["incompatible", gone],
+      after: ["compatible", gone],
+    });
+    expect(await verdicts(after, { migrations })).toEqual({ at: ["migrates", []], after: ["migrates", []] });
+    expect(await verdicts(after, { migrations: throwing })).toMatchObject({ at: ["incompatible", ["no way"]] });
+    const only = persistence(agentOf(base)).checkMigrations({ only: ({ agentId }) => agentId === "at" });
+    const listed: string[] = [];
+    for await (const { agentId } of only) listed.push(agentId);
+    expect(listed).toEqual(["at"]);
+    const now = await Promise.all(["at", "after"].map((id) => persistence(agentOf(base)).agent(id).getCheckpoints()));
+    expect(now).toEqual(before);
+  });
+});
+
 describe("migrations that cannot lead anywhere are refused where they are configured", () => {
   const graph = () => built("s", { ...base, version: 3 }, { at: undefined });
   const [place] = places;

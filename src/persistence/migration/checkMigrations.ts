@@ -1,0 +1,77 @@
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import { listSummaries } from "../../storage/listSummaries.ts";
+import { readHead } from "../../storage/readHead.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { isAboutOneAgent, unreadable } from "../../storage/unreadableSummary.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
+import { planMigration } from "./planMigration.ts";
+
+/** Whether the code as it is now can continue an agent, and how. */
+export interface MigrationCheck {
+  readonly agentId: string;
+  /**
+   * `same`: nothing that counts has changed. `compatible`: all that it can still run is unchanged. `migrates`: migrations lead to
+   * the code, and were tried on copies. `incompatible`: a resume would be refused. `unreadable`: it cannot be read.
+   */
+  readonly verdict: "same" | "compatible" | "migrates" | "incompatible" | "unreadable";
+  /** One text for each difference, or why it cannot be migrated or read. */
+  readonly differences: readonly string[];
+}
+
+const statuses = ["in_progress", "waiting", "paused", "failed", unreadable];
+
+/** Checks each unfinished agent of a storage, one after the other. Owns and writes nothing. */
+export async function* checkMigrations(
+  setup: PersistenceSetup,
+  isAsked: (summary: AgentSummary) => boolean,
+): AsyncGenerator<MigrationCheck> {
+  for await (const summary of listSummaries(setup.log, { status: statuses }))
+    if (isAsked(summary)) yield { agentId: summary.agentId, ...(await checkOf(setup, summary.agentId)) };
+}
+
+type Check = Pick<MigrationCheck, "verdict" | "differences">;
+
+async function checkOf(setup: PersistenceSetup, agentId: string): Promise<Check> {
+  try {
+    return await check(setup, agentId);
+  } catch (error) {
+    if (isAboutOneAgent(error)) return { verdict: "unreadable", differences: [reasonOf(error)] };
+    if (!(error instanceof AgentPersistenceError)) throw error;
+    return { verdict: "incompatible", differences: [reasonOf(error)] };
+  }
+}
+
+async function check(setup: PersistenceSetup, agentId: string): Promise<Check> {
+  using head = await readHead(setup.log, agentId);
+  const { log, state, lines: nested } = head;
+  // A task that nothing of has run begins with the code as it is then.
+  if (!state || !log.index.lanes.has(state.lane)) return { verdict: "same", differences: [] };
+  const sha256 = await setup.storage.sha256();
+  const readAll = () => AgentLog.read(setup.log, agentId);
+  const lines = await lineVerdicts(setup, { log, state, nested, sha256, readAll });
+  const verdict = worst(lines);
+  if (verdict === "migrates") return await migrated(lines, log);
+  return { verdict, differences: lines.flatMap((line) => differencesOf(line, verdict)) };
+}
+
+/** Whatever a migration throws is why the agent cannot be migrated. */
+async function migrated(lines: readonly FittedLine[], log: AgentLog): Promise<Check> {
+  try {
+    await planMigration(lines, log);
+    return { verdict: "migrates", differences: [] };
+  } catch (error) {
+    return { verdict: "incompatible", differences: [reasonOf(error)] };
+  }
+}
+
+function worst(lines: readonly FittedLine[]): FittedLine["verdict"]["kind"] {
+  const kinds = new Set(lines.map(({ verdict }) => verdict.kind));
+  return (["incompatible", "migrates", "compatible"] as const).find((kind) => kinds.has(kind)) ?? "same";
+}
+
+function differencesOf({ verdict }: FittedLine, kind: string): readonly string[] {
+  return "differences" in verdict && verdict.kind === kind ? verdict.differences : [];
+}
