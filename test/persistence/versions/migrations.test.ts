@@ -5,6 +5,7 @@ import {
   type MigratedLine,
   type Migration,
 } from "agent-persistence";
+import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Stopped } from "../support/durableAgent.ts";
@@ -128,6 +129,47 @@ describe.each(logStorages)("$name:", (storage) => {
         .getCheckpoints(),
     ).toEqual(before);
     await expect(place.agent(base, stop, opened()).resume()).resolves.toMatchObject({ status: "completed" });
+  });
+
+  it("a crash at each write of a migrating resume leaves it as before or as after, and the next resume completes it", async () => {
+    const [place] = places;
+    if (!place) throw new Error();
+    const options = { migrations: [{ from: 0, to: 1, nodes: { two: "second" } }] };
+    for (let saves = 0, crashed = true; crashed; saves++) {
+      const opened = await storage.open();
+      const stop: Stop = { at: "two" };
+      await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+      stop.at = undefined;
+      const first = await place
+        .agent(after, stop, crashAfter(opened(), saves), options)
+        .resume()
+        .catch((error: unknown) => error);
+      crashed = first instanceof SimulatedCrashError;
+      const agent = place.agent(after, stop, opened(), options);
+      await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ status: "completed" });
+      const moves = (await persistence(agent).agent("a").getCheckpoints()).filter(({ nodeId }) => nodeId === "second");
+      expect(moves).toHaveLength(1);
+      if (saves === 0) expect(crashed).toBe(true);
+    }
+  });
+
+  it("of several agents that migrate one run at once, one does", async () => {
+    const opened = await storage.open();
+    const [place] = places;
+    if (!place) throw new Error();
+    const stop: Stop = { at: "two" };
+    await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+    stop.at = undefined;
+    const options = { migrations: [{ from: 0, to: 1, nodes: { two: "second" } }] };
+    const agents = Array.from({ length: 10 }, () => place.agent(after, stop, opened(), options));
+    const ends = await Promise.allSettled(agents.map((agent) => agent.resume()));
+    for (const end of ends) {
+      if (end.status === "fulfilled") expect(end.value).toMatchObject({ status: "completed" });
+      else expect(end.reason).toMatchObject({ code: "agent_busy" });
+    }
+    expect(ends.some(({ status }) => status === "fulfilled")).toBe(true);
+    const checkpoints = await persistence(agents[0]!).agent("a").getCheckpoints();
+    expect(checkpoints.filter(({ nodeId }) => nodeId === "second")).toHaveLength(1);
   });
 
   it("a rollback to before a migration migrates again from there", async () => {
