@@ -45,6 +45,10 @@ const agent = new AIAgent({ promptExecutor, llmModel: "m", strategy: refunds }).
     },
   ],
 });
+for await (const { agentId, verdict, differences } of persistence(agent).checkMigrations()) {
+  same<typeof verdict, "same" | "compatible" | "migrates" | "incompatible" | "unreadable">();
+  if (verdict === "incompatible") show(agentId, differences);
+}
 const durable = persistence(agent).agent("order-7");
 
 // ---- 2 time travel and forks
