@@ -68,7 +68,7 @@ export interface AgentSummary {
   readonly agentId: string;
   /** `unreadable` for an agent whose status cannot be read: `data` then says why, as `{ code, message }` of an error. */
   readonly status: string;
-  /** What `list` sorts by, compared as text. */
+  /** What `list` sorts by, compared by the bytes of its UTF-8. Never empty, and no two agents have the same. */
   readonly order: string;
   /** ISO 8601; when something about the agent falls due. */
   readonly dueAt?: string;
@@ -155,7 +155,7 @@ export interface RecordLog {
    */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
-   * Sorted by `order`, then by agent id. Never omits an agent that is in the status asked for, and never fails because of
+   * Sorted by `order`. Never omits an agent that is in the status asked for, and never fails because of
    * one agent: one whose status cannot be read is in the status `unreadable`. An agent that moves from one of the statuses
    * asked for to another meanwhile may be omitted. Where `unreadable` is one of several statuses, a log that narrows need
    * not look at agents that were last seen in another.

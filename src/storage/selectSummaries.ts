@@ -23,7 +23,7 @@ export function isSelected(
 ): boolean {
   return (
     isAmong(status, asked) &&
-    (after === undefined || order > after) &&
+    (after === undefined || compareText(order, after) > 0) &&
     (dueBefore === undefined || (dueAt !== undefined && Date.parse(dueAt) <= Date.parse(dueBefore))) &&
     (updatedBefore === undefined || Date.parse(updatedAt) <= Date.parse(updatedBefore))
   );
@@ -35,7 +35,7 @@ export function isAmong(status: string, asked: ListOptions["status"]): boolean {
   return typeof asked === "string" ? status === asked : asked.includes(status);
 }
 
-/** The order of a list: by `order` as text, then by agent id. */
+/** The order of a list: by `order`, and by agent id where a storage has two that are the same. */
 export function compareSummaries(
   a: Pick<AgentSummary, "order" | "agentId">,
   b: Pick<AgentSummary, "order" | "agentId">,
@@ -43,8 +43,17 @@ export function compareSummaries(
   return compareText(a.order, b.order) || compareText(a.agentId, b.agentId);
 }
 
-/** Compares texts by their code units. */
+/** Compares texts by the bytes of their UTF-8. */
 export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const difference = rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+/** Halves of surrogate pairs stand for characters behind all that are one unit. */
+function rankOf(unit: number): number {
+  return unit >= 0xd8_00 && unit < 0xe0_00 ? unit + 0x1_00_00 : unit;
 }

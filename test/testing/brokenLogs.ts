@@ -145,7 +145,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "sorts the list by agent id",
-    caughtBy: "sorts by order as text, then by agent id",
+    caughtBy: "sorts by the bytes of the UTF-8 of order",
     make: () => listing((all) => all.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1))),
   },
   {

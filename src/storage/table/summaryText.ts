@@ -21,14 +21,15 @@ export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummar
 
 /** The summary of an agent in a list; one in the status `unreadable` for what is not the text that was stored. */
 export function listedSummary(
-  { agentId, text }: TableListed,
+  { agentId, order, text }: TableListed,
   { name }: Pick<LogTable, "name">,
   sha256: Sha256,
 ): AgentSummary {
   const json = text.slice(checksumLength);
   if (sha256.base64url(json) === text.slice(0, checksumLength)) return JSON.parse(json) as AgentSummary;
   const error = new CorruptLogError(agentId, { file: name }, "the summary of the agent was changed");
-  return unreadableSummary(agentId, error);
+  // In the place where it was found: a next page begins behind it.
+  return { ...unreadableSummary(agentId, error), order };
 }
 
 /** A time in milliseconds since 1970; `undefined` for a text that is none. */

@@ -188,6 +188,10 @@ export class RecordLogUnderTest {
     return collect(this.log.list(options));
   }
 
+  async listOrders(options?: ListOptions): Promise<string[]> {
+    return (await this.list(options)).map(({ order }) => order);
+  }
+
   async listIds(options?: ListOptions): Promise<string[]> {
     return (await this.list(options)).map(({ agentId }) => agentId);
   }

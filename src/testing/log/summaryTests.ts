@@ -31,15 +31,23 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("the agents in no status", await storage.listIds({ status: "don" }), []);
   }),
 
-  logTest("sorts by order as text, then by agent id", async (storage, expect) => {
-    const orders = { d: "1", b: "2", a: "2", c: "10", B: "2", e: "é", f: "z", g: "" };
-    for (const [agentId, order] of Object.entries(orders)) {
-      await storage.own(agentId, (owned) =>
-        appendText(owned, "x", { summary: exampleSummary(agentId, "queued", { order }) }),
-      );
-    }
-    expect.equal("the agents", await storage.listIds(), ["g", "d", "c", "B", "a", "b", "f", "e"]);
+  logTest("sorts by the bytes of the UTF-8 of order", async (storage, expect) => {
+    await fillOrders(storage);
+    expect.equal("the orders", await storage.listOrders(), orders);
   }),
+
+  logTest(
+    "gives page after page every agent once, and each behind the order of the one before",
+    async (storage, expect) => {
+      await fillOrders(storage);
+      for (const [n, after] of orders.entries()) {
+        const behind = orders.slice(n + 1);
+        expect.equal(`those after ${after}`, await storage.listOrders({ after }), behind);
+        const first = await storage.listOrders({ status: "queued", after, limit: 1 });
+        expect.equal(`the first queued after ${after}`, first, behind.slice(0, 1));
+      }
+    },
+  ),
 
   logTest("lists by status, after an order, and up to a limit", async (storage, expect) => {
     for (let n = 0; n < 12; n++) {
@@ -116,6 +124,19 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("the list", await storage.list(), [exampleSummary("a", "queued", { position: 1 })]);
   }),
 ];
+
+const long = "é".repeat(200);
+/** Orders as a list has them: texts sort otherwise by their code units, ignoring case, or cut. */
+const orders = ["1", "10", "2 B", "2 a", "2 a ", "z", "é", `${long}-1`, `${long}-2`, "\ue000", "\uffff", "😀", "😀!"];
+
+/** Ids sort the other way round. */
+async function fillOrders(storage: RecordLogUnderTest): Promise<void> {
+  for (const [n, order] of orders.entries()) {
+    const agentId = `agent ${99 - n}`;
+    const summary = exampleSummary(agentId, "queued", { order });
+    await storage.own(agentId, (owned) => appendText(owned, "x", { summary }));
+  }
+}
 
 const count = 20;
 const snapshots = [6, 7, 15];

@@ -115,6 +115,32 @@ describe("the list of agents of which one is damaged", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(listed.slice(1));
   });
 
+  it("has each of them on a page of its own, whose ids begin alike", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const agentIds = ["1", "2", "3"].map((end) => `${"é".repeat(100)}${end}`);
+    for (const agentId of agentIds) {
+      const owned = await log.open(agentId, nextOwner());
+      await append(owned, "x", { summary: summaryOf(agentId, "queued", `2026 ${agentId}`) });
+      await owned.release();
+    }
+    await collect(log.list({ status: "queued" }));
+    for (const agentId of agentIds) {
+      await rm(join(agentPath(directory, agentId), "state.json"));
+      for (const path of await segmentPaths(directory, agentId))
+        await changed(path, (bytes) => bytes.lastIndexOf("queued"));
+    }
+    const found: string[] = [];
+    for (let order = ""; found.length < agentIds.length + 1;) {
+      const [next] = await collect(testLog(directory).list({ after: order, limit: 1 }));
+      if (!next) break;
+      expect(next.status).toBe("unreadable");
+      found.push(next.agentId);
+      order = next.order;
+    }
+    expect(found.toSorted()).toEqual(agentIds);
+  });
+
   it("has its status as long as state.json says it", async () => {
     const { directory, log } = await twoAgents();
     await changed((await segmentPaths(directory, "a")).at(-1) ?? "", (bytes) => bytes.lastIndexOf("in_progress"));

@@ -211,7 +211,7 @@ it("an agent whose summary was changed is listed as unreadable, and nobody else"
   const { table, log } = made();
   for (const agentId of ["a", "b"]) {
     const owned = await log.open(agentId, me);
-    await appendText(owned, "1", { summary: exampleSummary(agentId, "queued") });
+    await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: `order of ${agentId}` }) });
   }
   const agent = table.agent("a");
   agent.summary = agent.summary && { ...agent.summary, text: agent.summary.text.replace("import", "export") };
@@ -223,6 +223,9 @@ it("an agent whose summary was changed is listed as unreadable, and nobody else"
   ]);
   expect(await listed("unreadable")).toEqual([["a", "unreadable"]]);
   expect(await listed("queued")).toEqual([["b", "queued"]]);
+  const [first] = await collect(log.list({ limit: 1 }));
+  const [second] = await collect(log.list({ limit: 1, after: first?.order ?? "" }));
+  expect(second?.agentId).toBe("b");
 });
 
 it("a driver that answers at once leaves the event loop its turns", async () => {

@@ -14,6 +14,8 @@ export interface Mark {
 
 /** The most digits of a key, so that every name fits where 255 bytes do. */
 const keyDigits = 120;
+/** The most digits of one character. */
+const characterDigits = 8;
 const markName = /^k((?:[0-9a-f]{2})*)\.([a-z0-9-]{1,65})\.(\d{1,15})\.(\d{1,15})$/;
 const plainStatus = /^[a-z_]{1,40}$/;
 
@@ -22,31 +24,21 @@ export const dueFolder = "+due";
 /** The folder of the names of agents that were deleted. */
 export const droppedFolder = "+dropped";
 
-/** The digits of a text: they sort as its code units do. A long text is cut. */
+/** The digits of the UTF-8 of a text. A long text is cut behind a whole character. */
 export function sortKey(text: string): string {
   let key = "";
-  for (let at = 0; at < text.length; at++) {
-    const digits = digitsOf(text.charCodeAt(at));
+  for (const character of text) {
+    const digits = Buffer.from(character).toString("hex");
     if (key.length + digits.length > keyDigits) break;
     key += digits;
   }
   return key;
 }
 
-/** A code unit as one to three bytes: more bytes begin with a higher one. */
-function digitsOf(unit: number): string {
-  if (unit < 0x80) return hex(unit);
-  if (unit < 0x8_00) return hex(0xc0 | (unit >> 6)) + hex(0x80 | (unit & 0x3f));
-  return hex(0xe0 | (unit >> 12)) + hex(0x80 | ((unit >> 6) & 0x3f)) + hex(0x80 | (unit & 0x3f));
-}
-
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, "0");
-}
-
-/** The beginning of the text that a key was made of. */
-export function textOfKey(key: string): string {
-  return Buffer.from(key, "hex").toString();
+/** The text that a key was made of. Of one that may have been cut: a text in its place that no other agent has. */
+export function textOfKey(key: string, agentId: string): string {
+  const text = Buffer.from(key, "hex").toString();
+  return key.length + characterDigits > keyDigits ? `${text}\0${agentId}` : text;
 }
 
 export function markNameOf({ key, folder, position, generation }: Mark): string {

@@ -76,7 +76,8 @@ async function* placed(
   of: string,
   from: string,
 ): AsyncGenerator<PlacedMark> {
-  for await (const mark of marks) if (mark.key >= from) yield { ...mark, of };
+  // A key that was cut is the beginning of all that it may stand for.
+  for await (const mark of marks) if (mark.key >= from || from.startsWith(mark.key)) yield { ...mark, of };
 }
 
 function isUnreadable(status: string): boolean {

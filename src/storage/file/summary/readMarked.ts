@@ -59,5 +59,5 @@ function isDecided({ position, generation }: Mark, { newest, summary, dropped }:
 
 /** What cannot be read keeps the place in the list that its mark has. */
 function unreadableAt({ of, key }: PlacedMark, summary: AgentSummary): AgentSummary {
-  return of === dueFolder || of === unreadable ? summary : { ...summary, order: textOfKey(key) };
+  return of === dueFolder || of === unreadable ? summary : { ...summary, order: textOfKey(key, summary.agentId) };
 }
