@@ -121,7 +121,8 @@ function addTools(
   for (const { name, input, effect = "", agent } of tools) {
     facts.set(`${of}tool "${name}"`, "");
     facts.set(`${of}the input schema of tool "${name}"`, input);
-    facts.set(`${of}the effect of tool "${name}"`, effect);
+    // A person who declares it anew settles calls in doubt: it is told, and stops no run.
+    if (!reached) facts.set(`${of}the effect of tool "${name}"`, effect);
     if (agent === undefined) continue;
     facts.set(`${of}the agent that tool "${name}" calls`, "");
     const called = structure.agents?.[agent - 1];

@@ -44,7 +44,7 @@ describe.each(logStorages)("$name: two definitions in one storage", ({ open }) =
     await interrupt(opened(), "send", "mail-1");
     const before = await recordsOf(opened(), "billing-1");
     expect(await recovered(definition(opened(), "send"))).toEqual([
-      ["billing-1", "unknown_tool"],
+      ["billing-1", "strategy_changed"],
       ["mail-1", "completed"],
     ]);
     expect(await recordsOf(opened(), "billing-1")).toEqual(before);

@@ -303,9 +303,10 @@ export const changes: readonly Change[] = [
     after: tools(tool({ ...looked, inputSchema: z.object({ key: text, of: text.optional() }) })),
     verdicts: always,
   },
+  // Declaring it anew is how a person settles calls in doubt.
   {
     what: "the effect of a tool",
     after: tools(tool({ ...looked, inputSchema: z.object({ key: text }), effect: "idempotent" })),
-    verdicts: always,
+    verdicts: never,
   },
 ];
