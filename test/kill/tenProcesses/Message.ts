@@ -1,7 +1,13 @@
 import { z } from "zod";
 
-/** What a contender is told. */
-export type Order = { readonly contend: { readonly directory: string; readonly atMs: number } } | "go on";
+/** Where the agent is, and when all begin. */
+export interface Start {
+  readonly directory: string;
+  readonly atMs: number;
+}
+
+/** What a contender is told: to run the agent, or to fork it to an id that is the same for all. */
+export type Order = { readonly contend: Start } | { readonly fork: Start } | "go on";
 
 /** What it says. */
 export const Said = z.union([
@@ -10,6 +16,8 @@ export const Said = z.union([
   z.object({ said: z.literal("inside") }),
   z.object({ said: z.literal("busy"), holder: z.int(), retryAfterMs: z.number() }),
   z.object({ said: z.literal("completed"), output: z.unknown() }),
+  z.object({ said: z.literal("forked") }),
+  z.object({ said: z.literal("refused"), code: z.string() }),
   z.object({ said: z.literal("failed"), message: z.string() }),
 ]);
 export type Said = z.infer<typeof Said>;

@@ -1,20 +1,34 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { AgentBusyError, AIAgent, Persistence, tool } from "agent-persistence";
+import { AgentBusyError, AIAgent, Persistence, persistence, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
-import type { Order, Said } from "./Message.ts";
+import type { Order, Said, Start } from "./Message.ts";
 
-/** A process that starts an agent when it is told to, at a moment at which others start the same. */
+/** A process that starts or forks an agent when it is told to, at a moment at which others start the same. */
 let goOn: () => void = () => {};
 
 process.on("message", (order: Order) => {
   if (order === "go on") return goOn();
-  const { directory, atMs } = order.contend;
-  setTimeout(() => void contend(directory).then(say), atMs - Date.now());
+  if ("fork" in order) return begin(order.fork, fork);
+  begin(order.contend, contend);
 });
 say({ said: "ready" });
+
+function begin({ directory, atMs }: Start, act: (directory: string) => Promise<Said>): void {
+  setTimeout(() => void act(directory).then(say), atMs - Date.now());
+}
+
+async function fork(directory: string): Promise<Said> {
+  try {
+    await persistence(agentIn(directory)).agent("contended").fork("fork");
+    return { said: "forked" };
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    return code === undefined ? { said: "failed", message: String(error) } : { said: "refused", code };
+  }
+}
 
 async function contend(directory: string): Promise<Said> {
   try {

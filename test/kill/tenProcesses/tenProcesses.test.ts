@@ -2,6 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { finish, payer, waitingPayer } from "../../transfer/movedAgents.ts";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
@@ -57,6 +58,22 @@ describe("ten processes that start the same agent at once", () => {
       await rm(directory, { recursive: true });
     }
   });
+
+  it(`of ten processes that fork an agent to one id one does, ${rounds} times over, and the fork is whole`, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const directory = await temporaryDirectory();
+      await waitingPayer(storageIn(directory), "contended");
+      const atMs = Date.now() + headStartMs;
+      for (const one of ten) one.tell({ fork: { directory, atMs } });
+      const said = await Promise.all(ten.map((one) => one.hear()));
+      expect(said.filter((each) => each.said === "forked")).toHaveLength(1);
+      for (const each of said)
+        if (each.said !== "forked")
+          expect(["agent_exists", "agent_busy"]).toContain(each.said === "refused" ? each.code : each);
+      expect(await finish(payer(storageIn(directory)), "fork")).toMatchObject({ output: "ann, 800" });
+      await rm(directory, { recursive: true });
+    }
+  });
 });
 
 /** All start at once; who gets in goes on when the others have been refused. @returns its process id. */
@@ -77,9 +94,11 @@ async function effectsIn(directory: string): Promise<readonly { readonly call: s
   return lines.map((line) => line.split(" ")).map(([call = "", by]) => ({ call, by: Number(by) }));
 }
 
+const storageIn = (directory: string) => new FilePersistenceStorageProvider({ directory: join(directory, "agent") });
+
 /** What is stored is the run of one process. */
 async function expectWhole(directory: string): Promise<void> {
-  const storage = new FilePersistenceStorageProvider({ directory: join(directory, "agent") });
+  const storage = storageIn(directory);
   const checkpoints = await storage.getCheckpoints("contended");
   const nodes = ["callModel", "callTools", "callModel", "callTools", "callModel", "finish"];
   expect(checkpoints.map(({ version, nodeId }) => [version, nodeId])).toEqual(nodes.map((node, at) => [at + 1, node]));
