@@ -1,37 +1,24 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { AIAgent, type Message, Persistence, strategy, tool } from "agent-persistence";
+import { AIAgent, type Message, Persistence, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
+import { research } from "./research.ts";
 
 /**
  * A chief who sends out two researchers at once, and refunds an order by what they found. One of the researchers asks a
- * person, and the refund needs an approval. Every process creates the agents, on the same folder.
+ * person, and the refund needs an approval. Every process creates the agents, on the same folder. `DESK_VERSION=2` stands for
+ * the next deployment of the researchers.
  */
 export function desk(directory: string): AIAgent<string, string> {
   const note = (line: string) => appendFileSync(join(directory, "done.txt"), `${line}\n`);
 
-  const researcher = new AIAgent({
-    promptExecutor: scriptedModel([]),
-    llmModel: "none",
-    strategy: strategy<string, string>("research", (graph) => {
-      const look = graph.node("look", (topic: string) => {
-        note(`looked up ${topic}`);
-        return topic;
-      });
-      const ask = graph.node("ask", async (topic: string, context) => {
-        if (topic !== "the customer") return `${topic}: 25 euros`;
-        const known = await context.requestInput({ prompt: `Do you know ${topic}?`, schema: z.boolean() });
-        return `${topic}: ${known ? "known" : "unknown"}`;
-      });
-      graph.edge(graph.start, look);
-      graph.edge(look, ask);
-      graph.edge(ask, graph.finish);
-    }),
-  }).install(Persistence);
+  const { strategy, migrations } = research(process.env["DESK_VERSION"] === "2" ? 2 : 1, note);
+  const researcher = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy });
+  researcher.install(Persistence, { migrations });
 
-  const research = researcher.asTool({
+  const askResearcher = researcher.asTool({
     name: "research",
     description: "Finds out about a topic.",
     inputSchema: z.object({ topic: z.string() }),
@@ -50,7 +37,7 @@ export function desk(directory: string): AIAgent<string, string> {
 
   const chief = new AIAgent({
     llmModel: "scripted",
-    tools: [research, refund],
+    tools: [askResearcher, refund],
     promptExecutor: scriptedModel([
       {
         toolCalls: [

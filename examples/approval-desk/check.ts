@@ -7,11 +7,13 @@ import { fileURLToPath } from "node:url";
 
 /** Runs each step in a separate process, as a user would, and verifies its output. */
 const directory = mkdtempSync(join(tmpdir(), "approval-desk-"));
+let version = "1";
 
 function step(name: string, ...options: readonly string[]): string {
   const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const args = ["--import", "tsx", program, directory, ...options];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  const env = { ...process.env, DESK_VERSION: version };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   assert.equal(status, 0, stdout + stderr);
   return stdout.trim();
 }
@@ -25,6 +27,9 @@ function openRequest(expected: string): string {
 
 try {
   assert.equal(step("start"), "waiting");
+  assert.equal(step("verdicts"), "order-7 same");
+  version = "2";
+  assert.equal(step("verdicts"), "order-7 migrates");
   const question = openRequest("order-7 > research: Do you know the customer?");
   assert.equal(step("answer", question, "true"), "answered");
   assert.equal(step("resume"), "waiting");
@@ -45,11 +50,13 @@ try {
   const tree = step("tree").split("\n");
   assert.equal(tree[0], 'callModel "beginning"');
   assert.equal(tree.at(-1), "  callModel (edit by ann@example.com) *");
-  assert.ok(tree.some((line) => line.trim() === "research ask"));
+  assert.ok(tree.some((line) => line.trim() === "research askPerson (migration)"));
   assert.match(step("tree", "order-7-other"), /callTools \(fork\)/);
   assert.equal(step("resume"), "waiting");
   openRequest("order-7 > research: Do you know the customer?");
-  console.log("   two researchers at once, one answer, one approval, one refund; a fork, an edit, and the tree");
+  console.log(
+    "   two researchers at once, version 2 while one waits, one answer, one approval, one refund; a fork, an edit, and the tree",
+  );
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }
