@@ -287,10 +287,10 @@ export class Journal implements AsyncDisposable {
    * Removes what a durable pruning omitted, blobs first: if a crash or a full disk interrupts this, the appends that remain
    * show that it must be repeated.
    */
-  async removePruned(positions: readonly number[], blobs: readonly string[]): Promise<void> {
+  async removePruned(blobs: readonly string[]): Promise<void> {
     const store = this.#recordLog.blobs;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => store.delete(this.agentId, reference));
-    await this.#owned.prune(positions);
+    await this.#owned.prune();
   }
 
   /** Deletes the agent and all its data. The journal cannot be used afterwards. */

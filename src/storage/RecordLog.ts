@@ -231,10 +231,10 @@ export interface OwnedLog {
    */
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
   /**
-   * Removes the bytes of appends that a durable `pruned` record names: those at these positions, and those that an earlier
-   * pruning should have removed. A position that no such record names stays. Rejects when another owner has taken over.
+   * Removes the bytes of all appends that durable `pruned` records name, and of no others. Rejects when another owner has
+   * taken over.
    */
-  prune(positions: readonly number[]): Promise<void>;
+  prune(): Promise<void>;
   /**
    * Removes the agent. Positions and generations continue to count if its id is used again, and `prev` begins empty. Rejects
    * when another owner has taken over.

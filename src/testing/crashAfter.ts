@@ -67,7 +67,7 @@ function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
     generation: owned.generation,
     lost: owned.lost,
     append: (entry: LogAppend, expectedPosition: number) => save(() => owned.append(entry, expectedPosition)),
-    prune: (positions) => save(() => owned.prune(positions)),
+    prune: () => save(() => owned.prune()),
     drop: () => owned.drop(),
     release: () => owned.release(),
   };

@@ -34,7 +34,7 @@ const sleeperAndOther = (act: "appends" | "compacts", wrap?: Wrap) => async (): 
       return owned;
     },
     async (_log, owned) => {
-      if (act === "compacts") await owned.prune([]);
+      if (act === "compacts") await owned.prune();
       for (const text of ["late", "later"]) await contention.append(owned, text);
     },
   );

@@ -143,9 +143,13 @@ export const brokenOwnerships: readonly BrokenLog[] = [
     make: () => everyOwner(() => ({ prune: async () => {} })),
   },
   {
-    mistake: "removes only what it is told now",
+    mistake: "removes nothing that an earlier owner should have removed",
     caughtBy: pruned,
-    make: () => everyOwner((owned) => ({ prune: async (at) => (at.length === 0 ? undefined : owned.prune(at)) })),
+    make: () =>
+      everyOwner((owned) => {
+        const { position } = owned;
+        return { prune: async () => (owned.position === position ? undefined : owned.prune()) };
+      }),
   },
   {
     mistake: "removes agents by the beginning of their ids",

@@ -45,7 +45,7 @@ export function delegatingOwner(owned: OwnedLog, changes: OwnedChanges): OwnedLo
     generation: owned.generation,
     lost: owned.lost,
     append: (entry, expectedPosition) => owned.append(entry, expectedPosition),
-    prune: (positions) => owned.prune(positions),
+    prune: () => owned.prune(),
     drop: () => owned.drop(),
     release: () => owned.release(),
     ...changes,

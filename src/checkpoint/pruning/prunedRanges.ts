@@ -1,36 +1,25 @@
 import type { PrunedGap } from "../records/prunedGaps.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** Which appends of a log may go when all that counts of them is restated. */
-export interface Removal {
-  readonly gaps: readonly PrunedGap[];
-  /** Those that are there and go. */
-  readonly positions: readonly number[];
-}
-
 /**
- * The first append of each owner stays, so that an owner that was taken over always meets it. Checksums on both sides of
+ * Which appends of a log may go when all that counts of them is restated. The first append of each owner stays, so that an owner that was taken over always meets it. Checksums on both sides of
  * each gap are those of the appends that stay.
  *
  * @param entries the appends that are there, oldest first, as they are stored; the first of them begins the log.
  */
-export function prunedRanges(entries: readonly Entry[]): Removal {
+export function prunedRanges(entries: readonly Entry[]): readonly PrunedGap[] {
   const gaps: PrunedGap[] = [];
   let before = { position: (entries[0]?.position ?? 1) - 1, checksum: "" };
   let generation = 0;
-  const positions: number[] = [];
   const removeUpTo = (last: number, after: string) =>
     last > before.position && gaps.push({ first: before.position + 1, last, before: before.checksum, after });
   for (const entry of entries) {
-    if (entry.generation === generation) {
-      positions.push(entry.position);
-      continue;
-    }
+    if (entry.generation === generation) continue;
     generation = entry.generation;
     removeUpTo(entry.position - 1, entry.prev);
     before = entry;
   }
   const last = entries.at(-1);
   if (last) removeUpTo(last.position, last.checksum);
-  return { gaps, positions };
+  return gaps;
 }

@@ -33,7 +33,7 @@ export interface PrunedAgent {
 export interface PruningPlan {
   readonly pruned: PrunedAgent;
   /** Absent: the agent is dropped. */
-  readonly change?: { readonly record: PrunedRecord; readonly positions: readonly number[] };
+  readonly record?: PrunedRecord;
 }
 
 export interface PruningOptions {
@@ -77,7 +77,7 @@ export async function planPruning(
       bytes: Math.max(0, size.bytes - left.bytes),
     },
     // After a crash, what an earlier pruning should have removed may still be there.
-    change: changeTo(
+    record: recordOf(
       stored,
       restated,
       index.nextNumber,
@@ -86,15 +86,14 @@ export async function planPruning(
   };
 }
 
-function changeTo(
+function recordOf(
   stored: readonly Entry[],
   restated: readonly RestatedEntry[],
   nextNumber: number,
   blobs: readonly string[],
-): NonNullable<PruningPlan["change"]> {
-  const { gaps, positions } = prunedRanges(stored);
+): PrunedRecord {
   const upTo = stored.at(-1)?.position ?? 0;
-  return { positions, record: { kind: "pruned", upTo, gaps, restated, nextNumber, blobs } };
+  return { kind: "pruned", upTo, gaps: prunedRanges(stored), restated, nextNumber, blobs };
 }
 
 function idsOf(index: LogProjection, except: ReadonlySet<number> = new Set()): readonly string[] {

@@ -158,22 +158,17 @@ async function carryOut(
   work: PruningPlan | UnfinishedPruning,
 ): Promise<PrunedAgent> {
   const { pruned } = work;
-  if ("unremoved" in work) return await remove(journal, pruned, [], work.unremoved);
-  const { change } = work;
-  if (change) await journal.prune(change.record);
+  if ("unremoved" in work) return await remove(journal, pruned, work.unremoved);
+  const { record } = work;
+  if (record) await journal.prune(record);
   else await journal.drop();
   setup.tell({ kind: "checkpoint_pruned", ...pruned });
-  return change ? await remove(journal, pruned, change.positions, change.record.blobs) : pruned;
+  return record ? await remove(journal, pruned, record.blobs) : pruned;
 }
 
-async function remove(
-  journal: Journal,
-  pruned: PrunedAgent,
-  positions: readonly number[],
-  blobs: readonly string[],
-): Promise<PrunedAgent> {
+async function remove(journal: Journal, pruned: PrunedAgent, blobs: readonly string[]): Promise<PrunedAgent> {
   try {
-    await journal.removePruned(positions, blobs);
+    await journal.removePruned(blobs);
     return pruned;
   } catch (outstanding) {
     return { ...pruned, outstanding };

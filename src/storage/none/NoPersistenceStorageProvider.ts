@@ -83,7 +83,7 @@ export class NoOwnedLog extends ReleasableLog implements OwnedLog {
     return ++this.#position;
   }
 
-  async prune(_positions: readonly number[]): Promise<void> {
+  async prune(): Promise<void> {
     this.assertOwned();
   }
 

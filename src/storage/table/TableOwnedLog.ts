@@ -125,7 +125,7 @@ export class TableOwnedLog implements OwnedLog {
     this.#expectedEnd = encoded.end;
   }
 
-  prune(_positions: readonly number[]): Promise<void> {
+  prune(): Promise<void> {
     return this.#inTurn(() =>
       this.#orEnd(async () => {
         const ranges = await this.#reader.removed();

@@ -6,11 +6,11 @@ import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLog
 export const removalTests: readonly RecordLogTest[] = [
   logTest("prunes the positions that a stored record names, and no others", async (storage, expect) => {
     const owned = await filled(storage, 8);
-    await owned.prune([2, 3]);
+    await owned.prune();
     expect.equal("the number of appends after a prune that no record names", (await storage.positions("a")).length, 8);
     const entries = await storage.entries("a");
     await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
-    await owned.prune([2, 3, 4, 5, 9]);
+    await owned.prune();
     const kept = [1, 5, 6, 7, 8, 9];
     expect.equal("the positions after the prune", await storage.positions("a"), kept);
     const expected = entries.filter(({ position }) => kept.includes(position));
@@ -36,7 +36,7 @@ export const removalTests: readonly RecordLogTest[] = [
     await owned.release();
     await storage.reopen();
     await expectPassedOver("after reopening");
-    await storage.own("a", (next) => next.prune([2, 3, 4]));
+    await storage.own("a", (next) => next.prune());
     await expectPassedOver("after the prune");
   }),
 
@@ -47,14 +47,14 @@ export const removalTests: readonly RecordLogTest[] = [
     await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
     const named = await storage.unremovedBytes("a");
     expect.isTrue("the unremoved bytes of what a record names", named > 0, "above 0", named);
-    await owned.prune([2, 3, 4]);
+    await owned.prune();
     expect.equal("the unremoved bytes after the prune", await storage.unremovedBytes("a"), 0);
     await owned.append({ id: "pruning more", records: [prunedRecord(entries, 5, 6)] }, 9);
     await owned.release();
     await storage.reopen();
     const left = await storage.unremovedBytes("a");
     expect.isTrue("the unremoved bytes of a prune that did not happen", left > 0, "above 0", left);
-    await storage.own("a", (next) => next.prune([]));
+    await storage.own("a", (next) => next.prune());
     expect.equal("the unremoved bytes after the next prune", await storage.unremovedBytes("a"), 0);
     expect.equal("the positions", await storage.positions("a"), [1, 7, 8, 9, 10]);
   }),
@@ -62,7 +62,7 @@ export const removalTests: readonly RecordLogTest[] = [
   logTest("is owned after a prune as before", async (storage, expect) => {
     const owned = await filled(storage, 3);
     await owned.append({ id: "pruning", records: [prunedRecord(await storage.entries("a"), 1, 2)] }, 3);
-    await owned.prune([1, 2]);
+    await owned.prune();
     expect.equal("the position", owned.position, 4);
     expect.equal("the generation of the owner", (await storage.log.owner("a"))?.generation, owned.generation);
     await expect.rejects("a second open", () => storage.open("a"), "agent_busy");

@@ -60,7 +60,7 @@ describe.each(logStorages)("$name: a pruning that is recorded, and whose bytes c
         failing === "delete" ? full() : log.blobs.delete(agentId, reference),
     };
     const change = delegatingLog(log, { blobs }, (owned) => ({
-      prune: (positions) => (failing === "prune" ? full() : owned.prune(positions)),
+      prune: () => (failing === "prune" ? full() : owned.prune()),
     }));
     const agent = durableAgent(rounds, new LogPersistenceStorageProvider(change), {
       ...options,

@@ -79,7 +79,7 @@ export class StoreProcess {
       record,
       undefined,
     );
-    await this.#history.step(this.#history.current, () => this.#own.prune(positions));
+    await this.#history.step(this.#history.current, () => this.#own.prune());
   }
 
   /** Prunes what was appended so many appends before the last one. */

@@ -103,7 +103,7 @@ describe("a file system that fails", () => {
         if (operation === "prune") await owned.append({ id: "p", records: [{ kind: "pruned", gaps } as never] }, 3);
         const before = fileSystem.calls.length;
         fileSystem.failAt(before + call, "EIO", false);
-        const outcome: unknown = await (operation === "drop" ? owned.drop() : owned.prune([2])).catch(
+        const outcome: unknown = await (operation === "drop" ? owned.drop() : owned.prune()).catch(
           (error: unknown) => error,
         );
         expect(outcome === undefined || outcome instanceof StorageError).toBe(true);

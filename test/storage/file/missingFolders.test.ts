@@ -31,7 +31,7 @@ it.each([["blobs"], ["owners"], ["tmp"], inner].map((gone) => ({ gone })))(
     const owned = await log.open("a", nextOwner());
     const reference = await log.blobs.put("a", owned.generation, Buffer.from("value"));
     await append(owned, "two", { summary: summaryOf("a", "in_progress") });
-    await owned.prune([]);
+    await owned.prune();
     await owned.release();
     expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two"]);
     expect(await log.blobs.get("a", reference)).toEqual(Buffer.from("value"));

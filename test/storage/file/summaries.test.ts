@@ -180,7 +180,7 @@ describe("removing from files", () => {
     await owned.append({ id: "p", records: [{ kind: "pruned", gaps } as never] }, 4);
     const kept = [1, 4, 5];
     expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(kept);
-    await owned.prune([1, 2, 3]);
+    await owned.prune();
     expect(owned.generation).toBe(2);
     expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual(kept);
     expect((await collect(log.read("a", { after: 1 }))).map(({ position }) => position)).toEqual([4, 5]);
@@ -216,8 +216,8 @@ describe("removing from files", () => {
     await append(stale, "one");
     machine.end(first);
     const owned = await testLog(directory, { processIdentity: machine.start() }).open("a", nextOwner());
-    await expect(stale.prune([])).rejects.toMatchObject({ code: "ownership_lost" });
-    await owned.prune([]);
+    await expect(stale.prune()).rejects.toMatchObject({ code: "ownership_lost" });
+    await owned.prune();
     await append(owned, "two");
     expect(textsOf(await collect(testLog(directory).read("a")))).toEqual(["one", "two"]);
   });

@@ -22,7 +22,7 @@ it("removes when it compacts what earlier owners put and no line names, and noth
   const entries = await collect(log.read("a"));
   const gaps = [{ first: 2, last: 2, before: entries[0]?.checksum, after: entries[1]?.checksum }];
   await second.append({ id: "p", records: [{ kind: "pruned", gaps } as never] }, 3);
-  await second.prune([2]);
+  await second.prune();
   const left = await readdir(join(agentPath(directory, "a"), "blobs"));
   expect(left.toSorted()).toEqual(
     [named, packed, own]

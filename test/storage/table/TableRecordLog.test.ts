@@ -132,7 +132,7 @@ describe("a read in pages", () => {
       const agent = agents.get("a");
       const { append, remove } = {
         append: owned.append({ id: "p", records: [prunedRecord(before, 5, 26)] }, 30),
-        remove: () => owned.prune([]),
+        remove: () => owned.prune(),
       };
       if (agent === undefined) return;
       await append;

@@ -103,7 +103,7 @@ export class Database {
     return this.agent(agentId).gaps.some(({ first, last }) => first <= position && position <= last);
   }
 
-  removePruned(agentId: string, generation: number, _positions: readonly number[]): boolean {
+  removePruned(agentId: string, generation: number): boolean {
     if (!this.isOwner(agentId, generation)) return false;
     this.rows.set(
       agentId,

@@ -53,10 +53,10 @@ export class DatabaseOwnedLog implements OwnedLog {
     return row.position;
   }
 
-  async prune(positions: readonly number[]): Promise<void> {
+  async prune(): Promise<void> {
     this.#assertOwned();
     const { database } = this.#connection;
-    const remove = () => database.removePruned(this.#agentId, this.generation, positions);
+    const remove = () => database.removePruned(this.#agentId, this.generation);
     if (!(await ask("delete", this.#agentId, () => database.write(remove)))) throw this.#lose();
   }
 

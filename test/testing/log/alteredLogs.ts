@@ -134,8 +134,10 @@ export function pruningAnything(): RecordLog {
   const pruned = new Set<number>();
   const read: RecordLog["read"] = (agentId, options) =>
     filtered(log.read(agentId, options), ({ position }) => !pruned.has(position));
-  return delegatingLog(log, { read }, () => ({
-    prune: async (positions) => positions.forEach((position) => pruned.add(position)),
+  return delegatingLog(log, { read }, (_owned, agentId) => ({
+    prune: async () => {
+      for (const { position } of (await collect(log.read(agentId))).slice(1, -1)) pruned.add(position);
+    },
   }));
 }
 
