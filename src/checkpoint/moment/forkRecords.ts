@@ -8,7 +8,7 @@ import { momentAt } from "./momentAt.ts";
 import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
 
 /** What a log is forked with. */
-export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion" | "agentIds"> {
+export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion"> {
   /** The agent that the log is of. */
   readonly from: string;
   /** The last append that is copied. */
@@ -51,7 +51,6 @@ function linesOf(
     ...options,
     move: "fork",
     runId: (run ?? index.run)?.run ?? "",
-    agentIds: [options.from, ...index.origins.map(({ record }) => record.agentId)],
     nextVersion: index.nextVersion,
   });
   const records = [...[run ?? []].flat(), ...lines.records];

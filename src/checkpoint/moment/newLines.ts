@@ -30,8 +30,8 @@ export interface NewLinesOptions {
   /** The agent and the run that the new lines belong to. Ids of calls and requests are derived from them. */
   readonly agentId: string;
   readonly runId: string;
-  /** The agents whose calls are in the log: that of the log, and those that it is a fork of. */
-  readonly agentIds: readonly string[];
+  /** The agent that the log is of. Absent: the same. */
+  readonly from?: string | undefined;
   /** The first number that no lane has, and the first version that no checkpoint has. */
   readonly nextLane: number;
   readonly nextVersion: number;
@@ -193,7 +193,7 @@ class Beginning implements NewLines {
   }
 
   #idsOf(line: LineAt, { lane, state, visitOf }: Pick<Begun, "lane" | "state" | "visitOf">): CallIds {
-    const { agentId, runId, agentIds, sha256, reader, move } = this.#options;
+    const { agentId, runId, from: logOf = agentId, sha256, reader, move } = this.#options;
     const isMadeAnew = (call: string): boolean => {
       const known = state.calls.get(call);
       if (!known) return true;
@@ -201,7 +201,9 @@ class Beginning implements NewLines {
       return !this.#index.counts(known);
     };
     const lanes = this.#lanesTo(line);
-    const before = agentIds.flatMap((id) =>
+    // A fork has calls of the agents that it comes from.
+    const agentIds = new Set([logOf, ...this.#index.origins.map(({ record }) => record.agentId)]);
+    const before = [...agentIds].flatMap((id) =>
       lanes.map((each) => ({ agentId: id, runId: this.#index.lanes.get(each)?.runId ?? runId, lane: each })),
     );
     const from = { agentId, runId, lane };

@@ -119,7 +119,7 @@ async function nextOf(
   const { nodeId } = options;
   const givesInput = "lastInput" in options && options.lastInput !== undefined;
   const input = givesInput ? options.lastInput : stored;
-  const isEnd = record.status === "completed" || record.ended === true;
+  const isEnd = record.node === "finish";
   if (nodeId === undefined && isEnd)
     throw new InvalidInputError("edit", [
       { path: "nodeId", expected: "the node that runs next, since the checkpoint is the end of its line" },

@@ -29,7 +29,6 @@ export function branchMoment(
   const begun = newLines(log.index, moment, {
     ...options,
     agentId,
-    agentIds: [agentId],
     nextLane,
     nextVersion,
     at: clock.now(),

@@ -134,6 +134,8 @@ describe.each(storages)("$name: an edit", (storage) => {
       before.map((each) => ({ ...each })),
     );
     expect(await agent.run("7", { runId: before[0]?.runId ?? "" })).toMatchObject({ status: "completed" });
+    await at(agent).rollbackToLatestCheckpoint();
+    await refused({}, "invalid_input", (await latestOf(agent)).checkpointId);
   });
 
   it("a finished run keeps its result, and the edit is of a new run", async () => {

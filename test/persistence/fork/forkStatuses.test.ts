@@ -7,6 +7,7 @@ import {
   InMemoryPersistenceStorageProvider,
   persistence,
   Persistence,
+  type PersistenceEvent,
   RollbackToolRegistry,
   type RunResult,
   strategy,
@@ -108,6 +109,36 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       expect(paid).toEqual(ids);
       expect(new Set(paid).size).toBe(2);
     }
+  });
+
+  it("goes back to a moment before the fork with a call that awaited its approval then: it is not asked for anew", async () => {
+    const opened = await storage.open();
+    const pay = paying(() => undefined);
+    let isAsked = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (isAsked = resolve));
+    const built = strategy<string, string>("beside", (graph) => {
+      const ask = graph.node("ask", (_: string, { tools }) => tools.call(pay, { cents: 5 }));
+      const work = graph.subgraph<string, string>("work", (inner) => {
+        const one = inner.node("one", (text: string) => asked.then(() => text));
+        const two = inner.node("two", (text: string) => text);
+        inner.edge(inner.start, one);
+        inner.edge(one, two);
+        inner.edge(two, inner.finish);
+      });
+      const both = graph.parallel("both", { ask, work }, ({ ask: paid }) => paid);
+      graph.edge(graph.start, both);
+      graph.edge(both, graph.finish);
+    });
+    const clock = new SimulatedClock();
+    const onEvent = ({ kind }: PersistenceEvent) => kind === "request_opened" && isAsked();
+    const agent = () => durableAgent(built, opened(), { tools: [pay], clock, onEvent });
+    const { askedAt } = onlyRequest(await agent().run("go"));
+    const checkpoints = await persistence(agent()).agent("a").getCheckpoints();
+    const checkpointId = checkpoints.find(({ nodeId }) => nodeId === "work/two")?.checkpointId ?? "none";
+    await (await persistence(agent()).agent("a").fork("b")).fork("c");
+    clock.advance(1_000);
+    for (const agentId of ["a", "b", "c"])
+      expect(onlyRequest(await agent().resume({ agentId, checkpointId }))).toMatchObject({ askedAt });
   });
 
   it("goes on with a called agent that waits, and with a tool that asks: what they had done is not done again", async () => {
