@@ -1,5 +1,5 @@
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
-import { unreachedLine } from "../checkpoint/data/openLines.ts";
+import { lineReferences, openLineStates, unreachedLine } from "../checkpoint/data/openLines.ts";
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
 import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
@@ -8,15 +8,19 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
+
+/** No log that goes on comes so far. */
+const highestNumber = 2 ** 52;
 
 /** A log that has come as a whole. */
 export interface ImportedEnd {
   readonly index: LogProjection;
   /** The last line. */
-  readonly end: ChainLink;
+  readonly end: ChainLink & { readonly generation: number };
   /** How many checkpoints it has. */
   readonly checkpoints: number;
 }
@@ -29,6 +33,8 @@ export class ImportedLog {
   readonly #sha256: Sha256;
   readonly #keepsAll: boolean;
   readonly #blobs = new Set<string>();
+  /** Those that came with a line. */
+  readonly #stored = new Set<string>();
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #wasPruned = false;
@@ -42,7 +48,8 @@ export class ImportedLog {
 
   /** A blob has come, which the next line has to name. @throws InvalidArchiveError when it came before. */
   addBlob(reference: string): void {
-    if (this.#blobs.has(reference)) throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+    if (this.#blobs.has(reference) || this.#stored.has(reference))
+      throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
     this.#blobs.add(reference);
   }
 
@@ -53,7 +60,8 @@ export class ImportedLog {
     const entry = { ...decoded.entry, records: wholeRecords(decoded.entry.records) };
     const unnamed = blobsNamedIn(line);
     for (const reference of this.#blobs)
-      if (!unnamed.has(reference)) throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+      if (unnamed.has(reference)) this.#stored.add(reference);
+      else throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
     this.#blobs.clear();
     this.#assertSound(entry);
     if (decoded.snapshot && !this.#wasPruned && !this.#keepsAll) this.#entries = [];
@@ -65,8 +73,10 @@ export class ImportedLog {
     if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
     const index = indexed(this.#entries);
     if (!index.run) throw new InvalidArchiveError("it has no run");
-    const { position = 0, checksum = "" } = this.#entries.at(-1) ?? {};
-    return { index, end: { position, checksum }, checkpoints: this.#checkpoints.length };
+    for (const reference of neededBy(index))
+      if (!this.#stored.has(reference)) throw new InvalidArchiveError(`the blob ${reference} is not in it`);
+    const { position = 0, checksum = "", generation = 0 } = this.#entries.at(-1) ?? {};
+    return { index, end: { position, checksum, generation }, checkpoints: this.#checkpoints.length };
   }
 
   #assertSound(entry: Entry): void {
@@ -107,7 +117,15 @@ function indexed(entries: readonly Entry[]): LogProjection {
   }
 }
 
+/** The blobs that the agent goes on with. */
+function neededBy(index: LogProjection): readonly string[] {
+  const state = foldTo(index);
+  return [...(state ? stateReferences(state).keys() : []), ...lineReferences(index, openLineStates(index)).keys()];
+}
+
 function assertReached(index: LogProjection): void {
+  if (Math.max(index.nextLane, index.nextVersion) > highestNumber)
+    throw new InvalidArchiveError("its numbers are too high to go on from");
   const lane = unreachedLine(index);
   if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
   if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")

@@ -28,7 +28,7 @@ export async function finishMove(
   const source = logOf(storage, "lines", "finishMove()");
   const move = await assertReceipt(source, agentId, receipt);
   const before = await custodyOf(source, agentId);
-  if (before?.state === "moved" && before.move === move) return;
+  if (before?.state === "moved" && before.move === move && isSamePlace(before.to, receipt.to)) return;
   await using journal = await openForMove(source, agentId);
   const { custody } = journal.statusState;
   if (custody?.state !== "moving" || custody.move !== move)
@@ -53,6 +53,10 @@ export async function cancelMove(storage: PersistenceStorageProvider, agentId: s
   if (custody?.state !== "moving") throw refused(agentId, "an agent that was exported with move: true");
   const { move } = custody;
   await journal.store([{ kind: "custody", state: "here", at: systemClock.now(), ...(move !== undefined && { move }) }]);
+}
+
+function isSamePlace(one: CustodyRecord["to"], other: MoveReceipt["to"]): boolean {
+  return one?.agentId === other.agentId && one.folder === other.folder;
 }
 
 async function custodyOf({ log }: TransferStorage<"lines">, agentId: string): Promise<CustodyRecord | undefined> {

@@ -3,6 +3,7 @@ import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import { systemClock } from "../internal/Clock.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -96,8 +97,10 @@ async function importFrom(
     const owned = await target.log.receive(agentId, processOwner(), { lines, generation }, last);
     await owned.release();
   } catch (error) {
-    if (!(error instanceof CorruptLogError) || error.file !== "received lines") throw error;
-    throw new InvalidArchiveError(error.found, { cause: error });
+    if (error instanceof CorruptLogError && error.file === "received lines")
+      throw new InvalidArchiveError(error.found, { cause: error });
+    if (error instanceof UnreadableValueError) throw new InvalidArchiveError(error.message, { cause: error });
+    throw error;
   }
   const { folder } = target.log.capabilities;
   return { agentId, checkpoints, receipt: receiptOf(header, { agentId, folder }, sha256) };
@@ -134,11 +137,13 @@ interface Place {
 /** @throws InvalidArchiveError */
 function endOf(
   imported: ImportedLog,
-  { position: stated, checkpoint }: ArchiveHeader,
+  { position: stated, generation, checkpoint }: ArchiveHeader,
   { position }: Place,
 ): ImportedEnd & { readonly target: CheckpointPoint | undefined } {
   const found = imported.end();
   if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position}, and not at ${stated}`);
+  if (found.end.generation !== generation)
+    throw new InvalidArchiveError(`its last line has generation ${found.end.generation}, and not ${generation}`);
   if (checkpoint === undefined) return { ...found, target: undefined };
   const target = found.index.checkpoints.get(checkpoint);
   if (!target) throw new InvalidArchiveError("it lacks the checkpoint that it begins at");

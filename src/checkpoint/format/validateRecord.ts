@@ -43,6 +43,9 @@ const like = (shape: Shape): Test => {
   return (value) => object(value) && firstInvalid(value as object, fields) === undefined;
 };
 
+/** A name, as the public methods take it. */
+const givenName: Test = (value) =>
+  text(value) && (value as string).length > 0 && (value as string).length <= 256 && !/^\d+-\d+$/.test(value as string);
 const isTrue: Test = (value) => value === true;
 const branchPlace = like({ parent: count, fork: count, branch: text });
 const callPlace = like({ parent: count, call: text });
@@ -105,7 +108,7 @@ function validRecord(value: unknown): boolean {
 
 /** The fields of each kind of record that `LogProjection` and `foldTo` rely on. Stored values are validated when they are read. */
 const shapes = {
-  task: { name: text },
+  task: { name: text, priority: optional(whole) },
   run,
   lane: { from: optional(count), keep: oneOf("all", "history", "state", "nothing"), place: optional(place), ...lane },
   message: { number: count, ...lane },
@@ -128,7 +131,7 @@ const shapes = {
   outcome: { ...call, error, failedCalls: optional(listOf(text)), ...lane },
   note: { key: text, call: optional(text), packs, ...lane },
   checkpoint,
-  name: { name: text, version: optional(count) },
+  name: { name: givenName, version: optional(count) },
   request: {
     lane: count,
     visit: pair,
@@ -145,8 +148,10 @@ const shapes = {
   reply: { lane: count, request: text, at: time, rejected: optional(text), by: optional(text) },
   status: {
     run: text,
-    status: text,
+    status: oneOf("queued", "in_progress", "failed", "paused", "waiting"),
     at: time,
+    until: optional(time),
+    error: optional(like({ name: text, message: text })),
     requests: optional(listOf(text)),
     attempt: optional(count),
     failedCalls: optional(listOf(text)),
@@ -192,7 +197,7 @@ const shapes = {
     runs: mapOf(pair),
     cancelled: listOf(text),
     named: mapOf(pair),
-    names: optional(mapOf(count)),
+    names: optional((value) => mapOf(count)(value) && Object.keys(value as object).every(givenName)),
     pruned: optional(pair),
     since: optional(listOf(like({ position: count, generation: count, records: listOf(validRecord) }))),
     nextVersion: optional(count),
