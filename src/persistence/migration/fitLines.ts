@@ -2,8 +2,9 @@ import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts
 import { eventLine } from "../../events/eventEmitter.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { openLineStates } from "../../checkpoint/data/openLines.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import type { StoredState } from "../start/startRecorder.ts";
@@ -41,8 +42,36 @@ export async function fitLines(
   return head?.state ? { log: head.log, state: head.state } : stored;
 }
 
+/**
+ * Finds out, before it is stored, whether the code as it is now can continue the lines that records begin anew. Migrations are
+ * tried.
+ *
+ * @param before the lines as they stood where they begin anew, by the lanes that they had.
+ * @param records the next that the journal appends.
+ * @returns whether nothing has to change for it.
+ * @throws as {@link fitLines}
+ */
+export async function tryLines(
+  { setup, journal }: { readonly setup: PersistenceSetup; readonly journal: Journal },
+  before: StoredState & { readonly nested: ReadonlyMap<number, AgentState> },
+  records: readonly AgentRecord[],
+): Promise<boolean> {
+  const readAll = () => journal.readAll();
+  const verdicts = await lineVerdicts(setup, { ...before, sha256: journal.sha256, readAll });
+  if (verdicts.every(({ verdict }) => verdict.kind === "same")) return true;
+  const log = await readAll();
+  const { index } = log;
+  const { generation } = journal;
+  index.add({ position: index.position + 1, generation, records, id: "", checksum: "", prev: "" });
+  const state = foldTo(index);
+  if (!state) return true;
+  const lines = await fittingLines(setup, journal, { log, state }, openLineStates(index));
+  await planMigration(lines, log);
+  return false;
+}
+
 /** The lines, if the code can continue all of them, or migrations lead to it. @throws as {@link fitLines} */
-export async function fittingLines(
+async function fittingLines(
   setup: PersistenceSetup,
   journal: Journal,
   stored: StoredState,
@@ -53,23 +82,6 @@ export async function fittingLines(
   for (const { verdict, agentPath } of lines)
     if (verdict.kind === "incompatible") throw new StrategyChangedError(agentId, verdict.differences, agentPath);
   return lines;
-}
-
-/** Whether some lines migrate, and can. @throws as `planMigration` */
-export async function migrates(lines: readonly FittedLine[], log: AgentLog): Promise<boolean> {
-  return (await planMigration(lines, log)).length > 0;
-}
-
-/** The beginning of a lane on which a line continues, with the structure of the code that it was found to fit. */
-export function adaptedLane(
-  records: readonly AgentRecord[],
-  lane: number,
-  lines: readonly FittedLine[],
-  journal: Journal,
-): readonly AgentRecord[] {
-  for (const line of lines) tell(line, journal.agentId);
-  // The checkpoint is the last record of a lane's beginning, and includes those before it.
-  return records.toSpliced(-1, 0, ...lines.flatMap((line) => adapted(line, lane, journal)));
 }
 
 function adapted({ setup, state, verdict }: FittedLine, lane: number, journal: Journal): readonly AgentRecord[] {

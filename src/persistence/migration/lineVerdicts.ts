@@ -2,7 +2,7 @@ import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { type LinePath, linePath } from "../../checkpoint/data/linePath.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { structureKey } from "../../checkpoint/records/structureKey.ts";
-import { type AgentState, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -76,10 +76,10 @@ function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings 
 function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
   const { record } = state.checkpoint ?? {};
   if (!record) return { node: "start" };
-  const [base] = nextVisitOf(state);
+  // A lane that begins from an earlier one continues its visit: what had begun there is nested in that one.
   const begun = index.lines
-    .branchesOf(record.joined ?? base)
-    .flatMap(({ place }) => ("branch" in place ? [place.branch] : []));
+    .childrenOf(state.lane)
+    .flatMap(({ place, closed }) => (closed === undefined && "branch" in place ? [place.branch] : []));
   return { node: record.node, begun: record.joined === undefined ? new Set(begun) : "all" };
 }
 

@@ -26,7 +26,7 @@ import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
-import { adaptedLane, fitLines, fittingLines, migrates } from "../migration/fitLines.ts";
+import { fitLines, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
@@ -269,9 +269,10 @@ async function branchOfLines(
   const { journal } = call;
   const { run, reopens } = branchRun(journal, log, target);
   const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
-  const [main, nested] = statesOf(begun);
-  if (main) await fittingLines(call.setup, journal, { log, state: main }, nested);
-  return resumedAfter(call, [...(reopens ? [run] : startRecords(journal)), ...begun.records]);
+  const opening = [...(reopens ? [run] : startRecords(journal)), ...begun.records];
+  const [state, nested] = statesOf(begun);
+  if (state) await tryLines(call, { log, state, nested }, opening);
+  return resumedAfter(call, opening);
 }
 
 /** Stores the beginning of the lanes from which the run continues. */
@@ -288,14 +289,13 @@ async function branchOfMain(
   target: CheckpointPoint,
 ): Promise<RunRecorder | undefined> {
   const { setup, journal } = call;
-  const state = stateAt(log, target);
-  const fitted = await fittingLines(setup, journal, { log, state });
   const head = foldTo(log.index);
   if (head?.checkpoint === target && log.index.unfinished && !log.index.lines.hasNested) return undefined;
   const { run, reopens } = branchRun(journal, log, target);
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
-  const opening = [...(reopens ? [] : startRecords(journal)), ...adaptedLane(records, lane, fitted, journal)];
-  if (await migrates(fitted, log)) return resumedAfter(call, opening);
+  const opening = [...(reopens ? [] : startRecords(journal)), ...records];
+  const state = stateAt(log, target);
+  if (!(await tryLines(call, { log, state, nested: new Map() }, opening))) return resumedAfter(call, opening);
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
