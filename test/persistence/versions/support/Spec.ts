@@ -8,7 +8,13 @@ import {
   type AnyTool,
   tool,
 } from "agent-persistence";
-import type { Migration, PersistenceEvent, PersistenceStorageProvider, RollbackToolRegistry } from "agent-persistence";
+import type {
+  Migration,
+  PersistenceEvent,
+  PersistenceStorageProvider,
+  RetentionPolicy,
+  RollbackToolRegistry,
+} from "agent-persistence";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { z } from "zod";
 import { Stopped } from "../../support/durableAgent.ts";
@@ -141,6 +147,8 @@ export interface PlaceOptions {
   readonly onEvent?: (event: PersistenceEvent) => void;
   readonly migrations?: readonly Migration[];
   readonly rollbackToolRegistry?: RollbackToolRegistry;
+  readonly maxCheckpointBytes?: number;
+  readonly retention?: RetentionPolicy;
 }
 
 function durable(
@@ -183,7 +191,7 @@ export const places: readonly Place[] = [
   },
   {
     name: "a called agent",
-    agent: (spec, stop, storage, { onEvent, ...options } = {}) => {
+    agent: (spec, stop, storage, { onEvent, retention, ...options } = {}) => {
       const called = durable("called", built("s", spec, stop), spec.tools, options);
       const ask = called.asTool({
         name: "ask",
@@ -196,7 +204,7 @@ export const places: readonly Place[] = [
         outer.edge(outer.start, call);
         outer.edge(call, outer.finish);
       });
-      return durable("a", graph, [ask], { ...(onEvent && { onEvent }), storage });
+      return durable("a", graph, [ask], { ...(onEvent && { onEvent }), ...(retention && { retention }), storage });
     },
     path: (node) => node,
   },
