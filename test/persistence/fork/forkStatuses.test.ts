@@ -130,7 +130,9 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       graph.edge(both, graph.finish);
     });
     const clock = new SimulatedClock();
-    const onEvent = ({ kind }: PersistenceEvent) => kind === "request_opened" && isAsked();
+    const onEvent = ({ kind }: PersistenceEvent) => {
+      if (kind === "request_opened") isAsked();
+    };
     const agent = () => durableAgent(built, opened(), { tools: [pay], clock, onEvent });
     const { askedAt } = onlyRequest(await agent().run("go"));
     const checkpoints = await persistence(agent()).agent("a").getCheckpoints();
