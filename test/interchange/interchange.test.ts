@@ -121,7 +121,9 @@ const kinds: Readonly<Record<Exclude<AgentRecord["kind"], "ended" | "name" | "or
 
 /** What stands in the lines of all segments: kinds of records, control lines, and lines that a crash has torn. */
 function contentsOfSegments(): ReadonlySet<string> {
-  const segments = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".jsonl"));
+  const segments = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter(
+    (path) => path.endsWith(".jsonl") && !path.startsWith("forks"),
+  );
   const found = new Set<string>();
   for (const path of segments)
     for (const line of readFileSync(join(logs, path), "utf8").split("\n").filter(Boolean))
