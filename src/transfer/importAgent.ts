@@ -7,6 +7,7 @@ import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts"
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
+import { customSchema } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { Pace } from "../internal/Pace.ts";
@@ -40,6 +41,10 @@ export interface ImportOptions {
   readonly agentId?: string | undefined;
 }
 
+const streamSchema = customSchema<AsyncIterable<Uint8Array>>(
+  "an async iterable of bytes, such as a Readable",
+  (value) => typeof (value as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === "function",
+);
 const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
 
 /**
@@ -50,8 +55,8 @@ const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
  * `takeOver: true` is given to `run` or `resume`, since two agents of one id would act. Under another id it is a fork.
  *
  * @param stream the archive, in pieces of any size.
- * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError; InvalidInputError when an agent that is
- * moved is given another id; NotSupportedError for a storage whose log takes no lines; what the stream throws. Nothing was
+ * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError; InvalidInputError for a stream that is
+ * none, and when an agent that is moved is given another id; NotSupportedError for a storage whose log takes no lines; what the stream throws. Nothing was
  * imported then.
  */
 export async function importAgent(
@@ -61,6 +66,7 @@ export async function importAgent(
 ): Promise<ImportReport> {
   checkSchema(optionsSchema, options, "options of importAgent()");
   if (options.agentId !== undefined) assertAgentId(options.agentId);
+  checkSchema(streamSchema, stream, "stream of importAgent()");
   const target = logOf(storage, "receive", "importAgent()");
   const bytes = stream[Symbol.asyncIterator]();
   try {

@@ -184,6 +184,17 @@ describe("a move", () => {
     });
   });
 
+  it.each([Buffer.from("{}"), "archive.gz", undefined])(
+    "takes a stream, and says so of anything else",
+    async (given) => {
+      const target = await storages["memory"]!();
+      await expect(importAgent(target, given as never)).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining("expected an async iterable of bytes, such as a Readable"),
+      });
+    },
+  );
+
   it("needs a storage with a log", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const three = {

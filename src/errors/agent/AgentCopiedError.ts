@@ -7,7 +7,7 @@ export class AgentCopiedError extends AgentPersistenceError {
   constructor(readonly agentId: string) {
     super(
       `Agent ${JSON.stringify(agentId)} is a copy, and its original may still run: both would act under one id. ` +
-        `Pass takeOver: true to run() or resume() if the original does not run any more.`,
+        `If the original does not run any more, pass takeOver: true to run() or resume(), or call takeOver().`,
     );
   }
 }
