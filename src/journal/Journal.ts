@@ -218,8 +218,7 @@ export class Journal implements AsyncDisposable {
     this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,
       bytes,
-      // With a storage that resolves at once, no timer and no signal would run between two steps.
-      last: last && this.#recordLog.capabilities.durable,
+      last,
       ...(summary && { summary }),
     });
   }

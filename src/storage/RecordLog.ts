@@ -225,7 +225,8 @@ export interface OwnedLog {
    */
   readonly lost: AbortSignal;
   /**
-   * Appends and resolves to the new position once durable. Rejects with `PositionConflictError` when `expectedPosition`
+   * Appends and resolves to the new position once durable, in a later turn of the event loop: a storage that resolved at
+   * once would let no timer and no signal run between the steps of an agent. Rejects with `PositionConflictError` when `expectedPosition`
    * is not the position of the last append, with `OwnershipLostError` when another owner has taken over (the outcome is
    * then unknown), and with a `StorageError` when the storage failed (after which every further append rejects).
    */

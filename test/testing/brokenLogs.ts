@@ -174,6 +174,17 @@ export const brokenLogs: readonly BrokenLog[] = [
     make: omittingWhatIsWritten,
   },
   {
+    mistake: "lets no timer fire between its appends",
+    caughtBy: "gives the event loop a turn with each append",
+    make: () =>
+      owning((owned) => ({
+        append: async (entry, at) => {
+          owned.append(entry, at).catch(() => {});
+          return at + 1;
+        },
+      })),
+  },
+  {
     mistake: "never tells an owner to stop",
     caughtBy: "tells the owner to stop, which may still append",
     make: () => changed(() => ({ requestStop: async () => {} })),

@@ -12,6 +12,7 @@ import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
@@ -156,6 +157,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
       await askProvider("saveCheckpoint", this.agentId, () => this.#provider.saveCheckpoint(this.agentId, data));
     }
     this.entries.push(entry);
+    await nextTurn();
     return entry.position;
   }
 

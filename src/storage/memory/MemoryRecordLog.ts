@@ -3,6 +3,7 @@ import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { sha256Schema } from "../../internal/options/optionSchemas.ts";
@@ -194,6 +195,7 @@ export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
     const position = this.#log.append(entry, expectedPosition, this.generation);
     const { summary } = this.#log;
     if (entry.summary && summary) this.#order.set(summary);
+    await nextTurn();
     return position;
   }
 

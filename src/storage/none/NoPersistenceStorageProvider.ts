@@ -1,6 +1,7 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
@@ -80,7 +81,9 @@ export class NoOwnedLog extends ReleasableLog implements OwnedLog {
     this.assertOwned();
     if (expectedPosition !== this.#position)
       throw new PositionConflictError(this.agentId, expectedPosition, this.#position);
-    return ++this.#position;
+    const position = ++this.#position;
+    await nextTurn();
+    return position;
   }
 
   async prune(): Promise<void> {

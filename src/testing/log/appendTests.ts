@@ -1,6 +1,10 @@
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { jsonValues } from "../support/jsonValues.ts";
 import { appendText, exampleRecord, logTest, type RecordLogTest } from "./logTest.ts";
+
+/** How many appends must each leave a turn of the event loop: in one of them a timer fires that is due. */
+const savesInTurns = 200;
 
 /** That appends are numbered, chained, stored once, and whole. */
 export const appendTests: readonly RecordLogTest[] = [
@@ -123,5 +127,19 @@ export const appendTests: readonly RecordLogTest[] = [
     }
     await storage.reopen();
     await storage.expectTexts("a", texts, expect);
+  }),
+
+  logTest("gives the event loop a turn with each append", async (storage, expect) => {
+    const owned = await storage.open("a");
+    let turns = 0;
+    let appending = true;
+    const count = async () => {
+      for (; appending; turns++) await nextTurn();
+    };
+    const counting = count();
+    for (let n = 1; n <= savesInTurns; n++) await appendText(owned, String(n));
+    appending = false;
+    await counting;
+    expect.isTrue("the turns while it appends", turns >= savesInTurns, `at least ${savesInTurns}`, turns);
   }),
 ];

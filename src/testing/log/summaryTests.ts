@@ -1,3 +1,4 @@
+import { nextTurn } from "../../internal/nextTurn.ts";
 import type { ReadOptions } from "../../storage/RecordLog.ts";
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
@@ -107,7 +108,8 @@ export const summaryTests: readonly RecordLogTest[] = [
     for (const agentId of agentIds) await rewrite(agentId, 1);
     let rewriting = true;
     const all = Promise.all(agentIds.map((agentId) => rewrite(agentId, 10))).finally(() => (rewriting = false));
-    while (rewriting) expect.equal("the agents queued", await storage.listIds({ status: "queued" }), agentIds);
+    for (; rewriting; await nextTurn())
+      expect.equal("the agents queued", await storage.listIds({ status: "queued" }), agentIds);
     await all;
     const newest = new Set((await storage.list()).map(({ data }) => data));
     expect.equal("the newest data", [...newest], [9]);

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { parseBlobReference } from "../../../src/storage/blobReference.ts";
 import type { AgentSummary, LogOwner } from "../../../src/storage/RecordLog.ts";
@@ -41,7 +42,7 @@ export class Database {
 
   /** An answer, or the error of a driver. */
   async write<Result>(statement: () => Result): Promise<Result> {
-    await Promise.resolve();
+    await nextTurn();
     const result = statement();
     if (!this.losesAnswer) return result;
     this.losesAnswer = false;
