@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { AgentBusyError, OwnershipLostError } from "agent-persistence";
-import type { OwnedLog } from "agent-persistence/storage";
+import { AgentBusyError, AlreadyExistsError, OwnershipLostError } from "agent-persistence";
+import type { LogAppend, OwnedLog, StoredLines } from "agent-persistence/storage";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { collect } from "../storage/file/support/fixture.ts";
@@ -9,6 +9,8 @@ import { GatedProcess, settled } from "./GatedProcess.ts";
 import { normalized } from "./normalized.ts";
 
 const agentId = "contended";
+
+const expected = [AgentBusyError, AlreadyExistsError, OwnershipLostError];
 
 let executions = 0;
 
@@ -34,20 +36,41 @@ export class Contention {
     this.#wrap = wrap;
   }
 
-  /** A process, and what it does from now on, call by call; being busy and losing the log end it. */
+  /** A process, and what it does from now on, call by call; being busy, losing the log and finding that it is there end it. */
   async start(
     name: string,
     prepare: (log: FileRecordLog) => Promise<OwnedLog | undefined>,
     act: (log: FileRecordLog, owned: OwnedLog) => Promise<void>,
+  ): Promise<void> {
+    await this.begin(name, prepare, async (log, owned) =>
+      act(log, owned ?? (await log.open(agentId, ownerNamed(name)))),
+    );
+  }
+
+  /** A process that makes the log of lines, and appends to it. @param texts what the lines and the append after them have. */
+  async receive(name: string, received: StoredLines, last: LogAppend, texts: readonly string[]): Promise<void> {
+    const none = async (): Promise<undefined> => undefined;
+    await this.begin(name, none, async (log) => {
+      const owned = await log.receive(agentId, ownerNamed(name), received, async () => last);
+      for (const [index, text] of texts.entries()) this.#acknowledged.push(`${index + 1} ${text}`);
+      await this.append(owned, name);
+    });
+  }
+
+  /** A process; what it prepares may have opened the log. */
+  async begin(
+    name: string,
+    prepare: (log: FileRecordLog) => Promise<OwnedLog | undefined>,
+    act: (log: FileRecordLog, owned: OwnedLog | undefined) => Promise<void>,
   ): Promise<void> {
     const process = new GatedProcess(name, this.#wrap(this.fileSystem));
     this.processes.push(process);
     const log = this.#log(name, process.fileSystem);
     const owned = await prepare(log);
     process.close();
-    const done = async (): Promise<void> => act(log, owned ?? (await log.open(agentId, ownerNamed(name))));
+    const done = async (): Promise<void> => act(log, owned);
     void done().catch((error: unknown) => {
-      if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) this.#errors.push(error);
+      if (!expected.some((each) => error instanceof each)) this.#errors.push(error);
     });
     await settled();
   }
