@@ -135,4 +135,6 @@ export interface RunStart {
   readonly isRecordedCall?: (toolCallId: string) => boolean;
   /** The lanes on which such calls were made. Absent: there are none. */
   readonly recordedLanes?: readonly number[];
+  /** Whether a call that a message asks for was refused here, perhaps on another line, and keeps its id. Absent: none was. */
+  readonly isRefusedCall?: (toolCallId: string) => boolean;
 }

@@ -97,6 +97,8 @@ export class CallScope {
   /** Whether an id was issued on the line of this visit, or belongs to a call that this line has recorded. */
   #isIssued(toolCallId: string): boolean {
     const { line, run } = this.visit;
-    return isToolCallIdOf(line, toolCallId, run.sha256) || run.position.isRecordedCall?.(toolCallId) === true;
+    const { isRecordedCall, isRefusedCall } = run.position;
+    const isOfBefore = isRecordedCall?.(toolCallId) === true || isRefusedCall?.(toolCallId) === true;
+    return isOfBefore || isToolCallIdOf(line, toolCallId, run.sha256);
   }
 }

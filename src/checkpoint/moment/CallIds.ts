@@ -2,7 +2,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
-import { type AgentState, nextVisitOf } from "../state/AgentState.ts";
+import { type AgentState, nextVisitOf, refusedCalls } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
@@ -36,6 +36,7 @@ export interface IdSource {
 export class CallIds {
   readonly #from: IdSource;
   readonly #ids = new Map<string, string>();
+  #refused: ReadonlySet<string> | undefined;
 
   constructor(from: IdSource) {
     this.#from = from;
@@ -47,7 +48,7 @@ export class CallIds {
     if (known !== undefined) return known;
     // What is made within itself is forged.
     this.#ids.set(call, call);
-    const id = this.#from.isMadeAnew(call) ? this.#newId(call, visit) : call;
+    const id = this.#isMadeAnew(call) ? this.#newId(call, visit) : call;
     this.#ids.set(call, id);
     return id;
   }
@@ -63,12 +64,23 @@ export class CallIds {
 
   /** The input of a call that a model asked for; `undefined` where no message asks for it. */
   inputOf(call: string): unknown {
+    return this.#partOf(call)?.input;
+  }
+
+  /** A call that was refused is not made: the messages after it name it. Code that makes one gets another id. */
+  #isMadeAnew(call: string): boolean {
+    const { isMadeAnew, state } = this.#from;
+    this.#refused ??= refusedCalls(state);
+    return isMadeAnew(call) && !(this.#refused.has(call) && this.#partOf(call));
+  }
+
+  #partOf(call: string): Extract<ContentPart, { readonly type: "tool-call" }> | undefined {
     const { state, reader } = this.#from;
     const slots = [...[...state.answers.values()].map(({ message }) => message), ...this.#messages];
     for (const slot of slots.toReversed()) {
       const message = reader.read(slot);
       const part = partsOf(message)[indexIn(message, call)];
-      if (part?.type === "tool-call") return part.input;
+      if (part?.type === "tool-call") return part;
     }
     return undefined;
   }

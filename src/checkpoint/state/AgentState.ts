@@ -96,3 +96,11 @@ export function firstVisitOf(lane: number): Visit {
 export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" | "lane">): Visit {
   return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
+
+/** The calls that were not approved: they are never made, and what a model was told of them names them by their ids. */
+export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
+  const refused = [...requests.values()].flatMap(({ record: { approval }, reply }) =>
+    approval && (reply?.expired || reply?.rejected !== undefined) ? [approval.call] : [],
+  );
+  return new Set(refused);
+}

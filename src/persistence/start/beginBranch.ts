@@ -54,12 +54,13 @@ function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredI
 function begun(parent: RunRecorder, place: LanePlace, { state, ...from }: RunStart): RunRecorder {
   const { setup, journal, run, structure, decisions, start } = parent;
   const keep = state.messages ? "all" : "state";
-  const { isRecordedCall } = start;
+  const { isRecordedCall, isRefusedCall } = start;
   const begins: RunStart = {
     ...from,
     state,
     line: { ...from.line, lane: 0 },
     ...(isRecordedCall && { isRecordedCall }),
+    ...(isRefusedCall && { isRefusedCall }),
   };
   const line = { place, lanes: [] };
   return new RunRecorder(setup, journal, run, begins, {

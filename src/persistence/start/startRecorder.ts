@@ -4,7 +4,7 @@ import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchResult.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -126,6 +126,7 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
   const reader = log.reader(state);
   const calls = [...state.calls.values()].filter((call) => index.counts(call));
   const recorded = new Set(calls.map(({ call }) => call));
+  const refused = refusedCalls(state);
   const lanes = new Set(calls.flatMap(({ intent, outcome }) => intent?.lane ?? outcome?.lane ?? []));
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
     node: "start",
@@ -141,6 +142,7 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
+    isRefusedCall: (id) => refused.has(id),
     recordedLanes: [...lanes].filter((each) => each !== lane),
   };
 }

@@ -143,6 +143,38 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       expect(onlyRequest(await agent().resume({ agentId, checkpointId }))).toMatchObject({ askedAt });
   });
 
+  it("replays what a model was told of a call that was not approved: the question after it stays, and nothing is done again", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const pay = paying(() => undefined);
+    const built = asking(async (_, { llm, tools }) => {
+      for (let turn = 0; turn < 3; turn++) {
+        const answer = await llm.request();
+        llm.append(answer, await tools.execute(answer));
+      }
+      return "done";
+    });
+    const turns = [1, 2, 3].map((cents) => ({
+      toolCalls: [
+        { toolName: "book", input: { item: `${cents}` } },
+        { toolName: "pay", input: { cents } },
+      ],
+    }));
+    const opened = await storage.open();
+    const agent = () => durableAgent(built, opened(), { tools: [book, pay], turns });
+    await persistence(agent())
+      .agent("a")
+      .reject(onlyRequest(await agent().run("go")).requestId, "no");
+    await agent().resume();
+    await persistence(agent()).agent("a").fork("b");
+    for (const agentId of ["a", "b"]) {
+      const [request] = await persistence(agent()).agent(agentId).getRequests();
+      const next = await agent().resume({ agentId, answers: { [request?.requestId ?? ""]: { approved: true } } });
+      expect(onlyRequest(next)).toMatchObject({ input: { cents: 3 } });
+    }
+    expect(world.items).toEqual(["1", "2", "3", "3"]);
+  });
+
   it("goes on with a called agent that waits, and with a tool that asks: what they had done is not done again", async () => {
     const world = new World();
     const book = world.adder("book");
