@@ -40,3 +40,29 @@ export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   }
   return whole;
 }
+
+/** Whether a text is in bytes. It is found by its last character, which has to be a rare one: nothing is decoded. */
+export function includesText(bytes: Uint8Array, text: Uint8Array): boolean {
+  const last = text.length - 1;
+  const rare = text[last] ?? 0;
+  for (let end = bytes.indexOf(rare, last); end >= 0; end = bytes.indexOf(rare, end + 1)) {
+    let same = 1;
+    while (same <= last && bytes[end - same] === text[last - same]) same++;
+    if (same > last) return true;
+  }
+  return false;
+}
+
+/** Small parts, joined to larger ones. */
+export async function* inLargeParts(parts: AsyncIterable<Uint8Array>, atLeast: number): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    waiting.push(part);
+    bytes += part.length;
+    if (bytes < atLeast) continue;
+    yield concatenated(waiting);
+    [waiting, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield concatenated(waiting);
+}

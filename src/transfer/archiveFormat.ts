@@ -23,7 +23,7 @@ export interface ArchiveHeader {
 export interface ArchiveEnd {
   readonly lines: number;
   readonly blobs: number;
-  /** The hash of all before it, base64url: each part's hash is hashed with that of all parts before. */
+  /** The hash of all before it, base64url: each part is hashed with the hash of all before it. */
   readonly sha256: string;
 }
 
@@ -51,8 +51,8 @@ export function encodePart(part: ArchivePart): Uint8Array {
 }
 
 /** The text of the first or the last line. */
-export function encodeFacts(facts: ArchiveHeader | ArchiveEnd): Uint8Array {
-  return encoder.encode(`${JSON.stringify(facts)}\n`);
+export function textOfFacts(facts: ArchiveHeader | ArchiveEnd): string {
+  return `${JSON.stringify(facts)}\n`;
 }
 
 /** The hash of an archive as far as it was written or read. */
@@ -68,12 +68,12 @@ export class ArchiveHash {
     return this.#hash;
   }
 
-  addText(text: string | Uint8Array, hash = ""): void {
-    this.#hash = this.#sha256.base64url(`${this.#hash} ${this.#sha256.base64url(text)} ${hash}`);
+  addText(text: string): void {
+    this.#hash = this.#sha256.base64url(`${this.#hash} ${text}`);
   }
 
   /** The head of a blob has the SHA-256 of its bytes, which whoever stores or reads them checks. */
   add(part: ArchivePart): void {
-    this.addText(headOfPart(part), part.kind === "line" ? this.#sha256.base64url(part.bytes) : "");
+    this.addText(`${headOfPart(part)}${part.kind === "line" ? this.#sha256.base64url(part.bytes) : ""}`);
   }
 }

@@ -3,6 +3,7 @@ import { formatVersion } from "../checkpoint/format/formatVersion.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { inLargeParts } from "../internal/bytes.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
@@ -16,8 +17,7 @@ import { Journal } from "../journal/Journal.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import { readHead } from "../storage/readHead.ts";
-import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodeFacts, encodePart } from "./archiveFormat.ts";
+import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
 import { gzipped } from "./gzipStream.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
@@ -37,6 +37,10 @@ export interface ExportOptions {
   /** Compresses the archive. `importAgent` finds out by itself. Default false. */
   readonly gzip?: boolean | undefined;
 }
+
+const encoder = new TextEncoder();
+/** Small parts come together. */
+const yieldedBytes = 256 * 1024;
 
 const optionsSchema = strictOptions({
   move: z.boolean().optional(),
@@ -63,20 +67,25 @@ export async function* exportAgent(
   assertAgentId(agentId);
   checkSchema(optionsSchema, options, "options of exportAgent()");
   const source = logOf(storage, "lines", "exportAgent()");
-  const move = options.move ? await beginMove(source, agentId) : await assertHere(source, agentId);
+  const move = options.move ? await beginMove(source, agentId) : undefined;
+  const end = options.move ? undefined : await assertHere(source, agentId);
   const { fromCheckpoint } = options;
   const start = fromCheckpoint === undefined ? undefined : await prefixTo(source.log, agentId, fromCheckpoint);
-  const parts = archiveOf(source, agentId, { move, start });
+  const parts = inLargeParts(archiveOf(source, agentId, { move, start, end }), yieldedBytes);
   yield* options.gzip ? gzipped(parts) : parts;
 }
 
 async function* archiveOf(
   storage: TransferStorage<"lines">,
   agentId: string,
-  { move, start }: { readonly move: string | undefined; readonly start: Prefix | undefined },
+  {
+    move,
+    start,
+    end,
+  }: { readonly move?: string | undefined; readonly start?: Prefix | undefined; readonly end?: number | undefined },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { log } = storage;
-  const { position, generation } = await lastOf(log, agentId, start?.upTo);
+  const { position, generation } = await lastOf(log, agentId, { upTo: start?.upTo, near: start ? undefined : end });
   const facts = {
     archive: 1,
     format: formatVersion,
@@ -85,7 +94,7 @@ async function* archiveOf(
     position,
     generation,
   } as const;
-  const header = encodeFacts(withoutUndefined({ ...facts, checkpoint: start?.version, move }) as ArchiveHeader);
+  const header = textOfFacts(withoutUndefined({ ...facts, checkpoint: start?.version, move }) as ArchiveHeader);
   const hash = new ArchiveHash(await storage.sha256());
   const sent = new Set<string>();
   let lines = 0;
@@ -94,7 +103,7 @@ async function* archiveOf(
     return encodePart(part);
   };
   hash.addText(header);
-  yield header;
+  yield encoder.encode(header);
   for await (const bytes of log.lines(agentId, { upTo: position })) {
     for (const reference of blobsNamedIn(bytes)) {
       const blob = sent.has(reference) ? undefined : await log.blobs.get(agentId, reference);
@@ -105,7 +114,7 @@ async function* archiveOf(
     lines++;
     yield encoded({ kind: "line", bytes });
   }
-  yield encodeFacts({ lines, blobs: sent.size, sha256: hash.value });
+  yield encoder.encode(textOfFacts({ lines, blobs: sent.size, sha256: hash.value }));
 }
 
 /** A part of a log from its start. */
@@ -124,12 +133,25 @@ async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): 
   return { upTo: Math.max(point.position, index.prunedAt), version: point.version };
 }
 
-/** The last append that says more than whether the agent may run here. @throws InvalidInputError when there is none. */
-export async function lastOf(log: RecordLog, agentId: string, upTo = Number.MAX_SAFE_INTEGER): Promise<Entry> {
+/**
+ * The last append that says more than whether the agent may run here.
+ *
+ * @param options.near a position that it is probably not before.
+ * @throws InvalidInputError when there is none.
+ */
+export async function lastOf(
+  log: RecordLog,
+  agentId: string,
+  {
+    upTo = Number.MAX_SAFE_INTEGER,
+    near,
+  }: { readonly upTo?: number | undefined; readonly near?: number | undefined } = {},
+): Promise<Entry> {
   let last: Entry | undefined;
-  for await (const entry of log.read(agentId, { sinceSnapshot: true, upTo }))
-    if (entry.records.some(isAboutMore)) last = entry;
+  const options = near === undefined ? { sinceSnapshot: true, upTo } : { after: near - 1, upTo };
+  for await (const entry of log.read(agentId, options)) if (entry.records.some(isAboutMore)) last = entry;
   if (last) return last;
+  if (near !== undefined) return lastOf(log, agentId, { upTo });
   const expected = `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`;
   throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
 }
@@ -138,10 +160,12 @@ function isAboutMore({ kind }: { readonly kind: string }): boolean {
   return kind !== "custody";
 }
 
-async function assertHere({ log }: LogStorage, agentId: string): Promise<undefined> {
-  using head = await readHead(log, agentId);
-  const { state = "here", to } = head.log.index.statusState.custody ?? {};
+/** Where its log ends. @throws AgentMovedError */
+async function assertHere({ log }: LogStorage, agentId: string): Promise<number | undefined> {
+  const { index, end } = await readEntries(log, agentId, { sinceSnapshot: true });
+  const { state = "here", to } = index.statusState.custody ?? {};
   if (state === "moving" || state === "moved") throw new AgentMovedError(agentId, state, to);
+  return end?.position;
 }
 
 /** Durable when it resolves to the id of the move. Goes on with a move that has begun. */

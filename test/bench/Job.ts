@@ -13,6 +13,9 @@ export type Job =
   | { readonly kind: "sqlite"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
+  | { readonly kind: "fork" }
+  | { readonly kind: "archive"; readonly of: "steps" | "values" }
+  | { readonly kind: "archiveMemory" }
   | { readonly kind: "lock" }
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }

@@ -8,6 +8,8 @@ import { linkLibrary } from "./linkLibrary.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
+import type { ArchiveFigures, ArchiveMemory } from "./ours/archives.ts";
+import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
@@ -23,10 +25,13 @@ import type { Talker } from "./conversations.ts";
 import { table, targetLine, turnTable, type Row } from "./report.ts";
 import type { TurnFigures } from "./turns.ts";
 import {
+  archiveMemoryTargets,
+  archiveTargets,
   callTargets,
   captureTargets,
   driftTargets,
   fileTargets,
+  forkTargets,
   importTargets,
   lineTargets,
   loadTargets,
@@ -96,6 +101,12 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
+if (values.steps.includes("100") && chosen.some(isOurs)) {
+  targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
+  for (const of of ["steps", "values"] as const)
+    targets.push(...archiveTargets(of, (await inOwnProcess({ kind: "archive", of })) as ArchiveFigures));
+  targets.push(...archiveMemoryTargets((await inOwnProcess({ kind: "archiveMemory" })) as ArchiveMemory));
+}
 targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));

@@ -25,6 +25,12 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
   if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
+  if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
+  if (given.kind === "archive") {
+    const { archivesOfSteps, archivesOfValues } = await import("./ours/archives.ts");
+    return given.of === "steps" ? archivesOfSteps(await folder("run")) : archivesOfValues(await folder("run"));
+  }
+  if (given.kind === "archiveMemory") return (await import("./ours/archives.ts")).archiveMemory(await folder("run"));
   if (given.kind === "lock") return (await import("./ours/locks.ts")).locks(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);

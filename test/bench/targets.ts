@@ -1,8 +1,10 @@
 import type { Figures } from "./Figures.ts";
 import type { ImportFigures } from "./importTimes.ts";
+import type { ArchiveFigures, ArchiveMemory } from "./ours/archives.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
+import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./ours/locks.ts";
@@ -22,7 +24,7 @@ export interface Target {
   readonly found: number;
   readonly atMost: number;
   /** What the number counts: times something, milliseconds, or per cent. */
-  readonly unit: "×" | " ms" | " %";
+  readonly unit: "×" | " ms" | " MB" | " %";
 }
 
 export function importTargets({ rootMs, zodMs }: ImportFigures): Target[] {
@@ -131,6 +133,45 @@ export function callTargets({ alone, together }: CallFigures): Target[] {
 export function treeTargets({ readMs, treeMs }: TreeFigures): Target[] {
   const name = `the tree of 10,000 checkpoints ÷ reading them${ofMs(treeMs, readMs)}`;
   return [{ name, found: treeMs / readMs, atMost: 1.5, unit: "×" }];
+}
+
+export function forkTargets({ stepsMs, stepsCopyMs, valuesMs, valuesCopyMs }: ForkFigures): Target[] {
+  const than = (forkMs: number, copyMs: number) => `${ofMs(forkMs, copyMs)} ÷ copying and syncing its files`;
+  return [
+    {
+      name: `fork of 3,000 steps of 2 KB${than(stepsMs, stepsCopyMs)}`,
+      found: stepsMs / stepsCopyMs,
+      atMost: 2,
+      unit: "×",
+    },
+    {
+      name: `fork with 100 values of 1 MB${than(valuesMs, valuesCopyMs)}`,
+      found: valuesMs / valuesCopyMs,
+      atMost: 2,
+      unit: "×",
+    },
+  ];
+}
+
+/** At least half the speed of a copy. */
+export function archiveTargets(
+  of: "steps" | "values",
+  { exportMs, exportCopyMs, importMs, importCopyMs }: ArchiveFigures,
+): Target[] {
+  const agent = of === "steps" ? "3,000 steps of 2 KB" : "100 values of 1 MB";
+  const than = (ms: number, copyMs: number) => `${ofMs(ms, copyMs)} ÷ a copy with SHA-256`;
+  return [
+    { name: `export of ${agent}${than(exportMs, exportCopyMs)}`, found: exportMs / exportCopyMs, atMost: 2, unit: "×" },
+    { name: `import of ${agent}${than(importMs, importCopyMs)}`, found: importMs / importCopyMs, atMost: 2, unit: "×" },
+  ];
+}
+
+export function archiveMemoryTargets({ exportBytes, importBytes }: ArchiveMemory): Target[] {
+  const unit = " MB";
+  return [
+    { name: "memory for the export of 1 GB", found: exportBytes / 1024 ** 2, atMost: 100, unit },
+    { name: "memory for the import of 1 GB", found: importBytes / 1024 ** 2, atMost: 100, unit },
+  ];
 }
 
 export function mergeTargets({ realMs, alikeMs, largeMs, largeGitMs, longestHoldMs }: MergeFigures): Target[] {

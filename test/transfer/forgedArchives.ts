@@ -4,8 +4,8 @@ import {
   ArchiveHash,
   type ArchiveHeader,
   type ArchivePart,
-  encodeFacts,
   encodePart,
+  textOfFacts,
 } from "../../src/transfer/archiveFormat.ts";
 import { ArchiveReader } from "../../src/transfer/ArchiveReader.ts";
 import { inPieces } from "./movedAgents.ts";
@@ -25,12 +25,12 @@ export async function partsOf(archive: Uint8Array): Promise<ArchiveParts> {
 
 /** An archive with a valid end, whatever its parts are. */
 export function archiveWith({ header, parts }: ArchiveParts): Buffer {
-  const [hash, head] = [new ArchiveHash(nodeSha256), encodeFacts(header)];
+  const [hash, head] = [new ArchiveHash(nodeSha256), textOfFacts(header)];
   hash.addText(head);
   for (const part of parts) hash.add(part);
   const of = (kind: ArchivePart["kind"]) => parts.filter((part) => part.kind === kind).length;
-  const end = encodeFacts({ lines: of("line"), blobs: of("blob"), sha256: hash.value });
-  return Buffer.concat([head, ...parts.map(encodePart), end]);
+  const end = textOfFacts({ lines: of("line"), blobs: of("blob"), sha256: hash.value });
+  return Buffer.concat([Buffer.from(head), ...parts.map(encodePart), Buffer.from(end)]);
 }
 
 /** The same parts with other lines: their checksums, and those of all after them, are right. */

@@ -2,13 +2,13 @@ import { type ChainLink, EntryChain } from "./EntryChain.ts";
 import { decodeEntry, generationOfLine, verifiedLinkOf } from "./entryCodec.ts";
 import { type PrunedGap, prunedGapsOf } from "../records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { includesText } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 type Link = ChainLink & { readonly prev: string };
 
 const lineBreak = 10;
-const prunedKind = '"pruned"';
-const latin1 = new TextDecoder("latin1");
+const prunedKind = new TextEncoder().encode('"pruned"');
 
 /** The highest generation that lines may have which a log receives: 2^40. */
 export const highestReceivedGeneration = 2 ** 40;
@@ -60,7 +60,7 @@ export class ReceivedLines {
       throw this.#corrupt(`generation ${generation} is not between ${this.#generation || 1} and ${this.#highest}`);
     this.#follow(link);
     this.#generation = generation;
-    if (latin1.decode(line).includes(prunedKind)) this.#noteGaps(line);
+    if (includesText(line, prunedKind)) this.#noteGaps(line);
     return link;
   }
 

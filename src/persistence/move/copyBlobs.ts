@@ -1,9 +1,6 @@
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { type BlobStore, blobsAtOnce } from "../../storage/BlobStore.ts";
-
-/** References are ASCII: no text has to be put together for them. */
-const decoder = new TextDecoder("latin1");
-const references = /blob:\/\/[0-9a-f]{64}-[1-9][0-9]{0,14}(?:\.gz)?/g;
+import { blobsNamedIn } from "../../transfer/blobsNamedIn.ts";
 
 /** Whose blobs are copied, and to whom. */
 export interface BlobCopy {
@@ -14,24 +11,18 @@ export interface BlobCopy {
 
 /**
  * Passes on the lines of a log once every blob that they refer to is the other agent's, too. A blob that is not there any more
- * is passed over: then nothing that counts refers to it, or its reader is told.
+ * is passed over: then nothing that counts refers to it, or its reader is told. So is text that only looks like a reference.
  */
 export async function* withBlobs(lines: AsyncIterable<Uint8Array>, copy: BlobCopy): AsyncGenerator<Uint8Array> {
   const known = new Set<string>();
   const waiting: string[] = [];
   for await (const line of lines) {
-    for (const reference of referencesIn(line)) if (!known.has(reference)) waiting.push(reference);
+    for (const reference of blobsNamedIn(line)) if (!known.has(reference)) waiting.push(reference);
     for (const reference of waiting) known.add(reference);
     if (waiting.length >= blobsAtOnce) await copyBlobs(waiting.splice(0), copy);
     yield line;
   }
   await copyBlobs(waiting, copy);
-}
-
-/** Text that only looks like a reference is found, too: no blob is there for it. */
-function referencesIn(line: Uint8Array): readonly string[] {
-  const text = decoder.decode(line);
-  return text.includes("blob://") ? (text.match(references) ?? []) : [];
 }
 
 async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import { concatenated, inLargeParts } from "../../../internal/bytes.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
 import { ReceivedLines } from "../../../checkpoint/format/ReceivedLines.ts";
 import type { LogAppend, RecordLog, StoredLines } from "../../RecordLog.ts";
@@ -18,8 +19,8 @@ export interface ReceivedSegment {
 }
 
 const lineBreak = Buffer.from("\n");
-/** Small lines are written together. */
-const writtenBytes = 256 * 1024;
+/** Small lines are written together: each write is synced. */
+const writtenBytes = 1024 * 1024;
 
 /** Writes the segment that is to follow the owner's own. The lines are checked before it ends, and no more of them is kept. */
 export async function receiveLines(
@@ -36,13 +37,12 @@ export async function receiveLines(
     for await (const line of received.lines) {
       const { position } = checked.accept(line);
       if (checked.count === 1) yield headOf(claim, position - 1, backend);
-      yield line;
-      yield lineBreak;
+      yield concatenated([line, lineBreak]);
     }
     ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
     yield ending.line;
   }
-  const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes()));
+  const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes(), writtenBytes));
   if (!ending) throw new TypeError("the lines did not end");
   return { file, claim, last: ending };
 }
@@ -64,17 +64,4 @@ async function endingOf(
 ): Promise<EncodedAppend> {
   const append: LogAppend = await last({ generation, position: end.position });
   return encodeAppend(agentId, append, generation, end, sha256);
-}
-
-async function* inLargeParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of parts) {
-    waiting.push(part);
-    bytes += part.length;
-    if (bytes < writtenBytes) continue;
-    yield Buffer.concat(waiting);
-    [waiting, bytes] = [[], 0];
-  }
-  if (bytes > 0) yield Buffer.concat(waiting);
 }
