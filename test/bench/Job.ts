@@ -15,7 +15,7 @@ export type Job =
   | { readonly kind: "tree" }
   | { readonly kind: "fork" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }
-  | { readonly kind: "archiveMemory" }
+  | { readonly kind: "archiveMemory"; readonly of: "values" | "export" | "import" }
   | { readonly kind: "lock" }
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }

@@ -9,10 +9,18 @@ const scratch = fileURLToPath(new URL("../../node_modules/.cache/agent-persisten
 
 /** Measures in a new process, so that no contestant runs on the heap or the compiled code of another. */
 export async function inOwnProcess(job: Job): Promise<unknown> {
+  const [figures] = await inOwnProcesses([job]);
+  return figures;
+}
+
+/** Jobs one after the other in one folder, each in a new process. */
+export async function inOwnProcesses(jobs: readonly Job[]): Promise<readonly unknown[]> {
   await mkdir(scratch, { recursive: true });
   const directory = await mkdtemp(join(scratch, "run-"));
+  const figures: unknown[] = [];
   try {
-    return await measure(job, directory);
+    for (const job of jobs) figures.push(await measure(job, directory));
+    return figures;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -2,13 +2,13 @@ import { parseArgs } from "node:util";
 import { contestants, type Contestant } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import { importTimes } from "./importTimes.ts";
-import { inOwnProcess } from "./inOwnProcess.ts";
+import { inOwnProcess, inOwnProcesses } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
-import type { ArchiveFigures, ArchiveMemory } from "./ours/archives.ts";
+import type { ArchiveFigures } from "./ours/archives.ts";
 import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
@@ -105,7 +105,8 @@ if (values.steps.includes("100") && chosen.some(isOurs)) {
   targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
   for (const of of ["steps", "values"] as const)
     targets.push(...archiveTargets(of, (await inOwnProcess({ kind: "archive", of })) as ArchiveFigures));
-  targets.push(...archiveMemoryTargets((await inOwnProcess({ kind: "archiveMemory" })) as ArchiveMemory));
+  const ofMemory = (["values", "export", "import"] as const).map((of) => ({ kind: "archiveMemory", of }) as const);
+  targets.push(...archiveMemoryTargets((await inOwnProcesses(ofMemory)) as readonly number[]));
 }
 targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))

@@ -30,7 +30,8 @@ async function result(given: Job): Promise<unknown> {
     const { archivesOfSteps, archivesOfValues } = await import("./ours/archives.ts");
     return given.of === "steps" ? archivesOfSteps(await folder("run")) : archivesOfValues(await folder("run"));
   }
-  if (given.kind === "archiveMemory") return (await import("./ours/archives.ts")).archiveMemory(await folder("run"));
+  if (given.kind === "archiveMemory")
+    return (await import("./ours/archives.ts")).archiveMemory(given.of, await folder("run"));
   if (given.kind === "lock") return (await import("./ours/locks.ts")).locks(await folder("run"));
   if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);
@@ -55,6 +56,6 @@ async function heap(contestant: Contestant, steps: number): Promise<unknown> {
 
 async function folder(name: string): Promise<string> {
   const path = join(directory, name);
-  await mkdir(path);
+  await mkdir(path, { recursive: true });
   return path;
 }

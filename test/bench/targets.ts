@@ -1,6 +1,6 @@
 import type { Figures } from "./Figures.ts";
 import type { ImportFigures } from "./importTimes.ts";
-import type { ArchiveFigures, ArchiveMemory } from "./ours/archives.ts";
+import type { ArchiveFigures } from "./ours/archives.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./ours/captures.ts";
 import type { DriftFigures } from "./ours/drifts.ts";
@@ -166,7 +166,12 @@ export function archiveTargets(
   ];
 }
 
-export function archiveMemoryTargets({ exportBytes, importBytes }: ArchiveMemory): Target[] {
+/** @param grown in bytes, while the values are written, exported and imported. */
+export function archiveMemoryTargets([
+  ,
+  exportBytes = Number.NaN,
+  importBytes = Number.NaN,
+]: readonly number[]): Target[] {
   const unit = " MB";
   return [
     { name: "memory for the export of 1 GB", found: exportBytes / 1024 ** 2, atMost: 100, unit },

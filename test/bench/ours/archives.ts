@@ -19,12 +19,6 @@ export interface ArchiveFigures {
   readonly importCopyMs: number;
 }
 
-/** How much more memory a process uses while it works on an archive of 1 GB than before, in bytes. */
-export interface ArchiveMemory {
-  readonly exportBytes: number;
-  readonly importBytes: number;
-}
-
 const rounds = 7;
 /** The first rounds compile the code and are thrown away. */
 const warmUp = 2;
@@ -42,16 +36,13 @@ export async function archivesOfValues(directory: string): Promise<ArchiveFigure
   return archivesOf(directory);
 }
 
-/** An agent with 1,000 values of 1 MB. */
-export async function archiveMemory(directory: string): Promise<ArchiveMemory> {
-  await valuesWritten(directory, 10);
-  await exported(directory);
-  await imported(directory);
-  for (const folder of ["tasks", "imported"]) await rm(join(directory, folder), { recursive: true });
-  await valuesWritten(directory, 1_000);
-  const exportBytes = await growth((onPart) => exported(directory, onPart));
-  const importBytes = await growth((onPart) => imported(directory, onPart));
-  return { exportBytes, importBytes };
+/**
+ * Writes an agent with 1,000 values of 1 MB, exports it or imports it. Returns how much more memory this process uses at most
+ * than before, in bytes.
+ */
+export async function archiveMemory(of: "values" | "export" | "import", directory: string): Promise<number> {
+  if (of === "values") return growth(() => valuesWritten(directory, 1_000));
+  return growth((onPart) => (of === "export" ? exported : imported)(directory, onPart));
 }
 
 async function archivesOf(directory: string): Promise<ArchiveFigures> {
