@@ -102,11 +102,17 @@ export class CallIds {
     return toolCallIdAt(line, JSON.stringify([...visitOf(made), ...place, ...around]), sha256);
   }
 
-  /** The place of a call for which an answer asks that the visit gets again. */
+  /** The place of a call for which an answer asks that the visit gets again. An answer of another agent has the ids of there. */
   #inAnswer(call: string): Place | undefined {
     const [base] = nextVisitOf(this.#from.state);
-    for (const { visit, ordinal, message } of this.#from.state.answers.values()) {
-      const index = visit[0] === base ? indexIn(this.#from.reader.read(message), call) : -1;
+    for (const { visit, ordinal, message, within } of this.#from.state.answers.values()) {
+      if (visit[0] !== base) continue;
+      const around = within === undefined ? [] : [within];
+      const index = partsOf(this.#from.reader.read(message)).findIndex(
+        (part, at) =>
+          part.type === "tool-call" &&
+          (part.toolCallId === call || this.#wasMadeAt(call, [...visit, "m", ordinal, at, ...around])),
+      );
       if (index >= 0) return [visit, "m", ordinal, index];
     }
     return undefined;
@@ -114,12 +120,16 @@ export class CallIds {
 
   /** The place of a call by code without a record: such as one that waits for an approval. */
   #byCode(call: string, visit: Visit, within: string | undefined): Place | undefined {
-    const { before, sha256 } = this.#from;
-    for (let ordinal = 0; ordinal < mostOrdinals; ordinal++) {
-      const text = JSON.stringify([...visit, "c", ordinal, 0, ...(within === undefined ? [] : [within])]);
-      if (before.some((line) => toolCallIdAt(line, text, sha256) === call)) return [visit, "c", ordinal, 0];
-    }
+    const around = within === undefined ? [] : [within];
+    for (let ordinal = 0; ordinal < mostOrdinals; ordinal++)
+      if (this.#wasMadeAt(call, [...visit, "c", ordinal, 0, ...around])) return [visit, "c", ordinal, 0];
     return undefined;
+  }
+
+  #wasMadeAt(call: string, place: readonly unknown[]): boolean {
+    const { before, sha256 } = this.#from;
+    const text = JSON.stringify(place);
+    return before.some((line) => toolCallIdAt(line, text, sha256) === call);
   }
 
   /** The place of a call for which a message asks that a node executes: the calls of its first one. */

@@ -99,15 +99,18 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       const agent = () => durableAgent(built, opened(), { tools: [pay], turns });
       const asked = onlyRequest(await agent().run("go"));
       const fork = await persistence(agent()).agent("a").fork("b");
-      const [request] = await fork.getRequests();
-      await fork.answer(request?.requestId ?? "", { approved: true });
-      expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "paid 5" });
+      const forks = [fork, await fork.fork("c")];
+      const requests = await Promise.all(forks.map(async (each) => (await each.getRequests())[0]));
+      for (const [index, each] of forks.entries()) {
+        await each.answer(requests[index]?.requestId ?? "", { approved: true });
+        expect(await agent().resume({ agentId: each.agentId })).toMatchObject({ output: "paid 5" });
+      }
       expect(await agent().resume({ answers: { [asked.requestId]: { approved: true } } })).toMatchObject({
         output: "paid 5",
       });
-      const ids = [request, asked].map((each) => (each?.kind === "approval" ? each.toolCallId : ""));
+      const ids = [...requests, asked].map((each) => (each?.kind === "approval" ? each.toolCallId : ""));
       expect(paid).toEqual(ids);
-      expect(new Set(paid).size).toBe(2);
+      expect(new Set(paid).size).toBe(3);
     }
   });
 
