@@ -14,8 +14,7 @@ import { recordsOf } from "../support/stored.ts";
 type Storages = Opened<LogPersistenceStorageProvider>;
 
 const memory = logStorages[0] as (typeof logStorages)[number];
-const soak = process.env["SOAK"] !== undefined;
-const counts: Readonly<Record<string, number>> = soak ? { memory: 60, file: 6 } : { memory: 3, file: 1 };
+const counts: Readonly<Record<string, number>> = { memory: 3, file: 1 };
 
 interface Life {
   readonly lines: RandomLines;
