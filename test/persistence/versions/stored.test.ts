@@ -15,7 +15,6 @@ import { renamedNode } from "./support/changes.ts";
 import { base, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
 
 const after: Spec = { ...renamedNode("two", "second"), version: 1 };
-const soak = process.env["SOAK"] !== undefined;
 
 type Ended = { readonly status?: string; readonly output?: string };
 
@@ -37,14 +36,14 @@ describe.each(places)("in $name, on files that lose power", (place) => {
   it("a migration cut short anywhere is there or not, and the next resume ends the run", async () => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     let crashes = 0;
-    for (let saves = 0; saves < (soak ? 24 : 6); saves++) {
+    for (let saves = 0; saves < 6; saves++) {
       const device = losingPower(saves + 1);
       const stop: Stop = { at: "two" };
       await expect(place.agent(base, stop, device.opened()).run("in")).rejects.toThrow("stopped");
       stop.at = undefined;
       device.ended();
       const agent = (storage: PersistenceStorageProvider) => place.agent(after, stop, storage, { migrations });
-      const first = await resumed(device, () => agent(device.ending(soak ? saves : saves * 3)));
+      const first = await resumed(device, () => agent(device.ending(saves * 3)));
       crashes += first instanceof SimulatedCrashError ? 1 : 0;
       device.ended();
       const ended = await resumed(device, () => agent(device.opened()));
@@ -121,7 +120,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     const stop: Stop = { at: "two" };
     await expect(place.agent(base, stop, opened()).run("in", { agentId: "first" })).rejects.toThrow("stopped");
     const source = persistence(place.agent(base, stop, opened())).agent("first");
-    const many = soak ? 1000 : 60;
+    const many = 60;
     for (let at = 1; at < many; at++) await source.fork(`agent-${at}`);
     const log = opened().log;
     const heads = async () => {
