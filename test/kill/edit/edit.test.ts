@@ -1,45 +1,13 @@
-import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { bundleWorker } from "../bundleWorker.ts";
+import { expect, it } from "vitest";
+import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
 const kills = soak ? 60 : 3;
 
-let home: string;
-let program: string;
-let preload: string;
-
-beforeAll(async () => {
-  home = await temporaryDirectory();
-  const preloads = await temporaryDirectory();
-  [program, preload] = await Promise.all([
-    bundleWorker(home, "edit/editWorker.ts"),
-    bundleWorker(preloads, "everyCall/killBeforeCall.ts"),
-  ]);
-});
-afterAll(async () => {
-  await rm(home, { recursive: true, force: true });
-  await rm(join(preload, ".."), { recursive: true, force: true });
-});
-
-interface End {
-  readonly killed: boolean;
-  readonly said: string;
-  readonly errors: string;
-}
-
-function start(directory: string, killBefore: number): Promise<End> {
-  const env = { ...process.env, KILL_BEFORE: String(killBefore) };
-  return new Promise((resolve) =>
-    execFile(process.execPath, ["--import", preload, program, directory], { env }, (ended, said, errors) =>
-      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
-    ),
-  );
-}
+const start = killableProgram("edit/editWorker.ts");
 
 it("a name and an edit that a kill cut short are there or not, and the next process makes them once", async () => {
   const calm = await temporaryDirectory();

@@ -1,47 +1,15 @@
-import { execFile } from "node:child_process";
 import { cp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { waitingPayer } from "../../transfer/movedAgents.ts";
-import { bundleWorker } from "../bundleWorker.ts";
+import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
 const kills = soak ? 40 : 3;
 
-let home: string;
-let program: string;
-let preload: string;
-
-beforeAll(async () => {
-  home = await temporaryDirectory();
-  const preloads = await temporaryDirectory();
-  [program, preload] = await Promise.all([
-    bundleWorker(home, "fork/forkWorker.ts"),
-    bundleWorker(preloads, "everyCall/killBeforeCall.ts"),
-  ]);
-});
-afterAll(async () => {
-  await rm(home, { recursive: true, force: true });
-  await rm(join(preload, ".."), { recursive: true, force: true });
-});
-
-interface End {
-  readonly killed: boolean;
-  readonly said: string;
-  readonly errors: string;
-}
-
-function start(directory: string, killBefore: number): Promise<End> {
-  const env = { ...process.env, KILL_BEFORE: String(killBefore) };
-  return new Promise((resolve) =>
-    execFile(process.execPath, ["--import", preload, program, directory], { env }, (ended, said, errors) =>
-      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
-    ),
-  );
-}
+const start = killableProgram("fork/forkWorker.ts");
 
 it("a fork that a kill cut short is whole or not there, and the next process goes on with it or makes it", async () => {
   const original = await temporaryDirectory();
