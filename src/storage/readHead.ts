@@ -38,9 +38,15 @@ export interface AgentHead extends Disposable {
 /**
  * Reads what the head needs, and no blob besides. Of an agent that was read lately in this process only what was appended
  * since; of any other from the newest snapshot where that is enough, else everything.
+ *
+ * @param options.keeps whether the next reader goes on from there. `false` where many agents are read once. Default: true.
  */
-export async function readHead(log: RecordLog, agentId: string): Promise<AgentHead> {
-  const cache = headCacheOf(log);
+export async function readHead(
+  log: RecordLog,
+  agentId: string,
+  { keeps = true }: { readonly keeps?: boolean } = {},
+): Promise<AgentHead> {
+  const cache = keeps ? headCacheOf(log) : undefined;
   const known = cache?.take(agentId);
   const head = (known && (await readAfter(log, agentId, known))) ?? (await readAsNew(log, agentId, known));
   if (!head) return headOf(agentId, { index: new LogProjection(), ...emptyParts() });

@@ -45,7 +45,7 @@ async function checkOf(setup: PersistenceSetup, agentId: string): Promise<Check>
 }
 
 async function check(setup: PersistenceSetup, agentId: string): Promise<Check> {
-  using head = await readHead(setup.log, agentId);
+  using head = await readHead(setup.log, agentId, { keeps: false });
   const { log, state, lines: nested } = head;
   // A task that nothing of has run begins with the code as it is then.
   if (!state || !log.index.lanes.has(state.lane)) return { verdict: "same", differences: [] };

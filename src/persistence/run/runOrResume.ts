@@ -204,7 +204,11 @@ function factsOf(
   };
 }
 
-async function resumed(call: DurableCall, stored: StoredState | undefined): Promise<RunRecorder> {
+async function resumed(
+  call: DurableCall,
+  stored: StoredState | undefined,
+  by: "resume" | "branch" = "resume",
+): Promise<RunRecorder> {
   const { setup, journal } = call;
   const run = stored?.log.index.run;
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
@@ -214,7 +218,7 @@ async function resumed(call: DurableCall, stored: StoredState | undefined): Prom
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  return restoredRun(setup, journal, await fitLines(call, stored), { lane, run, opening, by: "resume" });
+  return restoredRun(setup, journal, await fitLines(call, stored), { lane, run, opening, by });
 }
 
 /** The first start of a task that was queued. */
@@ -279,7 +283,7 @@ async function branchOfLines(
 async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]): Promise<RunRecorder> {
   await call.journal.store(opening);
   await call.journal.readHead();
-  return resumed(call, storedState(call.journal));
+  return resumed(call, storedState(call.journal), "branch");
 }
 
 /** `undefined`: the checkpoint is the head of an unfinished run. A branch is a resume there: it keeps what the next node did already. */

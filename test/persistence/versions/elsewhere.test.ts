@@ -1,4 +1,4 @@
-import { type MigratedLine, persistence } from "agent-persistence";
+import { type MigratedLine, persistence, type PersistenceEvent } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { recordsOf } from "../support/stored.ts";
@@ -40,6 +40,18 @@ describe.each(logStorages)("$name:", (storage) => {
       });
       expect(await recordsOf(opened(), "a")).toEqual(before);
       expect(await agent(after, right).resume({ agentId: "a", checkpointId })).toMatchObject({ output: "iinit" });
+    });
+
+    it("a branch from a checkpoint is told as one, also where the code changed", async () => {
+      const { agent, idAt } = await stopped("three");
+      const checkpointId = await idAt("two");
+      const told: string[] = [];
+      const onEvent = (event: PersistenceEvent) =>
+        void (event.kind === "checkpoint_restored" && told.push(`${event.by} ${event.checkpointId}`));
+      await agent(after, { ...right, onEvent }).resume({ agentId: "a", checkpointId });
+      expect(told).toEqual([expect.stringMatching(/^branch /)]);
+      await agent(after, { ...right, onEvent }).resume({ agentId: "a" });
+      expect(told).toHaveLength(1);
     });
 
     it("a branch to before a parallel node whose branches changed since is refused", async () => {

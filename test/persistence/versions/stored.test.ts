@@ -5,7 +5,10 @@ import {
   persistence,
   type PersistenceStorageProvider,
 } from "agent-persistence";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedCrashError } from "agent-persistence/testing";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { Device } from "../lines/support/liveLines.ts";
 import { losingPower } from "../lines/support/losingPower.ts";
@@ -15,38 +18,48 @@ import { renamedNode } from "./support/changes.ts";
 import { base, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
 
 const after: Spec = { ...renamedNode("two", "second"), version: 1 };
+const soak = process.env["SOAK"] !== undefined;
 
 type Ended = { readonly status?: string; readonly output?: string };
 
-/** Resumes as soon as nobody owns the agent. @returns what became of it, or a loss of power in between */
-async function resumed(device: Device, open: () => AIAgent): Promise<Ended | SimulatedCrashError> {
+/** Resumes as soon as nobody owns the agent: after a loss of power its owner may still seem to live. */
+async function resumed(device: Device, agent: AIAgent): Promise<Ended> {
   for (;;) {
     try {
-      return (await open().resume({ agentId: "a" })) as Ended;
+      return (await agent.resume({ agentId: "a" })) as Ended;
     } catch (error) {
-      if (error instanceof SimulatedCrashError) return error;
-      if (error instanceof Error && error.cause instanceof SimulatedCrashError) return error.cause;
       if (!(error instanceof AgentBusyError)) throw error;
       device.pass(error.retryAfterMs);
     }
   }
 }
 
+/** @returns 1 when the process ended before its run did. One that finds an owner ends, too: it could not note when it saw it. */
+async function endsCrashed(agent: AIAgent): Promise<number> {
+  const error = await agent.resume({ agentId: "a" }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error === undefined || error instanceof AgentBusyError) return 0;
+  const isCrash = [error, (error as Error).cause].some((each) => each instanceof SimulatedCrashError);
+  if (!isCrash) throw error;
+  return 1;
+}
+
 describe.each(places)("in $name, on files that lose power", (place) => {
   it("a migration cut short anywhere is there or not, and the next resume ends the run", async () => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     let crashes = 0;
-    for (let saves = 0; saves < 6; saves++) {
+    for (let saves = 0; saves < (soak ? 24 : 6); saves++) {
       const device = losingPower(saves + 1);
       const stop: Stop = { at: "two" };
       await expect(place.agent(base, stop, device.opened()).run("in")).rejects.toThrow("stopped");
       stop.at = undefined;
       device.ended();
       const agent = (storage: PersistenceStorageProvider) => place.agent(after, stop, storage, { migrations });
-      const first = await resumed(device, () => agent(device.ending(saves * 3)));
-      crashes += first instanceof SimulatedCrashError ? 1 : 0;
+      crashes += await endsCrashed(agent(device.ending(soak ? saves : saves * 3)));
       device.ended();
-      const ended = await resumed(device, () => agent(device.opened()));
+      const ended = await resumed(device, agent(device.opened()));
       expect(ended).toMatchObject({ status: "completed", output: "iinit" });
       const nodes = (await recordsOf(device.opened(), "a")).flatMap((record) => {
         const { kind, move, node } = record as { kind: string; move?: string; node?: string };
@@ -114,26 +127,11 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
   });
 
   it("many agents are checked one after the other: nothing is owned or written", async () => {
-    const opened = await storage.open();
-    const [place] = places;
-    if (!place) throw new Error();
-    const stop: Stop = { at: "two" };
-    await expect(place.agent(base, stop, opened()).run("in", { agentId: "first" })).rejects.toThrow("stopped");
-    const source = persistence(place.agent(base, stop, opened())).agent("first");
-    const many = 60;
-    for (let at = 1; at < many; at++) await source.fork(`agent-${at}`);
-    const log = opened().log;
-    const heads = async () => {
-      const found: unknown[] = [];
-      for await (const summary of log.list()) found.push(summary);
-      return found;
-    };
-    const before = await heads();
+    const many = soak ? 1_000 : 60;
+    const { opened, checking } = await forks(storage, many);
+    const before = await summariesOf(opened());
     let migrated = 0;
-    const migrations = [
-      { from: 0, to: 1, nodes: { two: "second" }, migrate: (line: MigratedLine) => (migrated++, line) },
-    ];
-    const checked = persistence(place.agent(after, stop, opened(), { migrations })).checkMigrations();
+    const checked = checking((line) => (migrated++, line));
     const first = await checked.next();
     expect([first.value?.verdict, migrated]).toEqual(["migrates", 1]);
     let count = 1;
@@ -142,6 +140,50 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
       count++;
     }
     expect([count, migrated]).toEqual([many, many]);
-    expect(await heads()).toEqual(before);
+    expect(await summariesOf(opened())).toEqual(before);
+  });
+
+  it("of agents that were checked nothing stays in memory", async () => {
+    const [many, bytes] = [40, 500_000];
+    const { checking } = await forks(storage, many, bytes);
+    // What is loaded and compiled stays.
+    await checking().next();
+    const before = usedHeap();
+    for await (const { verdict } of checking()) expect(verdict).toBe("migrates");
+    expect(usedHeap() - before).toBeLessThan((many * bytes) / 4);
   });
 });
+
+/** An agent that stopped, and forks of it. @param bytes how long its input is */
+async function forks(storage: (typeof logStorages)[number], many: number, bytes = 2) {
+  const opened = await storage.open();
+  const [place] = places;
+  if (!place) throw new Error();
+  const stop: Stop = { at: "two" };
+  const source = place.agent(base, stop, opened());
+  await expect(source.run("i".padEnd(bytes, "n"), { agentId: "first" })).rejects.toThrow("stopped");
+  const first = persistence(source).agent("first");
+  const ids = Array.from({ length: many - 1 }, (_, at) => `agent-${at + 1}`).values();
+  const work = async () => {
+    for (const agentId of ids) await first.fork(agentId);
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  const checking = (migrate = (line: MigratedLine) => line) => {
+    const migrations = [{ from: 0, to: 1, nodes: { two: "second" }, migrate }];
+    return persistence(place.agent(after, stop, opened(), { migrations })).checkMigrations();
+  };
+  return { opened, checking };
+}
+
+async function summariesOf({ log }: LogPersistenceStorageProvider): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
+  for await (const summary of log.list()) found.push(summary);
+  return found;
+}
+
+/** After a collection, in bytes. */
+function usedHeap(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
