@@ -36,14 +36,15 @@ async function resumed(device: Device, agent: AIAgent): Promise<Ended> {
 
 /** @returns 1 when the process ended before its run did. One that finds an owner ends, too: it could not note when it saw it. */
 async function endsCrashed(agent: AIAgent): Promise<number> {
-  const error = await agent.resume({ agentId: "a" }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error === undefined || error instanceof AgentBusyError) return 0;
-  const isCrash = [error, (error as Error).cause].some((each) => each instanceof SimulatedCrashError);
-  if (!isCrash) throw error;
-  return 1;
+  try {
+    await agent.resume({ agentId: "a" });
+    return 0;
+  } catch (error) {
+    if (error instanceof AgentBusyError) return 0;
+    const isCrash = [error, (error as Error).cause].some((each) => each instanceof SimulatedCrashError);
+    if (!isCrash) throw error;
+    return 1;
+  }
 }
 
 describe.each(places)("in $name, on files that lose power", (place) => {
