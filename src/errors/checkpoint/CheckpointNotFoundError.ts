@@ -12,14 +12,23 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
     /** `undefined` when you asked for the latest checkpoint. */
     readonly checkpointId: string | undefined,
     available: readonly string[],
+    /** What names a checkpoint. A name is one that `nameCheckpoint` gave. */
+    asked: "id" | "name" = "id",
   ) {
     const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${JSON.stringify(checkpointId)}`;
     const newest = available.slice(-10);
-    const next =
-      newest.length === 0
-        ? "It has none at all: check that it has run, and that a storage is configured."
-        : `Choose one of the newest: ${quotedList(newest)}.`;
-    super(`Agent ${JSON.stringify(agentId)} has ${missing}. ${next}`);
+    const { none, some } = nextSteps[asked];
+    super(
+      `Agent ${JSON.stringify(agentId)} has ${missing}. ${newest.length === 0 ? none : `${some}: ${quotedList(newest)}`}.`,
+    );
     this.available = newest;
   }
 }
+
+const nextSteps = {
+  id: {
+    none: "It has none at all: check that it has run, and that a storage is configured",
+    some: "Choose one of the newest",
+  },
+  name: { none: "None of its checkpoints has a name", some: "Choose one of its names" },
+} as const;

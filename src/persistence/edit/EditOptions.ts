@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, kindOf } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
 
@@ -27,10 +27,10 @@ export interface EditedCheckpoint {
   readonly checkpointId: string;
 }
 
-const statement = customSchema<string>(
-  "1 to 1,000 characters",
-  (value) => typeof value === "string" && value.length > 0 && value.length <= 1_000,
-);
+const statement = z.custom<string>((value) => typeof value === "string" && value.length > 0 && value.length <= 1_000, {
+  error: ({ input }) =>
+    `expected 1 to 1,000 characters, ${typeof input === "string" ? `found ${input.length}` : `received ${kindOf(input)}`}`,
+});
 
 /** Node ids are resolved by the graph. */
 export const editSchema: z.ZodType = strictOptions({

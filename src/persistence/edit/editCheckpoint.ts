@@ -22,7 +22,7 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { branchMoment, branchRun } from "../move/branchMoment.ts";
 import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
-import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
+import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
 import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
 
@@ -87,8 +87,7 @@ async function editOf(
   const reader = log.reader(state);
   const stored = reader.read(target.record.input);
   const next = await nextOf(own.graph, log, target, { options, stored });
-  const messages = messageHistory?.(Object.freeze(state.history.map(({ message }) => reader.message(message))));
-  if (messages !== undefined) checkedMessages(messages);
+  const messages = messageHistory && checkedMessages(messageHistory(Object.freeze(messagesOf(log, state))));
   const values = new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
   await options.storage?.(values);
   const storage = values.takeChanges();

@@ -32,7 +32,7 @@ export async function forkAgent(
     try {
       return await copy(setup, source, forkId);
     } catch (error) {
-      // What is pruned while it is copied is missing from what was read.
+      // What is pruned or deleted while it is copied is missing from what was read.
       const isPruned =
         error instanceof CorruptLogError && (await prunedAt(setup.log, agentId)) !== source.index.prunedAt;
       if (!isPruned || attempt === mostAttempts) throw error;
@@ -81,8 +81,9 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
+/** @throws CheckpointNotFoundError when the agent was deleted */
 async function prunedAt(log: RecordLog, agentId: string): Promise<number> {
-  return (await readEntries(log, agentId, {})).index.prunedAt;
+  return (await readUpTo(log, agentId)).index.prunedAt;
 }
 
 async function copy(setup: PersistenceSetup, source: Source, forkId: string): Promise<void> {

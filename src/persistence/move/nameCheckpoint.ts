@@ -20,7 +20,12 @@ export async function nameCheckpoint(
   await using journal = await openNamed(setup, agentId, "nameCheckpoint()");
   const { version } = await findNear(setup, journal, checkpointId);
   if (journal.named.has(name))
-    throw new AlreadyExistsError("checkpoint_exists", agentId, name, "a checkpoint was made with this id");
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
+      agentId,
+      name,
+      "a checkpoint was made with this id. Choose another name",
+    );
   if (journal.names.versionOf(name) !== version) await journal.store([{ kind: "name", name, version }]);
 }
 
@@ -28,12 +33,10 @@ export async function nameCheckpoint(
 export async function removeCheckpointName(setup: PersistenceSetup, agentId: string, name: string): Promise<void> {
   await using journal = await openNamed(setup, agentId, "removeCheckpointName()");
   const { names } = journal;
-  if (names.versionOf(name) === undefined)
-    throw new CheckpointNotFoundError(
-      agentId,
-      name,
-      [...names.entries()].map(([each]) => each),
-    );
+  if (names.versionOf(name) === undefined) {
+    const given = [...names.entries()].map(([each]) => each);
+    throw new CheckpointNotFoundError(agentId, name, given, "name");
+  }
   await journal.store([{ kind: "name", name }]);
 }
 

@@ -64,12 +64,13 @@ export async function executionPointOf(
 }
 
 /** @throws InvalidInputError, NotSerializableError when a message cannot be stored */
-export function checkedMessages(messages: readonly Message[]): void {
+export function checkedMessages(messages: readonly Message[]): readonly Message[] {
   checkSchema(z.array(z.unknown()), messages, "new history");
   for (const message of messages) {
     assertMessage(message, "message of the new history");
     encodeValue(message, "a message");
   }
+  return messages;
 }
 
 export interface ExecutionPointOptions extends ExecutionPoint {

@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { bundleWorker } from "../bundleWorker.ts";
+import { expect, it } from "vitest";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { type End, killableProgram } from "./killableProgram.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before each of so many calls. */
@@ -11,37 +10,7 @@ const stride = soak ? 1 : 75;
 /** At once. */
 const lanes = 2;
 
-let home: string;
-let program: string;
-let preload: string;
-
-beforeAll(async () => {
-  home = await temporaryDirectory();
-  program = await bundleWorker(home, "everyCall/lifeWorker.ts");
-  const preloads = await temporaryDirectory();
-  preload = await bundleWorker(preloads, "everyCall/killBeforeCall.ts");
-});
-afterAll(async () => {
-  await rm(home, { recursive: true, force: true });
-  await rm(join(preload, ".."), { recursive: true, force: true });
-});
-
-interface End {
-  readonly killed: boolean;
-  readonly said: string;
-  readonly errors: string;
-}
-
-/** A process of its own, until it ends. */
-function start(directory: string, killBefore?: number): Promise<End> {
-  const preloaded = killBefore === undefined ? [] : ["--import", preload];
-  const env = { ...process.env, KILL_BEFORE: String(killBefore ?? 0) };
-  return new Promise((resolve) =>
-    execFile(process.execPath, [...preloaded, program, directory], { env }, (ended, said, errors) =>
-      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
-    ),
-  );
-}
+const start = killableProgram("everyCall/lifeWorker.ts");
 
 /** What a life leaves: what it said at its end, and each effect once, in the order in which they first came. */
 async function leftBy(directory: string, { said, errors }: End) {
@@ -63,10 +32,10 @@ async function undisturbed() {
 }
 
 /** A life that is killed once and begun again. @returns whether it was killed. */
-async function killed(expected: object, begin: (directory: string) => Promise<End>): Promise<boolean> {
+async function isKilled(expected: object, killBefore: number): Promise<boolean> {
   const directory = await temporaryDirectory();
-  const first = await begin(directory);
-  const { lines: _lines, ...left } = await leftBy(directory, await start(directory));
+  const first = await start(directory, killBefore);
+  const { lines: _lines, ...left } = await leftBy(directory, await start(directory, 0));
   // The directory is shown when this fails, and is kept.
   expect({ directory, ...left }).toEqual({ directory, ...expected });
   await rm(directory, { recursive: true });
@@ -96,7 +65,7 @@ it("a process that is killed before any of its calls to the file system leaves a
   const numbers = Array.from({ length: Math.floor(calls / stride) }, (_, at) => (at + 1) * stride);
   let kills = 0;
   await eachOf(numbers, async (number) => {
-    if (await killed(expected, (directory) => start(directory, number))) kills++;
+    if (await isKilled(expected, number)) kills++;
   });
   console.log(`Killed before ${kills} of ${calls} calls to the file system.`);
   expect(kills).toBe(numbers.length);

@@ -113,11 +113,13 @@ describe.each(storages)("$name: an edit", (storage) => {
     await refused({ nodeId: "pay", lastInput: () => "a function" }, "not_serializable");
     await refused({ messageHistory: () => [{ role: "nobody", content: "" } as never] }, "invalid_input");
     await refused({ messageHistory: () => "none" as never }, "invalid_input");
+    await refused({ messageHistory: () => undefined as never }, "invalid_input");
     await refused({ storage: (values) => values.set(currency, "GBP" as never) }, "invalid_input");
     const anything = storageKey("anything", z.unknown());
     await refused({ storage: (values) => values.set(anything, () => 1) }, "not_serializable");
     for (const key of ["by", "reason"] as const)
       for (const value of [undefined, "", "x".repeat(1_001), 7]) await refused({ [key]: value }, "invalid_input");
+    await expect(at(agent).editCheckpoint(id, { ...ann, by: "" })).rejects.toThrow("1 to 1,000 characters, found 0");
     await refused({ messages: [] } as never, "invalid_input");
     await refused({}, "checkpoint_not_found", "9-9");
     await refused({}, "invalid_input", end);

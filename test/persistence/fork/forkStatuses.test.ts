@@ -409,6 +409,26 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(await entriesOf(opened(), "c")).toEqual([]);
   });
 
+  it("of an agent that is deleted meanwhile is refused as for one that never was", async () => {
+    const opened = await storage.open();
+    const provider = opened();
+    const agent = durableAgent(
+      asking(async (input) => input),
+      provider,
+    );
+    await agent.run("go");
+    const { log } = provider;
+    const linesOf = log.lines?.bind(log);
+    const deletedFirst = async function* (...wanted: Parameters<NonNullable<typeof linesOf>>) {
+      await persistence(agent).deleteAgent("a");
+      yield* linesOf?.(...wanted) ?? [];
+    };
+    Object.assign(log, { lines: deletedFirst });
+    const refused = { code: "checkpoint_not_found", agentId: "a" };
+    await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject(refused);
+    expect(await entriesOf(opened(), "b")).toEqual([]);
+  });
+
   it("under the id of an earlier fork, which was deleted, makes its calls under other ids", async () => {
     const world = new World();
     const book = world.adder("book");

@@ -44,7 +44,9 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     await at(agent).nameCheckpoint("1-2", "before");
     await at(agent).removeCheckpointName("after");
     expect(await namesOf(agent)).toEqual([["1-2", "before"]]);
-    await expect(at(agent).removeCheckpointName("after")).rejects.toThrow('Choose one of the newest: "before"');
+    await expect(at(agent).removeCheckpointName("after")).rejects.toThrow('Choose one of its names: "before"');
+    await at(agent).removeCheckpointName("before");
+    await expect(at(agent).removeCheckpointName("before")).rejects.toThrow("None of its checkpoints has a name");
   });
 
   it("a name costs one append, and none if the checkpoint has it", async () => {
