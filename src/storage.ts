@@ -22,6 +22,7 @@ export type {
   LogCapabilities,
   LogEnd,
   LogOwner,
+  LogWatch,
   OwnedLog,
   OwnerState,
   ReadOptions,

@@ -129,6 +129,12 @@ export interface ReadOptions {
   readonly sinceSnapshot?: boolean;
 }
 
+/** What {@link RecordLog.watch} gives. */
+export interface LogWatch {
+  /** Nothing is told any more. */
+  close(): Promise<void>;
+}
+
 /** Appends of a log as they are stored, for {@link RecordLog.receive}. */
 export interface StoredLines {
   /** What {@link RecordLog.lines} yields: oldest first, at least one. */
@@ -200,6 +206,14 @@ export interface RecordLog {
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
   /** Asks the owner to stop, in whichever process it runs. `OwnedLog.lost` aborts, at the latest at the owner's next renewal. */
   requestStop(agentId: string, reason: string): Promise<void>;
+  /**
+   * Calls a function soon after an owner gave its agent back: a task may wait for a worker then. It may be called without a
+   * cause, and calls may be late or missing, so whoever watches also looks from time to time. An owner that is killed gives
+   * nothing back. Absent: nothing is told.
+   *
+   * @param onChange must not throw.
+   */
+  watch?(onChange: () => void): Promise<LogWatch>;
   /**
    * Gives up a small reserve of space, for a caller that is about to delete something on a full device. False: there is
    * none. Absent: the storage keeps none.

@@ -195,6 +195,22 @@ export const brokenLogs: readonly BrokenLog[] = [
     make: keepingStops,
   },
   {
+    mistake: "tells nobody who watches",
+    caughtBy: "tells whoever watches that an agent was given back, until it is closed",
+    make: () => changed(() => ({ watch: async () => ({ close: async () => {} }) })),
+  },
+  {
+    mistake: "goes on telling who no longer watches",
+    caughtBy: "tells whoever watches that an agent was given back, until it is closed",
+    make: () =>
+      changed((log) => ({
+        watch: async (onChange) => {
+          await log.watch?.(onChange);
+          return { close: async () => {} };
+        },
+      })),
+  },
+  {
     mistake: "answers after it was closed",
     caughtBy: "refuses every call after close",
     make: () => changed(() => ({ close: async () => {} })),

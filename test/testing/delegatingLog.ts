@@ -22,6 +22,7 @@ export function delegatingLog(
     list: (options) => log.list(options),
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
+    ...(log.watch && { watch: log.watch.bind(log) }),
     ...(log.lines && { lines: log.lines.bind(log) }),
     ...(log.receive && {
       receive: async (agentId, ...received) => {

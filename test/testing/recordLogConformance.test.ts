@@ -54,7 +54,7 @@ describe("the suite for logs", () => {
 });
 
 /** What logs in a database have no method for: a storage may leave it out. */
-const withoutMethods = ["lines", "receive", "blobs.copy"].map((part) => `${part}: the log has no such method`);
+const withoutMethods = ["lines", "receive", "blobs.copy", "watch"].map((part) => `${part}: the log has no such method`);
 
 /** A log in memory cannot do all; the others can, and what they leave out is a mistake. */
 function leftOutBy(name: string): (part: string) => void {

@@ -28,6 +28,7 @@ import type {
   LogCapabilities,
   LogEnd,
   LogOwner,
+  LogWatch,
   OwnedLog,
   ReadOptions,
   RecordLog,
@@ -35,6 +36,7 @@ import type {
 } from "../RecordLog.ts";
 import { isOwned } from "../listSummaries.ts";
 import { logArguments } from "../ownership/logArguments.ts";
+import { Watchers } from "../ownership/Watchers.ts";
 import { FileBlobStore } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { AgentIndex } from "./index/AgentIndex.ts";
@@ -106,6 +108,7 @@ export class FileRecordLog implements RecordLog {
   readonly #backend: FileBackend;
   readonly #directory: string;
   readonly #owned = new Set<OwnedLog>();
+  readonly #watchers = new Watchers();
   #closed = false;
 
   constructor(options: FileRecordLogOptions = {}) {
@@ -136,7 +139,10 @@ export class FileRecordLog implements RecordLog {
     checkSchema(logArguments.owner, owner, "owner of a log");
     const folder = this.#folder(agentId);
     const taken = await takeOwnership(this.#backend, folder, owner);
-    const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => this.#owned.delete(owned));
+    const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => {
+      this.#owned.delete(owned);
+      this.#watchers.tell();
+    });
     this.#owned.add(owned);
     await owned.start();
     await this.#backend.reserve.keep();
@@ -225,6 +231,12 @@ export class FileRecordLog implements RecordLog {
   async salvage(agentId: string, to: FileRecordLog): Promise<SalvageReport> {
     checkSchema(targetSchema, to, "storage to salvage into");
     return salvageAgent(this.#side(agentId), to.#side(agentId));
+  }
+
+  /** Tells of the owners of this process only: those of others are found by looking. */
+  async watch(onChange: () => void): Promise<LogWatch> {
+    this.#assertOpen();
+    return this.#watchers.watch(onChange);
   }
 
   async close(): Promise<void> {

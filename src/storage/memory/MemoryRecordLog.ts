@@ -17,6 +17,7 @@ import type {
   LogAppend,
   LogCapabilities,
   LogOwner,
+  LogWatch,
   OwnedLog,
   ReadOptions,
   RecordLog,
@@ -24,6 +25,7 @@ import type {
 } from "../RecordLog.ts";
 import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { Watchers } from "../ownership/Watchers.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { SummaryOrder } from "./SummaryOrder.ts";
@@ -52,6 +54,7 @@ export class MemoryRecordLog implements RecordLog {
   readonly #generations = new Map<string, number>();
   readonly #owned = new Map<string, MemoryOwnedLog>();
   readonly #order = new SummaryOrder();
+  readonly #watchers = new Watchers();
   #closed = false;
 
   /** @param options.sha256 default: that of the platform, in JavaScript where there is no other. */
@@ -142,6 +145,11 @@ export class MemoryRecordLog implements RecordLog {
     this.#owned.get(agentId)?.requestStop(reason);
   }
 
+  async watch(onChange: () => void): Promise<LogWatch> {
+    this.#assertOpen();
+    return this.#watchers.watch(onChange);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#owned.values()].map((owned) => owned.release()));
@@ -163,6 +171,7 @@ export class MemoryRecordLog implements RecordLog {
   #forget(agentId: string): void {
     this.#owned.delete(agentId);
     if (this.#logs.get(agentId)?.isEmpty === true) this.blobs.clear(agentId);
+    this.#watchers.tell();
   }
 
   #assertUsable(agentId: string): void {

@@ -1,5 +1,5 @@
 import type { StorageFailure } from "../../errors/storage/StorageError.ts";
-import type { LogCapabilities } from "../RecordLog.ts";
+import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
 
 /**
  * What a `TableRecordLog` needs of a database: rows, and writes that happen only if a condition holds. Encoding, checksums,
@@ -62,6 +62,11 @@ export interface LogTable {
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Agents with a summary, sorted by the UTF-8 bytes of their `order`, then by those of their id. */
   list(selection: TableSelection): Promise<readonly TableListed[]>;
+  /**
+   * As `RecordLog.watch`: tells of each `release` in any process. Absent: the log tells of those in this process only, of the
+   * owners that it has itself.
+   */
+  watch?(onChange: () => void): Promise<LogWatch>;
 }
 
 /** The blobs of a `LogTable`: an agent never sees those of another. */

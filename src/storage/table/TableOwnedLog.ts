@@ -8,6 +8,7 @@ import type { Clock } from "../../internal/Clock.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../ownership/encodeAppend.ts";
+import type { Watchers } from "../ownership/Watchers.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
 import type { LogAppend, OwnedLog, StoredLines } from "../RecordLog.ts";
 import { askTable, isUncertain } from "./askTable.ts";
@@ -24,6 +25,8 @@ export interface TableBackend {
   readonly leaseMs: number;
   readonly retryMs: number;
   readonly sha256: Sha256;
+  /** Who is told when an agent is given back; nobody where the table does that itself. */
+  readonly watchers: Watchers;
 }
 
 /** An agent that was just claimed. */
@@ -152,6 +155,7 @@ export class TableOwnedLog implements OwnedLog {
       const release = () => this.#backend.table.release(this.agentId, this.generation);
       // An owner that could not say so is silent from now on, and has ended for this process.
       await this.#ask("release", release).catch(() => this.#backend.owners.finish(this.#session));
+      this.#backend.watchers.tell();
     });
   }
 

@@ -13,11 +13,13 @@ import { platformIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
 import { logArguments } from "../ownership/logArguments.ts";
+import { Watchers } from "../ownership/Watchers.ts";
 import type {
   AgentSummary,
   ListOptions,
   LogCapabilities,
   LogOwner,
+  LogWatch,
   OwnedLog,
   ReadOptions,
   RecordLog,
@@ -86,6 +88,7 @@ export class TableRecordLog implements RecordLog {
   readonly #settings: Omit<TableBackend, "sha256">;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned = new Set<TableOwnedLog>();
+  readonly #watchers = new Watchers();
   #closed = false;
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
@@ -95,7 +98,7 @@ export class TableRecordLog implements RecordLog {
     const identity = processIdentity ?? platformIdentity();
     const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
     this.#table = table;
-    this.#settings = { table, owners, clock, leaseMs, retryMs };
+    this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#watchers };
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
     const own = table.blobs && new TableBlobStore(table.blobs, table, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
@@ -156,6 +159,12 @@ export class TableRecordLog implements RecordLog {
     await this.#ask("request to stop", agentId, () => this.#table.requestStop(agentId, generation, reason));
     for (const owned of this.#owned)
       if (owned.agentId === agentId && owned.generation === generation) owned.requestStop(reason);
+  }
+
+  async watch(onChange: () => void): Promise<LogWatch> {
+    this.#assertOpen();
+    const watch = () => this.#table.watch?.(onChange) ?? this.#watchers.watch(onChange);
+    return askTable(this.#table, "watch", undefined, watch);
   }
 
   async close(): Promise<void> {

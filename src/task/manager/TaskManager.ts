@@ -21,7 +21,7 @@ import { describeError } from "../../journal/describeError.ts";
 import { runRecord } from "../../journal/runRecord.ts";
 import { hasStateData, isResumable } from "../state/transitionTask.ts";
 import { listSummaries } from "../../storage/listSummaries.ts";
-import type { AgentSummary } from "../../storage/RecordLog.ts";
+import type { AgentSummary, LogWatch } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
@@ -135,6 +135,14 @@ export class TaskManager {
   /** The tasks that a worker may claim, by priority; of equal ones the interrupted, then the overdue, then the queue by age. */
   claimable(): AsyncGenerator<ClaimableTask> {
     return claimableTasks(this.#logs);
+  }
+
+  /**
+   * Calls a function soon after an agent of the storage was given back, when a task may be claimable. Calls may be without a
+   * cause, late or missing. `undefined`: the storage cannot tell.
+   */
+  async watch(onChange: () => void): Promise<LogWatch | undefined> {
+    return this.#logs.log.watch?.(onChange);
   }
 
   /** The clock of the options. */

@@ -14,6 +14,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import type { LogWatch } from "../../storage/RecordLog.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
@@ -24,11 +25,14 @@ import {
   type WorkOptions,
   workSchema,
 } from "./TaskWorkerOptions.ts";
+import { Bell } from "./Bell.ts";
 import { type AttemptLimits, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
+  /** Rings when there may be something to do. */
+  readonly bell: Bell;
   readonly left: TaskBackoff;
   /** Milliseconds until the next of the tasks that must wait may be begun again; `undefined`: none must. */
   waitMs: number | undefined;
@@ -74,18 +78,24 @@ export class TaskWorker implements AsyncDisposable {
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     const left = new TaskBackoff(this.#options.tasks.clock, pollMs);
-    const shift: Shift = { stop, left, waitMs: undefined };
+    const bell = new Bell();
+    const shift: Shift = { stop, bell, left, waitMs: undefined };
+    stop.addEventListener("abort", bell.ring);
+    let watch: LogWatch | undefined;
     try {
+      watch = await this.#options.tasks.watch(bell.ring);
       while (!stop.aborted) {
         await this.#take(shift);
         const lookMs = Math.min(pollMs ?? Infinity, shift.waitMs ?? Infinity);
         if (this.#hasFailed || (this.#running.size === 0 && lookMs === Infinity)) break;
-        await this.#change(stop, lookMs);
+        await this.#change(bell, lookMs);
       }
     } catch (error) {
       this.#failures.push(error);
     }
     await Promise.all(this.#running.values());
+    stop.removeEventListener("abort", bell.ring);
+    await watch?.close();
     const failures = this.#failures.splice(0);
     if (failures.length > 0) throw failures[0];
   }
@@ -97,8 +107,9 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   async #take(shift: Shift): Promise<void> {
-    const { stop, left } = shift;
+    const { stop, bell, left } = shift;
     shift.waitMs = undefined;
+    bell.reset();
     if (this.#isFull || this.#hasFailed) return;
     for await (const task of this.#options.tasks.claimable()) {
       if (stop.aborted || this.#isFull || this.#hasFailed) return;
@@ -214,15 +225,11 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** Waits until a task ends, a time has passed, or the worker is stopped. */
-  async #change(stop: AbortSignal, lookMs: number): Promise<void> {
+  /** Waits until a task ends, a time has passed, or the bell rings. */
+  async #change(bell: Bell, lookMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
-    let wake = (): void => {};
-    const woken = new Promise<void>((resolve) => (wake = resolve));
-    const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, wake);
-    stop.addEventListener("abort", wake);
-    await Promise.race([woken, ...this.#running.values()]);
-    stop.removeEventListener("abort", wake);
+    const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, bell.ring);
+    await Promise.race([bell.heard(), ...this.#running.values()]);
     cancel();
   }
 

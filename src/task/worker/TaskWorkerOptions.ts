@@ -60,7 +60,7 @@ export interface WorkOptions {
 }
 
 export const workerSchema: z.ZodType = handlerOptions({
-  tasks: objectWithMethods<TaskManager>("claimable", "get"),
+  tasks: objectWithMethods<TaskManager>("claimable", "get", "watch"),
   agents: customSchema("an agent, or an object with an agent for each task name", isAgents),
   concurrency: integerFrom(1).optional(),
   maxAttempts: integerFrom(1).optional(),

@@ -5,6 +5,7 @@ import type {
   ListOptions,
   LogAppend,
   LogOwner,
+  LogWatch,
   OwnedLog,
   ReadOptions,
   RecordLog,
@@ -203,13 +204,24 @@ export class RecordLogUnderTest {
     expect.equal(`the records of agent ${name}`, await this.fields(agentId, "records"), expected);
   }
 
-  /** Waits until the signal is aborted, for a bounded number of turns and of the storage's seconds. */
-  async aborted(agentId: string, signal: AbortSignal): Promise<boolean> {
-    for (let look = 0; look < looks && !signal.aborted; look++) {
+  /** Waits until the signal is aborted, as {@link happened}. */
+  aborted(agentId: string, signal: AbortSignal): Promise<boolean> {
+    return this.happened(agentId, () => signal.aborted);
+  }
+
+  /** Watches the log. Ends the test where the log tells nothing. */
+  async watch(onChange: () => void): Promise<LogWatch> {
+    if (this.log.watch) return this.log.watch(onChange);
+    return this.#leftOut.end("watch", { leftOut: "the log has no such method" });
+  }
+
+  /** Waits until something has happened, for a bounded number of turns and of the storage's seconds. */
+  async happened(agentId: string, has: () => boolean): Promise<boolean> {
+    for (let look = 0; look < looks && !has(); look++) {
       await this.#advance(1_000);
       await this.#turn(agentId);
     }
-    return signal.aborted;
+    return has();
   }
 
   /** What the storage does in the meantime takes real time, and so does this. */

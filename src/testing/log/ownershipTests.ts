@@ -1,5 +1,5 @@
 import type { LogOwner } from "../../storage/RecordLog.ts";
-import { appendText, logTest, type RecordLogTest } from "./logTest.ts";
+import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** That a log has one owner at a time, and that the log distinguishes owners. */
 export const ownershipTests: readonly RecordLogTest[] = [
@@ -137,6 +137,20 @@ export const stopTests: readonly RecordLogTest[] = [
     expect.equal("whether the owner is asked to stop", owned.lost.aborted, false);
     expect.equal("the position of its append", await appendText(owned, "2"), 2);
     expect.equal("whether it is asked to stop after that", owned.lost.aborted, false);
+  }),
+
+  logTest("tells whoever watches that an agent was given back, until it is closed", async (storage, expect) => {
+    let [told, toldLater] = [0, 0];
+    const watch = await storage.watch(() => told++);
+    const later = await storage.watch(() => toldLater++);
+    await storage.own("a", (owned) => appendText(owned, "1", { summary: exampleSummary("a", "queued") }));
+    expect.equal("whether both were told", await storage.happened("a", () => told > 0 && toldLater > 0), true);
+    await watch.close();
+    const [before, seen] = [told, toldLater];
+    await storage.own("a", (owned) => appendText(owned, "2", { summary: exampleSummary("a", "in_progress") }));
+    expect.equal("whether the other was told again", await storage.happened("a", () => toldLater > seen), true);
+    expect.equal("how often the first was told after it had closed", told - before, 0);
+    await later.close();
   }),
 
   logTest("refuses every call after close", async (storage, expect) => {

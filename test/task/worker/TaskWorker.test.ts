@@ -77,6 +77,20 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await status("low")).toBe("completed");
   });
 
+  it("runs a task as soon as it is created, before the next poll", async () => {
+    const { tasks, work, outcomes } = await setup();
+    const stop = new AbortController();
+    const worker = work((input) => input, { onOutcome: (outcome) => void outcomes.push(outcome) });
+    // The clock stands still, so nothing is polled.
+    const run = worker.run({ pollMs: 60_000, signal: stop.signal });
+    for (const taskId of ["a", "b"]) {
+      await tasks.create({ taskName: "echo", inputRequest: taskId, taskId });
+      await vi.waitFor(() => expect(outcomes.at(-1)).toMatchObject({ taskId, outcome: "completed" }), { interval: 2 });
+    }
+    stop.abort();
+    await run;
+  });
+
   it("runs as many at the same time as it may, and no more", async () => {
     const { work } = await setup(...["a", "b", "c", "d", "e"].map((taskId) => ({ taskId })));
     const three = gate();
