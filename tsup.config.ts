@@ -5,6 +5,7 @@ export default defineConfig({
     "src/index.ts",
     "src/file.ts",
     "src/sqlite.ts",
+    "src/postgres.ts",
     "src/feature.ts",
     "src/storage.ts",
     "src/task.ts",

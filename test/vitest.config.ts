@@ -10,6 +10,7 @@ const resultFile = process.env["TEST_RESULT_FILE"];
 
 /** These replace a module of `src`, which no other file may see. */
 const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
+const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts"];
 const exclude = ["**/node_modules/**", ...replacingModules];
 const include = soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
 
@@ -31,7 +32,7 @@ export default defineConfig({
   test: {
     // Loading the sources takes longer than most files' tests: a worker loads them once, for all its files.
     projects: [
-      { extends: true, test: { name: "shared modules", isolate: false, include, exclude } },
+      { extends: true, test: { name: "shared modules", isolate: false, include, exclude, globalSetup } },
       { extends: true, test: { name: "own modules", include: soak ? [] : replacingModules } },
     ],
     // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.

@@ -9,7 +9,7 @@ import {
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
-import { anyProcess } from "../../testing/log/logsUnderTest.ts";
+import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";

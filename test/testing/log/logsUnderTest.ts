@@ -3,17 +3,19 @@ import { join } from "node:path";
 import { linkOf } from "../../../src/checkpoint/format/entryCodec.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { FileRecordLog } from "../../../src/file.ts";
-import { type ProcessIdentity, TableRecordLog } from "../../../src/storage.ts";
-import type { RecordLog } from "../../../src/storage/RecordLog.ts";
+import { TableRecordLog } from "../../../src/storage.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import { type RecordLogHarness, SimulatedClock } from "../../../src/testing.ts";
 import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import { SqlitePersistenceStorageProvider } from "../../../src/sqlite.ts";
 import { AnswerLosingDatabase, libsql } from "../../storage/sqlite/libsql.ts";
+import { inPostgres } from "../../storage/postgres/inPostgres.ts";
 import { Database } from "../database/Database.ts";
 import { DatabaseRecordLog } from "../database/DatabaseRecordLog.ts";
 import { agentPath, collect, segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
+import { anyProcess } from "./anyProcess.ts";
 import { ProcessClocks } from "./ProcessClocks.ts";
+import type { ReopenableHarness } from "./ReopenableHarness.ts";
 import { alterByte, RememberingSha256 } from "./RememberingSha256.ts";
 import { WatchedFileSystem } from "./WatchedFileSystem.ts";
 
@@ -24,6 +26,7 @@ export const logsUnderTest: Readonly<Record<string, () => RecordLogHarness | Pro
   "in a database": () => inDatabase(),
   "in a table": () => inTable(),
   "in SQLite": inSqlite,
+  "in Postgres": inPostgres,
 };
 
 export function inMemory(): RecordLogHarness {
@@ -121,16 +124,6 @@ export async function inSqlite(): Promise<ReopenableHarness> {
   };
 }
 
-/** A process of which nothing is known but that it runs. */
-export const anyProcess: ProcessIdentity = {
-  host: "test",
-  bootId: "boot",
-  pidNamespace: "",
-  processId: 1,
-  processStart: "",
-  isRunning: () => true,
-};
-
 /** @param change makes mistakes in statements of the database. */
 export function inDatabase(change: (database: Database) => Partial<Database> = () => ({})): ReopenableHarness {
   const database = new Database();
@@ -150,11 +143,6 @@ export function inDatabase(change: (database: Database) => Partial<Database> = (
     alterBlob: (agentId, reference) => alterByte(found(database.blobs.get(agentId)?.get(reference))),
     loseAnswer: () => void (database.losesAnswer = true),
   };
-}
-
-/** A harness whose log can be reopened. */
-export interface ReopenableHarness extends RecordLogHarness {
-  readonly reopen: () => RecordLog;
 }
 
 async function alterLine(directory: string, agentId: string, position: number): Promise<void> {

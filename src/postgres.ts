@@ -1,0 +1,8 @@
+export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresClient.ts";
+export { type PostgresMigration, postgresMigrations } from "./storage/postgres/postgresMigrations.ts";
+export {
+  PostgresPersistenceStorageProvider,
+  type PostgresProviderOptions,
+} from "./storage/postgres/PostgresPersistenceStorageProvider.ts";
+export { StorageNotReadyError } from "./errors/storage/StorageNotReadyError.ts";
+export type { TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

@@ -1,0 +1,98 @@
+import { StorageNotReadyError } from "../../errors/storage/StorageNotReadyError.ts";
+import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import type { PostgresClient, PostgresValue } from "./PostgresClient.ts";
+import { isMissing } from "./postgresFailure.ts";
+import { migrationStatement, postgresVersion } from "./postgresMigrations.ts";
+import { postgresNames, type PostgresNames } from "./postgresNames.ts";
+
+/** How a storage uses its client. */
+export interface PostgresUse {
+  readonly client: PostgresClient;
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly preparedStatements: boolean;
+}
+
+/** How `pg` and Neon take a statement with a name. */
+interface NamingClient {
+  query(statement: {
+    readonly name: string;
+    readonly text: string;
+    readonly values: readonly PostgresValue[];
+  }): ReturnType<PostgresClient["query"]>;
+}
+
+/** One name a text, for all storages of this process: a connection refuses two texts under one name. */
+const statementNames = new Map<string, string>();
+
+/** Runs statements. It makes sure of the tables before the first. */
+export class PostgresConnection {
+  readonly names: PostgresNames;
+  readonly #use: PostgresUse;
+  #ready: Promise<void> | undefined;
+
+  constructor(use: PostgresUse) {
+    this.#use = use;
+    this.names = postgresNames(use.schema);
+  }
+
+  /** The rows that a statement gives. */
+  async rows<Row>(text: string, ...values: PostgresValue[]): Promise<readonly Row[]> {
+    this.#ready ??= this.#prepare().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    await this.#ready;
+    return this.#query<Row>(text, values);
+  }
+
+  /** Whether a statement gives a row. */
+  async changes(text: string, ...values: PostgresValue[]): Promise<boolean> {
+    return (await this.rows(text, ...values)).length > 0;
+  }
+
+  /** Makes the tables, or brings them to the newest version. */
+  async migrate(): Promise<void> {
+    try {
+      await this.#use.client.query(migrationStatement(this.#use.schema));
+    } catch (error) {
+      // Another process may have come first in a way that the lock does not see, as in a snapshot that is older than it.
+      if ((await this.#version()) < postgresVersion) throw error;
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { schema, migrate } = this.#use;
+    const found = await this.#version();
+    const subject = `The schema ${JSON.stringify(schema)} in Postgres`;
+    if (found > postgresVersion) throw new UnsupportedFormatError(subject, found, postgresVersion);
+    if (found === postgresVersion) return;
+    if (!migrate) throw new StorageNotReadyError(subject, found, postgresVersion);
+    await this.migrate();
+  }
+
+  async #version(): Promise<number> {
+    const sql = `SELECT coalesce(max(version), 0) AS version FROM ${this.names.migrations}`;
+    try {
+      const [row] = await this.#query<{ readonly version: unknown }>(sql, []);
+      return Number(row?.version);
+    } catch (error) {
+      if (isMissing(error)) return 0;
+      throw error;
+    }
+  }
+
+  async #query<Row>(text: string, values: PostgresValue[]): Promise<readonly Row[]> {
+    const { client, preparedStatements } = this.#use;
+    const { rows } = await (preparedStatements
+      ? (client as unknown as NamingClient).query({ name: nameOf(text), text, values })
+      : client.query(text, values));
+    return rows as readonly Row[];
+  }
+}
+
+function nameOf(text: string): string {
+  const name = statementNames.get(text) ?? `agent_persistence_${statementNames.size + 1}`;
+  statementNames.set(text, name);
+  return name;
+}

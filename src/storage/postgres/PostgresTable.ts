@@ -1,0 +1,210 @@
+import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
+import type {
+  LogTable,
+  TableAppend,
+  TableBlobs,
+  TableClaim,
+  TableGap,
+  TableHead,
+  TableListed,
+  TablePage,
+  TablePruned,
+  TablePublication,
+  TableRange,
+  TableRenewal,
+  TableRow,
+  TableSelection,
+  TableSighting,
+} from "../table/LogTable.ts";
+import { PostgresBlobs } from "./PostgresBlobs.ts";
+import type { PostgresListen } from "./PostgresClient.ts";
+import type { PostgresConnection } from "./PostgresConnection.ts";
+import { postgresFailure } from "./postgresFailure.ts";
+import { ownBytes, stagedId, textBytes, textOf } from "./postgresValues.ts";
+import { PostgresWrites } from "./PostgresWrites.ts";
+import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
+
+/** A page has no more appends than this, and ends with the one that makes it longer than so many bytes. */
+const [pageRows, pageBytes] = [2_000, 4_000_000];
+
+/** Behind the last position of any log. */
+const noEnd = "9223372036854775807";
+
+/**
+ * The rows of agents in a Postgres database. Every method is one statement, so it happens at once for all processes. Whoever
+ * writes changes the row of the agent first, and finds its owner there: of two statements the second waits for the first.
+ */
+export class PostgresTable implements LogTable {
+  readonly name = "Postgres";
+  readonly capabilities: LogCapabilities = {
+    durable: true,
+    processes: "many",
+    machines: "many",
+    listing: "exact",
+    narrows: true,
+  };
+  readonly blobs: TableBlobs;
+  readonly #connection: PostgresConnection;
+  readonly #writes: PostgresWrites;
+
+  /** Absent where nothing listens: the log then tells of its own process. */
+  readonly watch?: NonNullable<LogTable["watch"]>;
+
+  constructor(connection: PostgresConnection, listen: PostgresListen | undefined) {
+    this.#connection = connection;
+    if (listen) this.watch = (onChange) => watchChannel(listen, connection.names.channel, onChange);
+    this.#writes = new PostgresWrites(connection.names);
+    this.blobs = new PostgresBlobs(connection);
+  }
+
+  reasonOf(error: unknown): ReturnType<typeof postgresFailure> {
+    return postgresFailure(error);
+  }
+
+  async head(agentId: string): Promise<TableHead | undefined> {
+    const sql = `SELECT ${headColumns} FROM ${this.#connection.names.agents} AS a WHERE a.id = $1::bytea`;
+    const [row] = await this.#connection.rows<HeadRow>(sql, textBytes(agentId));
+    return row && headOf(row);
+  }
+
+  async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
+    const sql = `INSERT INTO ${this.#connection.names.agents} AS a (id, generation, owner) VALUES ($1::bytea, 1, $2::text)
+      ON CONFLICT (id) DO UPDATE SET
+        generation = a.generation + 1, owner = excluded.owner, stop = NULL, renewed = now()
+      WHERE a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text)
+      RETURNING generation`;
+    const { generation, beat } = replaced ?? { generation: 0, beat: "" };
+    const [row] = await this.#connection.rows<HeadRow>(sql, textBytes(agentId), owner, generation, beat);
+    return row && Number(row.generation);
+  }
+
+  /** The sign of life is the time of the server, by which leases are judged. */
+  async renew(agentId: string, generation: number): Promise<TableRenewal | undefined> {
+    const sql = `${this.#writes.head("renewed = now()")} RETURNING stop`;
+    type Renewed = { readonly stop: string | null };
+    const [row] = await this.#connection.rows<Renewed>(sql, textBytes(agentId), generation);
+    return row && { stop: row.stop === null ? undefined : (JSON.parse(row.stop) as string) };
+  }
+
+  async release(agentId: string, generation: number): Promise<void> {
+    await this.#write(this.#writes.release(), agentId, generation);
+  }
+
+  async requestStop(agentId: string, generation: number, reason: string): Promise<void> {
+    await this.#write(`${this.#writes.head("stop = $3::text")}`, agentId, generation, JSON.stringify(reason));
+  }
+
+  append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    const { sql, values } = this.#writes.append(append);
+    return this.#write(sql, agentId, generation, ...values);
+  }
+
+  async rows(agentId: string, { after, upTo, sinceSnapshot, last }: TableRange): Promise<TablePage> {
+    const { agents, appends } = this.#connection.names;
+    const inRange = "agent = a.key AND position > $2::bigint AND position <= $3::bigint";
+    const newest = `SELECT max(position) FROM ${appends} WHERE ${inRange} AND mark IN (1, 3)`;
+    const from = sinceSnapshot ? `position >= coalesce((${newest}), 0)` : "true";
+    const length = "octet_length(line)";
+    const page = last
+      ? `SELECT position, line FROM ${appends} WHERE ${inRange} ORDER BY position DESC LIMIT 1`
+      : `SELECT position, line FROM (
+          SELECT position, line, sum(${length}) OVER (ORDER BY position) - ${length} AS before
+          FROM ${appends} WHERE ${inRange} AND ${from} ORDER BY position LIMIT ${pageRows}
+        ) AS counted WHERE before < ${pageBytes}`;
+    const sql = `SELECT a.start, p.position, p.line FROM ${agents} AS a LEFT JOIN LATERAL (${page}) AS p ON true
+      WHERE a.id = $1::bytea ORDER BY p.position`;
+    const found = await this.#connection.rows<AppendRow>(sql, textBytes(agentId), after, upTo ?? noEnd);
+    const rows = found.flatMap(rowOf);
+    const isFull = rows.length === pageRows || rows.reduce((sum, { line }) => sum + line.length, 0) >= pageBytes;
+    return { start: Number(found[0]?.start ?? 0), rows, more: !last && isFull };
+  }
+
+  async pruned(agentId: string): Promise<TablePruned> {
+    const { agents, appends } = this.#connection.names;
+    const sql = `SELECT a.start, p.position FROM ${agents} AS a
+      LEFT JOIN ${appends} AS p ON p.agent = a.key AND p.mark IN (2, 3)
+      WHERE a.id = $1::bytea ORDER BY p.position`;
+    const found = await this.#connection.rows<Omit<AppendRow, "line">>(sql, textBytes(agentId));
+    const positions = found.flatMap(({ position }) => (position === null ? [] : [Number(position)]));
+    return { start: Number(found[0]?.start ?? 0), positions };
+  }
+
+  remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean> {
+    return this.#write(this.#writes.remove(), agentId, generation, JSON.stringify(ranges));
+  }
+
+  drop(agentId: string, generation: number): Promise<boolean> {
+    return this.#write(this.#writes.drop(), agentId, generation, stagedId(agentId));
+  }
+
+  async stage(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean> {
+    const id = stagedId(agentId);
+    if (first && !(await this.#write(this.#writes.discardStaged(), agentId, generation, id))) return false;
+    const { sql, values } = this.#writes.stage(appends);
+    return this.#write(sql, agentId, generation, id, ...values);
+  }
+
+  publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
+    const { sql, values } = this.#writes.publish(published);
+    return this.#write(sql, agentId, generation, stagedId(agentId), ...values);
+  }
+
+  async list(selection: TableSelection): Promise<readonly TableListed[]> {
+    const { sql, values } = selectAgents(this.#connection.names, selection);
+    const rows = await this.#connection.rows<HeadRow & ListedRow>(sql, ...values);
+    return rows.map((row) => ({
+      agentId: textOf(row.name),
+      order: textOf(row.place),
+      text: row.summary,
+      head: headOf(row),
+    }));
+  }
+
+  /** Carries out a statement that begins with the agent, its owner and what it is given; tells whether that was the owner. */
+  #write(
+    sql: string,
+    agentId: string,
+    generation: number,
+    ...values: readonly (string | number | Uint8Array | null)[]
+  ): Promise<boolean> {
+    return this.#connection.changes(sql, textBytes(agentId), generation, ...values);
+  }
+}
+
+/** After a lost connection, something may have been missed. */
+async function watchChannel(listen: PostgresListen, channel: string, onChange: () => void): Promise<LogWatch> {
+  const wake = () => onChange();
+  const listening = await listen(channel, wake, wake);
+  return { close: async () => void (await listening.close()) };
+}
+
+/** Drivers give whole numbers as numbers, as texts or as `bigint`. */
+type Numeric = number | string | bigint;
+
+interface HeadRow {
+  readonly generation: Numeric;
+  readonly owner: string | null;
+  readonly beat: string;
+  readonly idle: Numeric;
+}
+
+interface AppendRow {
+  readonly start: Numeric;
+  readonly position: Numeric | null;
+  readonly line: Uint8Array | null;
+}
+
+interface ListedRow {
+  readonly name: Uint8Array;
+  readonly place: Uint8Array;
+  readonly summary: string;
+}
+
+function headOf({ generation, owner, beat, idle }: HeadRow): TableHead {
+  const idleMs = Math.max(0, Number(idle));
+  return { generation: Number(generation), beat, idleMs, ...(owner !== null && { owner }) };
+}
+
+function rowOf({ position, line }: AppendRow): TableRow[] {
+  return position === null || line === null ? [] : [{ position: Number(position), line: ownBytes(line) }];
+}

@@ -1,0 +1,148 @@
+import type { TableAppend, TablePublication, TableSummary } from "../table/LogTable.ts";
+import type { PostgresValue } from "./PostgresClient.ts";
+import type { PostgresNames } from "./postgresNames.ts";
+import { textBytes } from "./postgresValues.ts";
+import type { PostgresStatement } from "./selectAgents.ts";
+
+/** Tasks in these statuses are for any worker once nobody owns them. */
+const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
+
+/**
+ * The statements of owners: `$1` is the id of the agent and `$2` the generation. Each gives a row if that owner was the one.
+ */
+export class PostgresWrites {
+  readonly #names: PostgresNames;
+
+  constructor(names: PostgresNames) {
+    this.#names = names;
+  }
+
+  /** Changes the row of the agent, as the owner. */
+  head(change: string, condition = "true"): string {
+    return `UPDATE ${this.#names.agents} AS a SET ${change}
+      WHERE a.id = $1::bytea AND a.generation = $2::bigint AND a.owner IS NOT NULL AND ${condition}`;
+  }
+
+  /** Who listens is told if the agent is one that somebody may go on with. */
+  release(): string {
+    const { summaries, channel } = this.#names;
+    return `WITH head AS (${this.head("owner = NULL, stop = NULL")} RETURNING key)
+      SELECT pg_notify('${channel}', '') FROM ${summaries} JOIN head ON agent = key WHERE status IN (${claimable})`;
+  }
+
+  /** One row, and the summary with it. It renews the lease. */
+  append(append: TableAppend): PostgresStatement {
+    const { values, given } = valueList(2);
+    const position = given(append.position, "bigint");
+    const head = this.head(`position = ${position}, renewed = now()`, `a.position = ${position} - 1`);
+    const sql = `WITH head AS (${head} RETURNING key)${this.#summary(append, given)} ${this.#insert(append, given)}`;
+    return { sql, values };
+  }
+
+  /** `$3`: the ranges. */
+  remove(): string {
+    return `WITH head AS (${this.head("renewed = now()")} RETURNING key), removed AS (
+        DELETE FROM ${this.#names.appends} AS p
+        USING head, json_array_elements($3::text::json) AS gap
+        WHERE p.agent = head.key AND p.position BETWEEN (gap->>0)::bigint AND (gap->>1)::bigint
+      ) SELECT key FROM head`;
+  }
+
+  /** `$3`: what lines of another log are kept under. */
+  drop(): string {
+    const { agents, appends, summaries, blobs } = this.#names;
+    return `WITH head AS (${this.head("start = a.position, owner = NULL, stop = NULL")} RETURNING key),
+      staged AS (DELETE FROM ${agents} WHERE id = $3::bytea AND EXISTS (SELECT FROM head) RETURNING key),
+      a AS (DELETE FROM ${appends} WHERE agent IN (SELECT key FROM head UNION ALL SELECT key FROM staged)),
+      s AS (DELETE FROM ${summaries} WHERE agent IN (SELECT key FROM head)),
+      b AS (DELETE FROM ${blobs} WHERE agent IN (SELECT key FROM head))
+      SELECT key FROM head`;
+  }
+
+  /** `$3`: what lines of another log are kept under. */
+  discardStaged(): string {
+    const { agents, appends } = this.#names;
+    return `WITH head AS (${this.head("renewed = now()")} RETURNING key),
+      staged AS (DELETE FROM ${agents} WHERE id = $3::bytea AND EXISTS (SELECT FROM head) RETURNING key),
+      removed AS (DELETE FROM ${appends} WHERE agent IN (SELECT key FROM staged))
+      SELECT key FROM head`;
+  }
+
+  /** `$3`: what lines of another log are kept under. */
+  stage(appends: readonly TableAppend[]): PostgresStatement {
+    if (appends.length === 0)
+      return { sql: `${this.head("renewed = now()")} AND $3::bytea IS NOT NULL RETURNING key`, values: [] };
+    const { values, given } = valueList(3);
+    const rows = appends.map(
+      (append) =>
+        `(${given(append.position, "bigint")}, ${given(markOf(append), "smallint")}, ${given(append.line, "bytea")})`,
+    );
+    const sql = `WITH head AS (${this.head("renewed = now()")} RETURNING key),
+      staged AS (
+        INSERT INTO ${this.#names.agents} AS s (id) SELECT $3::bytea FROM head
+        ON CONFLICT (id) DO UPDATE SET renewed = now() RETURNING key
+      ), appended AS (
+        INSERT INTO ${this.#names.appends} (agent, position, mark, line)
+        SELECT staged.key, line.* FROM staged, (VALUES ${rows.join(", ")}) AS line
+      ) SELECT key FROM staged`;
+    return { sql, values };
+  }
+
+  /** The staged appends stay where they are: the agent gets their key. `$3`: what they are kept under. */
+  publish({ generation, start, append }: TablePublication): PostgresStatement {
+    const { agents, blobs } = this.#names;
+    const { values, given } = valueList(3);
+    const changes = [
+      "key = staged.key",
+      `generation = ${given(generation, "bigint")}`,
+      `start = ${given(start, "bigint")}`,
+      `position = ${given(append.position, "bigint")}`,
+      "renewed = now()",
+    ];
+    const owned = "id = $1::bytea AND generation = $2::bigint AND owner IS NOT NULL";
+    const sql = `WITH before AS (SELECT key FROM ${agents} WHERE ${owned} FOR UPDATE),
+      staged AS (DELETE FROM ${agents} WHERE id = $3::bytea AND EXISTS (SELECT FROM before) RETURNING key),
+      head AS (UPDATE ${agents} AS a SET ${changes.join(", ")} FROM staged WHERE a.id = $1::bytea RETURNING a.key),
+      moved AS (UPDATE ${blobs} AS b SET agent = staged.key FROM staged, before WHERE b.agent = before.key)
+      ${this.#summary(append, given)} ${this.#insert(append, given)}`;
+    return { sql, values };
+  }
+
+  #insert(append: TableAppend, given: Given): string {
+    const values = [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
+    return `INSERT INTO ${this.#names.appends} (agent, position, mark, line)
+      SELECT key, ${values.join(", ")} FROM head RETURNING agent`;
+  }
+
+  #summary({ summary }: TableAppend, given: Given): string {
+    return summary === undefined ? "" : `, summary AS (${this.#putSummary(summary, given)})`;
+  }
+
+  #putSummary({ status, order, dueAt, updatedAt, text }: TableSummary, given: Given): string {
+    const values = [
+      given(JSON.stringify(status), "text"),
+      given(textBytes(order), "bytea"),
+      "$1::bytea",
+      given(dueAt ?? null, "bigint"),
+      given(updatedAt, "bigint"),
+      given(text, "text"),
+    ];
+    return `INSERT INTO ${this.#names.summaries} (agent, status, place, name, due, updated, summary)
+      SELECT key, ${values.join(", ")} FROM head
+      ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
+        due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
+  }
+}
+
+/** Takes a value of a statement, and gives its place in the text. */
+type Given = (value: PostgresValue, type: string) => string;
+
+/** The values of a statement behind the first so many, which are given elsewhere. */
+function valueList(before: number): { readonly values: PostgresValue[]; readonly given: Given } {
+  const values: PostgresValue[] = [];
+  return { values, given: (value, type) => `$${before + values.push(value)}::${type}` };
+}
+
+function markOf({ snapshot, pruned }: TableAppend): number | null {
+  return Number(snapshot) + 2 * Number(pruned) || null;
+}
