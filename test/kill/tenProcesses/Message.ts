@@ -6,8 +6,8 @@ export interface Start {
   readonly atMs: number;
 }
 
-/** What a contender is told: to run the agent, or to fork it to an id that is the same for all. */
-export type Order = { readonly contend: Start } | { readonly fork: Start } | "go on";
+/** What a contender is told: to run the agent, to fork it to an id that is the same for all, or to resume one of old code. */
+export type Order = { readonly contend: Start } | { readonly fork: Start } | { readonly migrate: Start } | "go on";
 
 /** What it says. */
 export const Said = z.union([

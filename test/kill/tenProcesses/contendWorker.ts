@@ -4,14 +4,16 @@ import { AgentBusyError, AIAgent, Persistence, persistence, tool } from "agent-p
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
+import { migratingAgent } from "../migration/stoppedAgent.ts";
 import type { Order, Said, Start } from "./Message.ts";
 
-/** A process that starts or forks an agent when it is told to, at a moment at which others start the same. */
+/** A process that starts, forks or migrates an agent when it is told to, at a moment at which others start the same. */
 let goOn: () => void = () => {};
 
 process.on("message", (order: Order) => {
   if (order === "go on") return goOn();
   if ("fork" in order) return begin(order.fork, fork);
+  if ("migrate" in order) return begin(order.migrate, migrate);
   begin(order.contend, contend);
 });
 say({ said: "ready" });
@@ -31,8 +33,16 @@ async function fork(directory: string): Promise<Said> {
 }
 
 async function contend(directory: string): Promise<Said> {
+  return ended(agentIn(directory).run("Mark.", { runId: "one" }));
+}
+
+async function migrate(directory: string): Promise<Said> {
+  return ended(migratingAgent(directory).resume({ agentId: "a" }));
+}
+
+async function ended(run: Promise<unknown>): Promise<Said> {
   try {
-    const { output } = (await agentIn(directory).run("Mark.", { runId: "one" })) as { readonly output?: unknown };
+    const { output } = (await run) as { readonly output?: unknown };
     return { said: "completed", output };
   } catch (error) {
     if (!(error instanceof AgentBusyError)) return { said: "failed", message: String(error) };

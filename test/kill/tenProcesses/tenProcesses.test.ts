@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { finish, payer, waitingPayer } from "../../transfer/movedAgents.ts";
+import { migrationsIn, stoppedAgent } from "../migration/stoppedAgent.ts";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
@@ -71,6 +72,21 @@ describe("ten processes that start the same agent at once", () => {
         if (each.said !== "forked")
           expect(["agent_exists", "agent_busy"]).toContain(each.said === "refused" ? each.code : each);
       expect(await finish(payer(storageIn(directory)), "fork")).toMatchObject({ output: "ann, 800" });
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it(`of ten processes that migrate one agent one does, ${rounds} times over, and the others are refused or find its result`, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const directory = await temporaryDirectory();
+      await stoppedAgent(directory);
+      const atMs = Date.now() + headStartMs;
+      for (const one of ten) one.tell({ migrate: { directory, atMs } });
+      const said = await Promise.all(ten.map((one) => one.hear()));
+      const completed = { said: "completed", output: "iinit" };
+      expect(said).toContainEqual(completed);
+      for (const each of said) if (each.said !== "busy") expect(each).toEqual(completed);
+      expect(await migrationsIn(directory)).toEqual([["both", "work/second"]]);
       await rm(directory, { recursive: true });
     }
   });

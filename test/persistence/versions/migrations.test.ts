@@ -9,6 +9,7 @@ import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Stopped } from "../support/durableAgent.ts";
+import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { base, built, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
 import { renamedNode } from "./support/changes.ts";
@@ -57,6 +58,34 @@ describe.each(logStorages)("$name:", (storage) => {
       await expect(agent(after, { migrations }).resume()).resolves.toMatchObject({ status, output });
     });
   });
+
+  it.each(places)(
+    "in $name, a crash at each write of a migrating resume leaves it as before or as after, and the next resume completes it",
+    async (place) => {
+      const renamed = place.path("second");
+      const options = { migrations: [{ from: 0, to: 1, nodes: { [place.path("two")]: renamed } }] };
+      const [asBefore, asAfter] = [new Set<number>(), new Set<number>()];
+      for (let saves = 0, crashed = true; crashed; saves++) {
+        const opened = await storage.open();
+        const stop: Stop = { at: "two" };
+        await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
+        stop.at = undefined;
+        const before = await recordsOf(opened());
+        const resume = place.agent(after, stop, crashAfter(opened(), saves), options).resume();
+        crashed = isCrash(await resume.catch((error: unknown) => error));
+        const left = await recordsOf(opened());
+        const migrated = left.filter((record) => (record as { readonly move?: string }).move === "migration");
+        if (migrated.length === 0) expect(left).toEqual(before);
+        (migrated.length === 0 ? asBefore : asAfter).add(migrated.length);
+        const agent = place.agent(after, stop, opened(), options);
+        await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ status: "completed", output: "iinit" });
+        const all = await persistence(agent).agent("a").getCheckpoints();
+        expect(all.filter(({ nodeId, move }) => nodeId === renamed && move === "migration")).toHaveLength(1);
+      }
+      // All lines migrate in one append.
+      expect([asBefore.size, asAfter.size]).toEqual([1, 1]);
+    },
+  );
 
   it("the shortest chain is taken, and each of its migrations gets the line as the one before left it", async () => {
     const opened = await storage.open();
@@ -129,28 +158,6 @@ describe.each(logStorages)("$name:", (storage) => {
         .getCheckpoints(),
     ).toEqual(before);
     await expect(place.agent(base, stop, opened()).resume()).resolves.toMatchObject({ status: "completed" });
-  });
-
-  it("a crash at each write of a migrating resume leaves it as before or as after, and the next resume completes it", async () => {
-    const [place] = places;
-    if (!place) throw new Error();
-    const options = { migrations: [{ from: 0, to: 1, nodes: { two: "second" } }] };
-    for (let saves = 0, crashed = true; crashed; saves++) {
-      const opened = await storage.open();
-      const stop: Stop = { at: "two" };
-      await expect(place.agent(base, stop, opened()).run("in")).rejects.toThrow("stopped");
-      stop.at = undefined;
-      const first = await place
-        .agent(after, stop, crashAfter(opened(), saves), options)
-        .resume()
-        .catch((error: unknown) => error);
-      crashed = first instanceof SimulatedCrashError;
-      const agent = place.agent(after, stop, opened(), options);
-      await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ status: "completed" });
-      const moves = (await persistence(agent).agent("a").getCheckpoints()).filter(({ nodeId }) => nodeId === "second");
-      expect(moves).toHaveLength(1);
-      if (saves === 0) expect(crashed).toBe(true);
-    }
   });
 
   it("of several agents that migrate one run at once, one does", async () => {
@@ -261,6 +268,10 @@ describe.each(logStorages)("$name: checkMigrations", (storage) => {
     expect(now).toEqual(before);
   });
 });
+
+function isCrash(error: unknown): boolean {
+  return error instanceof SimulatedCrashError || (error instanceof Error && isCrash(error.cause));
+}
 
 describe("migrations that cannot lead anywhere are refused where they are configured", () => {
   const graph = () => built("s", { ...base, version: 3 }, { at: undefined });

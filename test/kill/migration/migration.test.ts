@@ -1,0 +1,44 @@
+import { cp, rm } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { killableProgram } from "../everyCall/killableProgram.ts";
+import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { migrationsIn, stoppedAgent } from "./stoppedAgent.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+/** `npm test` kills before a few of the calls to the file system, a long run before each of the first half. */
+const kills = soak ? Infinity : 2;
+/** All lines in one append. */
+const wanted = { output: "iinit", migrations: [["both", "work/second"]] };
+
+const start = killableProgram("migration/migrationWorker.ts");
+
+it("a migration that a kill cut short is whole or not there, and the next process ends the run", async () => {
+  const original = await temporaryDirectory();
+  await stoppedAgent(original);
+  const copy = async () => {
+    const directory = await temporaryDirectory();
+    await cp(original, directory, { recursive: true });
+    return directory;
+  };
+  const calm = await copy();
+  const undisturbed = await start(calm, 0);
+  expect(undisturbed.said === "" ? undisturbed.errors : JSON.parse(undisturbed.said)).toEqual(wanted);
+  const calls = Number(/^calls (\d+)$/m.exec(undisturbed.errors)?.[1]);
+  // The migration is in the first half of them.
+  const last = Math.ceil(calls / 2);
+  const count = Math.min(kills, last);
+  const seen = new Set<number>();
+  for (let kill = 1; kill <= count; kill++) {
+    const directory = await copy();
+    const at = Math.ceil((last * kill) / count);
+    expect(await start(directory, at)).toMatchObject({ killed: true });
+    const left = await migrationsIn(directory);
+    expect([[], wanted.migrations]).toContainEqual(left);
+    seen.add(left.length);
+    const { said, errors } = await start(directory, 0);
+    expect({ at, said: said === "" ? errors : (JSON.parse(said) as unknown) }).toEqual({ at, said: wanted });
+    await rm(directory, { recursive: true });
+  }
+  expect(seen).toEqual(new Set([0, 1]));
+  for (const directory of [original, calm]) await rm(directory, { recursive: true });
+});
