@@ -1,7 +1,9 @@
 import {
   type AIAgent,
+  type DurableAgent,
   type MigratedLine,
   type Migration,
+  type PendingRequest,
   persistence,
   type PersistenceEvent,
   strategy,
