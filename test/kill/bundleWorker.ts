@@ -20,8 +20,8 @@ export async function bundleWorker(directory: string, source = "worker/worker.ts
     format: "esm",
     target: "node20",
     // Bundled are dependencies too; only what brings a binary is not.
-    noExternal: [/^(?!libsql$)/],
-    external: ["libsql"],
+    noExternal: [/^(?!(libsql|pg|@aws-sdk\/.*)$)/],
+    external: ["libsql", "pg", /^@aws-sdk\//],
     clean: false,
     silent: true,
   });

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { sharedEngines } from "../storage/engines/engines.ts";
 import { bundleWorker } from "./bundleWorker.ts";
 import { readEndState } from "./judge/readEndState.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
@@ -22,22 +23,31 @@ afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes on one agent", () => {
-  it("an agent admits one of two processes, and the second at once when the first was killed", async () => {
-    const directory = await temporaryDirectory();
-    const first = new WorkerProcess(program, { directory, toolCallIds, haltAt: { tool: "charge", place: "after" } });
-    await first.hear("halted");
-    const second = new WorkerProcess(program, { directory, toolCallIds });
-    const owner = { processId: first.processId };
-    expect(await second.hear("failed")).toMatchObject({ code: "agent_busy", owner });
-    expect(await second.ended()).toEqual({ killed: false, exitCode: 1 });
-    first.kill();
-    await first.ended();
-    const third = new WorkerProcess(program, { directory, toolCallIds });
-    expect(await third.hear("completed")).toMatchObject({ output: "5 rounds" });
-    expect(await third.ended()).toEqual({ killed: false, exitCode: 0 });
-    expect(await readEndState(directory, toolCallIds)).toEqual(state);
-    await rm(directory, { recursive: true });
-  });
+  it.each(sharedEngines)(
+    "an agent admits one of two processes, and the second at once when the first was killed, $name",
+    async (engine) => {
+      const place = await engine.place();
+      const directory = await temporaryDirectory();
+      const first = new WorkerProcess(program, {
+        directory,
+        toolCallIds,
+        place,
+        haltAt: { tool: "charge", place: "after" },
+      });
+      await first.hear("halted");
+      const second = new WorkerProcess(program, { directory, toolCallIds, place });
+      const owner = { processId: first.processId };
+      expect(await second.hear("failed")).toMatchObject({ code: "agent_busy", owner });
+      expect(await second.ended()).toEqual({ killed: false, exitCode: 1 });
+      first.kill();
+      await first.ended();
+      const third = new WorkerProcess(program, { directory, toolCallIds, place });
+      expect(await third.hear("completed")).toMatchObject({ output: "5 rounds" });
+      expect(await third.ended()).toEqual({ killed: false, exitCode: 0 });
+      expect(await readEndState(directory, toolCallIds, place)).toEqual(state);
+      await rm(directory, { recursive: true });
+    },
+  );
 
   it("an agent admits one of several processes that start at the same moment after a kill", async () => {
     const directory = await temporaryDirectory();

@@ -3,6 +3,8 @@ import { SimulatedFileSystem } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RowsProvider } from "../persistence/support/storages.ts";
+import { sharedEngines } from "../storage/engines/engines.ts";
+import { storageAt } from "../storage/engines/storageAt.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { brokenAgents } from "../powerloss/agent/brokenAgents.ts";
 import { agentCommands } from "./agentCommands.ts";
@@ -14,6 +16,9 @@ import { Steps } from "./Steps.ts";
 import type { StorageHarness } from "./StorageHarness.ts";
 
 const soak = process.env["SOAK"] !== undefined;
+
+/** The engines that lose no power here: their processes end between two saves. */
+const databases = sharedEngines.filter(({ name }) => name !== "in files");
 
 const storages: Readonly<Record<string, { readonly runs: number; readonly make: () => Promise<StorageHarness> }>> = {
   "in memory": { runs: 1_000, make: async () => new SavesHarness(new InMemoryPersistenceStorageProvider()) },
@@ -29,6 +34,12 @@ const storages: Readonly<Record<string, { readonly runs: number; readonly make: 
     runs: 1_000,
     make: async () => new FilesHarness(simulatedFiles(), "/store"),
   },
+  ...Object.fromEntries(
+    databases.map(({ name, place }) => [
+      name,
+      { runs: 200, make: async () => new SavesHarness(await storageAt(await place())) },
+    ]),
+  ),
 };
 
 /** Any sequence of commands on a storage, and a run at its end. */

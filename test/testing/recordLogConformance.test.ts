@@ -3,7 +3,14 @@ import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { NoRecordLog } from "../../src/storage/none/NoPersistenceStorageProvider.ts";
 import { recordLogConformance, type RecordLogHarness } from "../../src/testing.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
-import { inMemory, logsUnderTest } from "./log/logsUnderTest.ts";
+import { engines } from "../storage/engines/engines.ts";
+import { inDatabase, inMemory, inTable } from "./log/logsUnderTest.ts";
+
+const logsUnderTest: Readonly<Record<string, () => RecordLogHarness | Promise<RecordLogHarness>>> = {
+  ...Object.fromEntries(engines.map(({ name, harness }) => [name, harness])),
+  "in a database": () => inDatabase(),
+  "in a table": () => inTable(),
+};
 
 for (const [name, make] of Object.entries(logsUnderTest)) {
   describe(`a log ${name}`, () => {

@@ -1,5 +1,5 @@
-import type { AgentSummary } from "agent-persistence/storage";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import type { AgentSummary, LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { type StoragePlace, storageAt } from "../../storage/engines/storageAt.ts";
 import { agentDirectory, agentId } from "../worker/identity.ts";
 import { Ledger } from "../worker/Ledger.ts";
 import type { WorkerOptions } from "../worker/WorkerOptions.ts";
@@ -8,8 +8,12 @@ import type { WorkerOptions } from "../worker/WorkerOptions.ts";
  * Everything a finished run leaves, as plain JSON, without what differs between any two runs: times, receipts (each
  * stands for the call that the ledger has it from) and, where they are new at each request, the model's own call ids.
  */
-export async function readEndState(directory: string, ids: WorkerOptions["toolCallIds"]): Promise<unknown> {
-  const storage = new FilePersistenceStorageProvider({ directory: agentDirectory(directory) });
+export async function readEndState(
+  directory: string,
+  ids: WorkerOptions["toolCallIds"],
+  place: StoragePlace = { engine: "file", directory: agentDirectory(directory) },
+): Promise<unknown> {
+  const storage = await storageAt(place);
   const checkpoints = await storage.getCheckpoints(agentId);
   const latest = await storage.getLatestCheckpoint(agentId);
   using ledger = new Ledger(directory);
@@ -52,7 +56,7 @@ export async function readEndState(directory: string, ids: WorkerOptions["toolCa
   return JSON.parse(text);
 }
 
-async function summariesOf({ log }: FilePersistenceStorageProvider): Promise<readonly AgentSummary[]> {
+async function summariesOf({ log }: LogPersistenceStorageProvider): Promise<readonly AgentSummary[]> {
   const summaries: AgentSummary[] = [];
   for await (const summary of log.list()) summaries.push(summary);
   return summaries;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { StoragePlace } from "../../storage/engines/storageAt.ts";
 
 /** Inside a tool, before or after its effect; or inside the model. */
 export const Place = z.enum(["before", "after", "model"]);
@@ -25,7 +26,9 @@ export const WorkerOptions = z.object({
   /** The tool without a declared effect is declared idempotent: what a person does who settled a call in doubt. */
   settled: z.boolean().default(false),
   /** `checkpoints`: a three-method storage, which records no tool call. */
-  storage: z.enum(["file", "checkpoints"]).default("file"),
+  storage: z.enum(["whole", "checkpoints"]).default("whole"),
+  /** Where the agent is kept; absent: in files below the directory. */
+  place: z.custom<StoragePlace>().optional(),
   /** Absent: the default of the storage. */
   leaseMs: z.int().min(1).optional(),
   /** Asks again, as often as it takes, while another process has the agent. */

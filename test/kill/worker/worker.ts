@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { AgentBusyError, AgentPersistenceError, AIAgent, Persistence, ToolCallInDoubtError } from "agent-persistence";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { storageAt } from "../../storage/engines/storageAt.ts";
 import { agentId, agentDirectory, runId, runInput } from "./identity.ts";
 import { checkpointsOnly } from "./checkpointsOnly.ts";
 import { Halt } from "./Halt.ts";
@@ -21,11 +21,9 @@ async function work(options: WorkerOptions): Promise<void> {
   const trace = new Trace(directory);
   const halt = new Halt(options.haltAt, say);
   const tools = ledgerTools({ ledger, trace, halt, settled });
-  const files = new FilePersistenceStorageProvider({
-    directory: agentDirectory(directory),
-    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-  });
-  const storage = options.storage === "file" ? files : checkpointsOnly(files);
+  const { place = { engine: "file", directory: agentDirectory(directory) } } = options;
+  const whole = await storageAt(place, { leaseMs: options.leaseMs });
+  const storage = options.storage === "whole" ? whole : checkpointsOnly(whole);
   await using agent = new AIAgent({
     id: agentId,
     promptExecutor: tracedModel(toolCallIds, trace, halt),

@@ -3,11 +3,12 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { type SharedEngine, sharedEngines } from "../../storage/engines/engines.ts";
+import { type StoragePlace, storageAt } from "../../storage/engines/storageAt.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 import type { WorkerProcessOptions } from "./workerProcess.ts";
 
@@ -35,9 +36,10 @@ describe("workers in two processes", () => {
     for (const child of children) child.kill("SIGKILL");
   });
 
-  async function created(count: number) {
+  async function created(count: number, engine?: SharedEngine) {
     const directory = await testDirectory();
-    const tasks = new TaskManager({ storage: new FilePersistenceStorageProvider({ directory }) });
+    const place: StoragePlace = (await engine?.place()) ?? { engine: "file", directory };
+    const tasks = new TaskManager({ storage: await storageAt(place) });
     const ids = Array.from({ length: count }, (_unused, index) => `t${String(index).padStart(2, "0")}`);
     for (const taskId of ids) await tasks.create({ taskId, taskName: "echo", inputRequest: taskId });
     const statuses = async () => {
@@ -45,37 +47,37 @@ describe("workers in two processes", () => {
       for await (const { status } of tasks.list()) found.push(status);
       return found;
     };
-    return { directory, ids, tasks, statuses };
+    return { directory, place, ids, tasks, statuses };
   }
 
-  it("share 50 tasks: each runs once", async () => {
-    const { directory, ids, statuses } = await created(50);
+  it.each(sharedEngines)("share 50 tasks $name: each runs once", async (engine) => {
+    const { place, ids, statuses } = await created(50, engine);
     const lines: string[] = [];
     // A process that comes second to a task may have said that it resumes it, and then finds it owned.
     const hear = (line: string) => !line.startsWith("resumes") && lines.push(line);
-    await Promise.all([1, 2].map(() => work(program, { directory }, hear)));
+    await Promise.all([1, 2].map(() => work(program, { place }, hear)));
     expect(lines.toSorted()).toEqual([...ids.map((id) => `began ${id}`), ...ids.map((id) => `ran ${id} completed`)]);
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 
-  it("one recovers what the other was killed in", async () => {
-    const { directory, ids, statuses } = await created(6);
+  it.each(sharedEngines)("one recovers what the other was killed in $name", async (engine) => {
+    const { place, ids, statuses } = await created(6, engine);
     const lines: string[] = [];
-    await work(program, { directory, hangsAt: "t02" }, (line, child) => {
+    await work(program, { place, hangsAt: "t02" }, (line, child) => {
       if (line === "began t02") child.kill("SIGKILL");
     });
     expect(await statuses()).toContain("in_progress");
-    await work(program, { directory }, (line) => lines.push(line));
+    await work(program, { place }, (line) => lines.push(line));
     expect(lines).toContain("resumes t02 at work, prepared");
     expect(lines).toContain("recovered t02 completed");
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 
   it("a task that kills every process that runs it fails after five attempts, and the others run", async () => {
-    const { directory, tasks, statuses } = await created(3);
+    const { place, tasks, statuses } = await created(3);
     const lines: string[] = [];
     for (let restart = 0; restart < 8; restart++)
-      await work(program, { directory, concurrency: 1, diesAt: "t01" }, (line) => lines.push(line));
+      await work(program, { place, concurrency: 1, diesAt: "t01" }, (line) => lines.push(line));
     expect(lines.filter((line) => line === "began t01")).toHaveLength(5);
     expect(await statuses()).toEqual(["completed", "failed", "completed"]);
     expect(await tasks.get("t01")).toMatchObject({ data: { errorType: "TooManyAttemptsError" } });
@@ -85,7 +87,7 @@ describe("workers in two processes", () => {
     ["cancel", "cancelled", { reason: "enough" }],
     ["pause", "paused", { pauseReason: "enough" }],
   ] as const)("lets go of a task that this one wants to %s, and goes on with others", async (verb, status, data) => {
-    const { directory, tasks } = await created(3);
+    const { place, tasks } = await created(3);
     const lines: string[] = [];
     let moved: Promise<unknown> = Promise.resolve();
     const move = async (owner: number | undefined) => {
@@ -93,7 +95,7 @@ describe("workers in two processes", () => {
       expect(busy).toMatchObject({ code: "agent_busy", agentId: "t01", owner: { processId: owner } });
       await tasks[verb]("t01", "enough");
     };
-    await work(program, { directory, concurrency: 1, leaseMs: 600, hangsAt: "t01" }, (line, { pid }) => {
+    await work(program, { place, concurrency: 1, leaseMs: 600, hangsAt: "t01" }, (line, { pid }) => {
       lines.push(line);
       if (line === "began t01") moved = move(pid);
     });
@@ -109,25 +111,25 @@ describe("workers in two processes", () => {
     expect(await tasks.get("t01")).toMatchObject({ status, data });
     if (verb === "cancel") return;
     await tasks.resume("t01");
-    await work(program, { directory }, (line) => lines.push(line));
+    await work(program, { place }, (line) => lines.push(line));
     expect(lines.slice(-2)).toEqual(["began t01", "recovered t01 completed"]);
   });
 
   it("one pauses what the other was killed in, when a file that it needs is another; a third goes on as it is told", async () => {
-    const { directory, ids, tasks, statuses } = await created(3);
+    const { directory, place, ids, tasks, statuses } = await created(3);
     const needs = join(directory, "needed.txt");
     await writeFile(needs, "as it was");
-    await work(program, { directory, needs, concurrency: 1, hangsAt: "t01" }, (line, child) => {
+    await work(program, { place, needs, concurrency: 1, hangsAt: "t01" }, (line, child) => {
       if (line === "began t01") child.kill("SIGKILL");
     });
     await writeFile(needs, "another");
     const lines: string[] = [];
-    await work(program, { directory, needs }, (line) => lines.push(line));
+    await work(program, { place, needs }, (line) => lines.push(line));
     expect(lines).toContain("recovered t01 paused");
     expect((await statuses()).toSorted()).toEqual(["completed", "completed", "paused"]);
     expect(await tasks.get("t01")).toMatchObject({ data: { pauseReason: expect.stringContaining(needs) as string } });
     await tasks.resume("t01");
-    await work(program, { directory, needs, choice: "use_current" }, (line) => lines.push(line));
+    await work(program, { place, needs, choice: "use_current" }, (line) => lines.push(line));
     expect(lines.slice(-3)).toEqual(["resumes t01 at work, prepared", "began t01", "recovered t01 completed"]);
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });

@@ -1,13 +1,14 @@
 import { writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { AIAgent, Persistence, strategy, type AgentContext } from "agent-persistence";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { nodeEnvironment, TaskManager, TaskWorker, type RecoveryOption } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
+import { type StoragePlace, storageAt } from "../../storage/engines/storageAt.ts";
 
 /** What a worker process is told. */
 export interface WorkerProcessOptions {
-  readonly directory: string;
+  /** Where the tasks are. */
+  readonly place: StoragePlace;
   /** Default: that of the storage. */
   readonly leaseMs?: number;
   /** The input at which it does not end before it is aborted. */
@@ -28,7 +29,7 @@ const hangsMs = 3_600_000;
 // Says what it begins and what came of it, a line each.
 const [, , told = "{}"] = process.argv;
 const {
-  directory,
+  place,
   leaseMs,
   hangsAt,
   diesAt,
@@ -36,9 +37,9 @@ const {
   concurrency = 2,
   needs,
   choice,
-} = JSON.parse(told) as WorkerProcessOptions;
+}: WorkerProcessOptions = JSON.parse(told);
 const say = (...words: readonly string[]) => void writeSync(1, `${words.join(" ")}\n`);
-const storage = new FilePersistenceStorageProvider({ directory, leaseMs });
+const storage = await storageAt(place, { leaseMs });
 
 const echo = strategy<string, string>("echo", (g) => {
   const prepare = g.node("prepare", (input: string, context: AgentContext) => {

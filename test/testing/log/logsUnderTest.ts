@@ -7,9 +7,6 @@ import { TableRecordLog } from "../../../src/storage.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import { type RecordLogHarness, SimulatedClock } from "../../../src/testing.ts";
 import { MemoryTable } from "../../storage/table/MemoryTable.ts";
-import { SqlitePersistenceStorageProvider } from "../../../src/sqlite.ts";
-import { AnswerLosingDatabase, libsql } from "../../storage/sqlite/libsql.ts";
-import { inPostgres } from "../../storage/postgres/inPostgres.ts";
 import { Database } from "../database/Database.ts";
 import { DatabaseRecordLog } from "../database/DatabaseRecordLog.ts";
 import { agentPath, collect, segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
@@ -18,16 +15,6 @@ import { ProcessClocks } from "./ProcessClocks.ts";
 import type { ReopenableHarness } from "./ReopenableHarness.ts";
 import { alterByte, RememberingSha256 } from "./RememberingSha256.ts";
 import { WatchedFileSystem } from "./WatchedFileSystem.ts";
-
-/** Every log that must conform, by name; each call makes one that holds nothing. */
-export const logsUnderTest: Readonly<Record<string, () => RecordLogHarness | Promise<RecordLogHarness>>> = {
-  "in memory": inMemory,
-  "in files": inFiles,
-  "in a database": () => inDatabase(),
-  "in a table": () => inTable(),
-  "in SQLite": inSqlite,
-  "in Postgres": inPostgres,
-};
 
 export function inMemory(): RecordLogHarness {
   const sha256 = new RememberingSha256();
@@ -84,43 +71,6 @@ export function inTable(table: MemoryTable = new MemoryTable()): ReopenableHarne
     alter: (agentId, at) => alterByte(found(table.agent(agentId).rows.find(({ position }) => position === at)).line),
     alterBlob: (agentId, reference) => alterByte(found(table.agent(agentId).blobs.get(reference))),
     loseAnswer: () => void (table.losesAnswer = true),
-  };
-}
-
-/** A log in an SQLite file, which many processes use. */
-export async function inSqlite(): Promise<ReopenableHarness> {
-  const path = join(await testDirectory(), "agents.db");
-  const clocks = new ProcessClocks();
-  const beside = libsql(path);
-  const databases: AnswerLosingDatabase[] = [];
-  const reopen = () => {
-    const database = new AnswerLosingDatabase(libsql(path));
-    databases.push(database);
-    return new SqlitePersistenceStorageProvider({ database, clock: clocks.start(), processIdentity: anyProcess }).log;
-  };
-  const alter = (table: string, column: string, where: string, ...values: (string | number)[]) => {
-    const key = "(SELECT key FROM agent_persistence_agents WHERE id = ?)";
-    const condition = `WHERE ${where.replace("KEY", key)}`;
-    const { bytes } = beside.prepare(`SELECT ${column} AS bytes FROM ${table} ${condition}`).get(...values) as {
-      readonly bytes: ArrayBuffer;
-    };
-    const altered = new Uint8Array(bytes);
-    alterByte(altered);
-    beside.prepare(`UPDATE ${table} SET ${column} = ? ${condition}`).run(altered, ...values);
-  };
-  return {
-    log: reopen(),
-    reopen,
-    advance: async (ms) => {
-      clocks.advance(ms);
-      for (let turn = 0; turn < 3; turn++) await nextTurn();
-    },
-    silence: () => clocks.stopAll(),
-    alter: (agentId, at) =>
-      alter("agent_persistence_appends", "line", "number = KEY << 30 | ?", JSON.stringify(agentId), at),
-    alterBlob: (agentId, reference) =>
-      alter("agent_persistence_blobs", "bytes", "agent = KEY AND reference = ?", JSON.stringify(agentId), reference),
-    loseAnswer: () => databases.forEach((database) => (database.losesAnswer = true)),
   };
 }
 

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import type { RecordLogHarness } from "agent-persistence/testing";
+import { inFiles, inMemory } from "../../testing/log/logsUnderTest.ts";
+import { testDirectory } from "../file/support/fixture.ts";
+import { databaseUrl, newSchema } from "../postgres/database.ts";
+import { inPostgres } from "../postgres/inPostgres.ts";
+import { inSqlite } from "../sqlite/inSqlite.ts";
+import type { StoragePlace } from "./storageAt.ts";
+
+/** A storage of this package. */
+export interface Engine {
+  readonly name: string;
+  /** What the suite of logs tests. */
+  readonly harness: () => RecordLogHarness | Promise<RecordLogHarness>;
+  /** Makes an empty storage that several processes may use, for one test. Absent: only one process has it. */
+  readonly place?: () => Promise<StoragePlace>;
+}
+
+/**
+ * Every storage of this package: the suite of logs, the random sequences of commands and the suites of several processes
+ * run on each. What opens a place is in {@link StoragePlace}.
+ */
+export const engines: readonly Engine[] = [
+  { name: "in memory", harness: inMemory },
+  { name: "in files", harness: inFiles, place: async () => ({ engine: "file", directory: await testDirectory() }) },
+  { name: "in SQLite", harness: inSqlite, place: async () => ({ engine: "sqlite", file: await sqliteFile() }) },
+  { name: "in Postgres", harness: inPostgres, place: postgresSchema },
+];
+
+/** An engine that several processes may use. */
+export type SharedEngine = Engine & Required<Pick<Engine, "place">>;
+
+export const sharedEngines: readonly SharedEngine[] = engines.filter(
+  (engine): engine is SharedEngine => engine.place !== undefined,
+);
+
+async function postgresSchema(): Promise<StoragePlace> {
+  return { engine: "postgres", url: await databaseUrl(), schema: newSchema() };
+}
+
+async function sqliteFile(): Promise<string> {
+  return join(await testDirectory(), "agents.db");
+}
