@@ -37,6 +37,7 @@ export class ImportedLog {
   readonly #stored = new Set<string>();
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
+  #position = 0;
   #wasPruned = false;
   #checkpoints: number[] = [];
 
@@ -81,6 +82,9 @@ export class ImportedLog {
 
   #assertSound(entry: Entry): void {
     const pruning = pruningIn([entry]);
+    // What a pruning restates is missing before its record already.
+    this.#wasPruned ||= entry.position !== this.#position + 1;
+    this.#position = entry.position;
     const unknown = unknownKind(entry);
     if (unknown !== undefined)
       throw new InvalidArchiveError(`append ${entry.position} has a record of the unknown kind "${unknown}"`);

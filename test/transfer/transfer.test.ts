@@ -120,6 +120,22 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(importAgent(target, moving, { agentId: "order-8" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 
+  it("goes on there also where a pruning left lines that begin at what it restates", async () => {
+    const [source, target] = await make();
+    const { durable, feature } = await waitingPayer(source);
+    const [, asks] = await durable.getCheckpoints();
+    const edit = { by: "ann", reason: "another one" };
+    for (const lastInput of ["bob", "carl", "dan"])
+      await durable.editCheckpoint(asks?.checkpointId ?? "", { ...edit, lastInput });
+    await feature.prune({ agentId: "order-7", policy: { maxCheckpoints: 2, maxCheckpointsPaused: 2 } });
+    await importAgent(target, exportAgent(source, "order-7", { move: true }));
+    const there = payer(target);
+    const moved = there.feature.agent("order-7");
+    expect(await moved.checkpointTree()).toEqual(await durable.checkpointTree());
+    expect(await there.agent.resume({ agentId: "order-7" })).toMatchObject({ status: "waiting" });
+    expect(await finish(there)).toMatchObject({ output: "dan, 800" });
+  });
+
   it("whose move is called off runs here again", async () => {
     const [source] = await make();
     const here = await waitingPayer(source);
