@@ -133,8 +133,11 @@ export interface RunStart {
   readonly usage?: ModelUsage;
   /** Whether an earlier call, perhaps of another line, is recorded here and keeps its id. Absent: no call is. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
-  /** The lanes on which such calls were made. Absent: there are none. */
-  readonly recordedLanes?: readonly number[];
+  /**
+   * Where the visits from `visitBase` on may have made such calls before: on other lines, perhaps of other agents, and what
+   * these visits were numbered from there. Absent: only on `line`.
+   */
+  readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
   /** Whether a call that a message asks for was refused here, perhaps on another line, and keeps its id. Absent: none was. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;
 }

@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { isToolCallIdOf, requestIdAt, toolCallIdAt } from "../../checkpoint/toolCallId.ts";
+import { isToolCallIdOf, requestIdAt, type RunLine, toolCallIdAt } from "../../checkpoint/toolCallId.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import { withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
@@ -13,6 +13,8 @@ type CallKind = keyof typeof letters;
 /** The tool call that a context was made for. */
 export interface ScopeCall {
   readonly toolCallId: string;
+  /** The ids that the call may have had where the visit began on other lines. */
+  readonly earlierIds: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -26,6 +28,7 @@ export class CallScope {
   readonly #questions = new Map<string, number>();
   /** Numbers of model requests that failed: the next request takes the lowest. */
   readonly #vacated: number[] = [];
+  readonly #earlierIds = new Map<string, readonly string[]>();
 
   /** @param call absent: the context is the node's own. */
   constructor(
@@ -66,12 +69,24 @@ export class CallScope {
   /** The id of a tool call that this context makes. */
   idAt(kind: CallKind, ordinal: number, index: number): string {
     const { at, line, run } = this.visit;
-    const within = this.call ? [this.call.toolCallId] : [];
-    const place = JSON.stringify([at.base, at.ordinal, letters[kind], ordinal, index, ...within]);
-    const idOn = (lane: number) => toolCallIdAt({ ...line, lane }, place, run.sha256);
-    const { isRecordedCall, recordedLanes = [] } = run.position;
-    // The visit may have begun on a lane before this one, and made the call there.
-    return recordedLanes.map(idOn).find((id) => isRecordedCall?.(id)) ?? idOn(line.lane);
+    const idOn = (on: RunLine, base: number, within: string | undefined): string => {
+      const place = [base, at.ordinal, letters[kind], ordinal, index, ...(within === undefined ? [] : [within])];
+      return toolCallIdAt(on, JSON.stringify(place), run.sha256);
+    };
+    const own = idOn(line, at.base, this.call?.toolCallId);
+    const { isRecordedCall, recordedOn, visitBase } = run.position;
+    if (!recordedOn || at.base !== visitBase) return own;
+    // The visit may have begun on another line before, and made the call there.
+    const around = this.call ? [this.call.toolCallId, ...this.call.earlierIds] : [undefined];
+    const earlier = recordedOn.flatMap((on) => around.map((within) => idOn(on.line, on.visitBase, within)));
+    const recorded = earlier.find((id) => isRecordedCall?.(id));
+    if (recorded === undefined) this.#earlierIds.set(own, earlier);
+    return recorded ?? own;
+  }
+
+  /** The ids that a tool call of this context may have had where the visit began on other lines. */
+  earlierIdsOf(toolCallId: string): readonly string[] {
+    return this.#earlierIds.get(toolCallId) ?? [];
   }
 
   /**

@@ -120,10 +120,14 @@ export class NodeTools implements AgentTools {
     };
     const call = { ...planned, context, visit: visit.at };
     try {
-      await this.#contextFor({ toolCallId, signal }).requestApproval(call, judge);
+      await this.#contextOf(toolCallId, signal).requestApproval(call, judge);
     } catch (error) {
       this.#rethrow(error, signal);
     }
+  }
+
+  #contextOf(toolCallId: string, signal: AbortSignal): CallContext {
+    return this.#contextFor({ toolCallId, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
   }
 
   /** Throws an error that the node may catch: an outcome of the call, an abort, a move. Any other one fails the run. */
@@ -181,7 +185,7 @@ export class NodeTools implements AgentTools {
       return visit.run.callAgent(agent, { toolCallId, toolName: tool.name, input, onWaiting });
     }
     const execute = (abortSignal: AbortSignal): unknown => {
-      const context = this.#contextFor({ toolCallId, signal: abortSignal });
+      const context = this.#contextOf(toolCallId, abortSignal);
       // The tool's own schema has just returned this input.
       return tool.execute(input as never, { toolCallId, generation, messages, abortSignal, context });
     };

@@ -2,13 +2,17 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
+import { isOver } from "../records/callRecords.ts";
 import { type AgentState, nextVisitOf, refusedCalls } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
 
-/** Where a call is made: by a model, by code, or for a message that is executed; which of the visit; which of its message. */
-type Place = readonly [visit: Visit, kind: "m" | "c" | "x", ordinal: number, index: number];
+/**
+ * Where a call is made: by a model, by code, or for a message that is executed; which of the visit; which of its message; and
+ * the call that it is made in, if any.
+ */
+type Place = readonly [visit: Visit, kind: "m" | "c" | "x", ordinal: number, index: number, within: string | undefined];
 
 /** More calls by code than a visit has until it waits. */
 const mostOrdinals = 1_000;
@@ -91,15 +95,18 @@ export class CallIds {
   }
 
   #newId(call: string, visit: Visit): string {
-    const { line, sha256, state, visitOf } = this.#from;
-    const { intent, outcome } = state.calls.get(call) ?? {};
-    const facts = intent ?? outcome;
-    const within = facts?.within;
-    const at = facts?.visit ?? visit;
-    const own: Place | undefined = facts?.ordinal === undefined ? undefined : [at, "c", facts.ordinal, 0];
-    const [made, ...place] = own ?? this.#inAnswer(call) ?? this.#byCode(call, at, within) ?? this.#inMessage(call, at);
-    const around = within === undefined ? [] : [this.of(within, at)];
-    return toolCallIdAt(line, JSON.stringify([...visitOf(made), ...place, ...around]), sha256);
+    const { line, sha256, visitOf } = this.#from;
+    const [made, kind, ordinal, index, within] = this.#placeOf(call, visit);
+    const around = within === undefined ? [] : [this.of(within, made)];
+    return toolCallIdAt(line, JSON.stringify([...visitOf(made), kind, ordinal, index, ...around]), sha256);
+  }
+
+  #placeOf(call: string, visit: Visit): Place {
+    const { intent, outcome } = this.#from.state.calls.get(call) ?? {};
+    const { visit: at = visit, ordinal, within } = intent ?? outcome ?? {};
+    if (ordinal !== undefined) return [at, "c", ordinal, 0, within];
+    const found = this.#inAnswer(call) ?? this.#inMessage(call, at, within) ?? this.#byCode(call, at);
+    return found ?? [at, "x", 0, 0, within];
   }
 
   /** The place of a call for which an answer asks that the visit gets again. An answer of another agent has the ids of there. */
@@ -107,38 +114,51 @@ export class CallIds {
     const [base] = nextVisitOf(this.#from.state);
     for (const { visit, ordinal, message, within } of this.#from.state.answers.values()) {
       if (visit[0] !== base) continue;
-      const around = within === undefined ? [] : [within];
       const index = partsOf(this.#from.reader.read(message)).findIndex(
         (part, at) =>
           part.type === "tool-call" &&
-          (part.toolCallId === call || this.#wasMadeAt(call, [...visit, "m", ordinal, at, ...around])),
+          (part.toolCallId === call || this.#wasMadeAt(call, [visit, "m", ordinal, at, within])),
       );
-      if (index >= 0) return [visit, "m", ordinal, index];
+      if (index >= 0) return [visit, "m", ordinal, index, within];
+    }
+    return undefined;
+  }
+
+  /** The place of a call for which a message asks that a node executes: the calls of its first one. */
+  #inMessage(call: string, visit: Visit, within: string | undefined): Place | undefined {
+    for (const slot of this.#messages.toReversed()) {
+      const index = indexIn(this.#from.reader.read(slot), call);
+      if (index >= 0) return [visit, "x", 0, index, within];
     }
     return undefined;
   }
 
   /** The place of a call by code without a record: such as one that waits for an approval. */
-  #byCode(call: string, visit: Visit, within: string | undefined): Place | undefined {
-    const around = within === undefined ? [] : [within];
+  #byCode(call: string, visit: Visit): Place | undefined {
+    const around = [undefined, ...this.#callsIn(visit)];
     for (let ordinal = 0; ordinal < mostOrdinals; ordinal++)
-      if (this.#wasMadeAt(call, [...visit, "c", ordinal, 0, ...around])) return [visit, "c", ordinal, 0];
+      for (const within of around)
+        if (this.#wasMadeAt(call, [visit, "c", ordinal, 0, within])) return [visit, "c", ordinal, 0, within];
     return undefined;
   }
 
-  #wasMadeAt(call: string, place: readonly unknown[]): boolean {
-    const { before, sha256 } = this.#from;
-    const text = JSON.stringify(place);
-    return before.some((line) => toolCallIdAt(line, text, sha256) === call);
+  /** The calls of a visit that are not over, in which another one may wait. A call without an effect is named by those in it. */
+  #callsIn([base, ordinal]: Visit): ReadonlySet<string> {
+    const { calls, answers } = this.#from.state;
+    const isIn = ({ visit }: { readonly visit: Visit }) => visit[0] === base && visit[1] === ordinal;
+    const made = [...calls.values()].filter(isIn);
+    const around = [...made.map(({ intent, outcome }) => intent ?? outcome), ...[...answers.values()].filter(isIn)];
+    return new Set([
+      ...made.flatMap(({ call, outcome }) => (isOver(outcome) ? [] : call)),
+      ...around.flatMap((each) => each?.within ?? []),
+    ]);
   }
 
-  /** The place of a call for which a message asks that a node executes: the calls of its first one. */
-  #inMessage(call: string, visit: Visit): Place {
-    for (const slot of this.#messages.toReversed()) {
-      const index = indexIn(this.#from.reader.read(slot), call);
-      if (index >= 0) return [visit, "x", 0, index];
-    }
-    return [visit, "x", 0, 0];
+  #wasMadeAt(call: string, [visit, kind, ordinal, index, within]: Place): boolean {
+    const { before, sha256 } = this.#from;
+    const place = [...visit, kind, ordinal, index, ...(within === undefined ? [] : [within])];
+    const text = JSON.stringify(place);
+    return before.some((line) => toolCallIdAt(line, text, sha256) === call);
   }
 }
 

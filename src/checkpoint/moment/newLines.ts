@@ -13,6 +13,7 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import { CallIds } from "./CallIds.ts";
+import { linesTo } from "../lines/linesTo.ts";
 import type { LineAt, Moment } from "./momentAt.ts";
 import { recordsSince } from "./recordsSince.ts";
 
@@ -200,25 +201,9 @@ class Beginning implements NewLines {
       if (move === "fork") return !isOver(known.outcome) || this.#isTriedAgain(call);
       return !this.#index.counts(known);
     };
-    const lanes = this.#lanesTo(line);
-    // A fork has calls of the agents that it comes from.
-    const agentIds = new Set([logOf, ...this.#index.origins.map(({ record }) => record.agentId)]);
-    const before = [...agentIds].flatMap((id) =>
-      lanes.map((each) => ({ agentId: id, runId: this.#index.lanes.get(each)?.runId ?? runId, lane: each })),
-    );
+    const before = linesTo(this.#index, logOf, line.lane);
     const from = { agentId, runId, lane };
     return new CallIds({ sha256, line: from, before, state, visitOf, reader: reader(state), isMadeAnew });
-  }
-
-  /** The lanes that lead to a line, the newest first. */
-  #lanesTo({ lane }: LineAt): readonly number[] {
-    const lanes = [lane];
-    for (const at of lanes) {
-      const from = this.#index.lanes.get(at)?.record.from;
-      const before = from === undefined ? undefined : this.#index.checkpoints.get(from)?.record.lane;
-      if (before !== undefined && !lanes.includes(before)) lanes.push(before);
-    }
-    return lanes;
   }
 }
 

@@ -11,6 +11,7 @@ import { LineRequests } from "../lines/LineRequests.ts";
 import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { Lines } from "../lines/Lines.ts";
+import { lanesTo } from "../lines/linesTo.ts";
 import { LogFacts } from "./LogFacts.ts";
 import { placesBelow } from "../lines/lineage.ts";
 import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
@@ -80,7 +81,8 @@ export class LogProjection extends LogFacts {
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
     const parentId = state.checkpoint && this.parentIdOf(state.checkpoint);
-    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false };
+    const earlier = lanesTo(this, state.lane).slice(1);
+    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false, earlier };
     const start = this.lanes.get(state.lane);
     if (start) next.#addLane(start, next.base.order);
     for (const run of [state.run, this.run]) if (run) next.runRecords.set(run.run, run);

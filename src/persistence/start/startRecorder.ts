@@ -6,6 +6,7 @@ import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchResult.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
@@ -127,7 +128,6 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
   const calls = [...state.calls.values()].filter((call) => index.counts(call));
   const recorded = new Set(calls.map(({ call }) => call));
   const refused = refusedCalls(state);
-  const lanes = new Set(calls.flatMap(({ intent, outcome }) => intent?.lane ?? outcome?.lane ?? []));
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
     node: "start",
     input: state.run?.input,
@@ -143,8 +143,22 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
     isRecordedCall: (id) => recorded.has(id),
     isRefusedCall: (id) => refused.has(id),
-    recordedLanes: [...lanes].filter((each) => each !== lane),
+    ...(calls.length > 0 && { recordedOn: recordedOn(journal, index, state, lane) }),
   };
+}
+
+/** The lines on which the visit that a state continues with was made before. */
+function recordedOn(
+  { agentId }: Journal,
+  index: LogProjection,
+  state: AgentState,
+  lane: number,
+): NonNullable<RunStart["recordedOn"]> {
+  const others = linesTo(index, agentId, state.lane).filter((line) => line.lane !== lane);
+  return others.map((line) => {
+    const [visitBase] = nextVisitOf({ checkpoint: state.checkpoint, lane: line.lane });
+    return { line, visitBase };
+  });
 }
 
 function tellRestored(

@@ -59,6 +59,12 @@ export async function goOn(world: LinesWorld, device: Device, agentId: string): 
   await new Lives(calm, device, world, agentId).finish();
 }
 
+/** Goes on with an agent in a process that ends after so many saves. */
+export async function goPartly(world: LinesWorld, device: Device, agentId: string, saves: number): Promise<void> {
+  const calm: RandomLines = { ...world.lines, moves: 0, processes: [] };
+  await new Lives(calm, device, world, agentId).process({ saves });
+}
+
 /** The same without a disturbance: every answer is given when all wait. */
 export async function undisturbed(lines: RandomLines, opened: () => Storage): Promise<LinesWorld> {
   const calm: RandomLines = { ...lines, moves: 0, processes: [], answers: ["later"] };
